@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linforest_precond.annotations import Array
-from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
+from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.graph import RankGraph
 from linforest_precond.distributed.matching import best_edges

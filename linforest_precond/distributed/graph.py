@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from linforest_precond.annotations import Array
-from linforest_precond.backends.cpu.matrix.symmetry import symmetry_balance
+from linforest_precond.backends.cpu.matrix.entries import symmetry_balance
 from linforest_precond.distributed.communicator import Communicator
 from linforest_precond.distributed.halo import Halo
 from linforest_precond.distributed.matrix import Matrix

@@ -61,7 +61,7 @@ class Setup:
         check_scaling(scaling)
         A = native_matrix("A", A)
         self._matrix, self._backend = A, backend_of(A)
-        self._watch = self._backend.runtime.stopwatch.Stopwatch()
+        self._watch = self._backend.runtime.streams.Stopwatch()
         csr = as_csr(A, shared=shared)
         self.stored = choose(csr, dtype)
         csr, self._exponent = scaled_into_range(csr, self.stored)

@@ -21,9 +21,8 @@ import numpy as np
 from numba import prange
 
 from ..matrix.entries import find_slot
-from ..runtime.arrays import readonly
+from ..runtime.arrays import readonly, shell_sort
 from ..runtime.jit import helper, kernel
-from ..runtime.sorting import shell_sort
 
 # Columns with a gradient, at most: the first ones that are met, in the order of the pattern, then of columns.
 CAPACITY = 512

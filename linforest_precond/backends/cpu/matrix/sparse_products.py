@@ -4,14 +4,15 @@ import numba
 import numpy as np
 from numba import prange
 
-from ..runtime.arrays import readonly
+from ..runtime.arrays import readonly, shell_sort
 from ..runtime.jit import kernel
-from ..runtime.sorting import shell_sort
 
 # Parts at most: each has a dense array with a place for every column of the product.
 MOST_PARTS = 16
 # Entries for which there is work space at a time.
 ENTRIES_AT_ONCE = 2**26
+# Entries, about, of a thread's share of the rows.
+SHARE = 16384
 
 
 def multiply(left, right, width):
@@ -115,3 +116,14 @@ def add_entries(
             shell_sort(indices[begin:end], data[begin:end], end - begin)
             counts[row + 1] = end - begin
         ends[part] = end
+
+
+def row_shares(indptr):
+    """Load balancing: consecutive rows with about equal numbers of entries for each thread.
+
+    Returns the first row of each share, and the number of rows.
+    """
+    nnz = int(indptr[-1])
+    parts = max(-(-nnz // SHARE), 1)
+    shares = np.arange(1, parts) * (nnz // parts)
+    return np.array([0, *np.searchsorted(indptr, shares), indptr.size - 1], np.int64)

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch, resident_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, Program
 from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct

@@ -3,11 +3,11 @@
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, split_long_rows
+from ..runtime import cupy
 from ..runtime.launch import blocks_for, launch_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
-from .worklist import listed_items
+from .independent_set import listed_items
 
 COLORING = Struct(
     "Coloring", "csgraph/predecessors.cuh",

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 
 from ..matrix.entries import rows_of, transposed
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, Program
 from ..runtime.prefix_sum import add_up
 from .breadth_first import depths_from

@@ -5,15 +5,17 @@ import itertools
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
-from ..runtime.launch import blocks_for, launch, launch_blocks
-from ..runtime.lazy_cupy import cupy
+from ..runtime import cupy
+from ..runtime.launch import BLOCK, blocks_for, launch, launch_blocks
 from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
-from .worklist import listed_items, process_worklist
 
 # For k = 2: entries that a lane loads at once, as LOADS in worklist.cuh, and takes of one row at most.
 LOADS, LANE_ENTRIES = 4, 64
 BARRIER_BYTES = 8
+# Counters of a worklist.
+LENGTHS = 3
+WORKLIST = Struct("Worklist", "csgraph/worklist.cuh", items="P", lengths="P", capacity="Q")
 
 SELECTION = Struct(
     "Selection", "csgraph/independent_set.cu",
@@ -78,3 +80,17 @@ def lanes_per_vertex(pattern):
     return next(
         lanes for lanes in (1, 2, 4, 8, 16, 32) if lanes * LOADS * pattern.n >= pattern.nnz or lanes == 32
     )
+
+
+def process_worklist(kernel, problem, capacity, threads=None):
+    """Launch a kernel whose worklist has at most `capacity` items, which take `threads` threads."""
+    items = cupy.empty((2, capacity), np.uint32)
+    # The last word is the barrier.
+    words = cupy.zeros(LENGTHS + 1, np.uint64)
+    worklist = WORKLIST(items=items, lengths=words, capacity=capacity)
+    launch(kernel, (problem, worklist, words[LENGTHS:]), items=threads)
+
+
+def listed_items(items, blocks):
+    """The length of the lists of `process_own_items`: every warp may have up to 33 items more than others."""
+    return items + 33 * blocks * BLOCK // 32

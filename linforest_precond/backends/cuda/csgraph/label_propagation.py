@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
 from .components import labels_of_marked_roots

@@ -5,8 +5,8 @@ import numpy as np
 from ..matrix.entries import transposed
 from ..matrix.long_row_split import LONG_ROWS_FIELD, SUMMED_PIECE, split_long_rows
 from ..matrix.sums import CHUNK
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.structs import Struct, address
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..matrix.entries import WIDTHS, lanes_for, rows_of
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, Program
 
 # Rank sort in each row if none is longer than this multiple of its lanes, else one sort of all entries.

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..matrix.entries import rows_of
+from ..runtime import cupy
 from ..runtime.launch import launch, launch_blocks, resident_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.structs import Struct
 

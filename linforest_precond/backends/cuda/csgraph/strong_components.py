@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..matrix import entries
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct, address
 from .components import BLOCK, labels_of_marked_roots

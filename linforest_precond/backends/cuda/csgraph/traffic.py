@@ -4,8 +4,8 @@ import numpy as np
 
 from linforest_precond.backends.returns import TrafficScan
 
+from ..runtime import cupy
 from ..runtime.launch import launch, launch_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.prefix_sum import add_up
 

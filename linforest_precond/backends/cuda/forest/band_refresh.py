@@ -5,8 +5,8 @@ import numpy as np
 from linforest_precond.backends.returns import BandSlots, ValueScan
 
 from ..matrix.sums import CHUNK, tree_sum_on_device
+from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, VALUES, Program
 
 # The words of a report, in the order of `ValueReport` in band_refresh.cu.

@@ -1,7 +1,7 @@
 """The three bands of the permuted matrix: copies of its entries along the paths of a forest."""
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.structs import address
 

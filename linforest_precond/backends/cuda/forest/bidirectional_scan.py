@@ -7,8 +7,8 @@ import numpy as np
 
 from linforest_precond.backends.returns import ForestArrays
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.structs import address
 

@@ -1,7 +1,7 @@
 """The three block bands of the permuted matrix: copies of its entries along paths of blocks."""
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, VALUES, Program
 
 PROGRAM = Program("forest/block_bands", VALUE=VALUES, INDEX=INDICES)

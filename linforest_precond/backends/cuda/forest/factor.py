@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from ..matrix.long_row_split import split_long_rows
-from ..matrix.row_staging import STAGED_MEAN, lanes_to_a_row, staged_entries
+from ..matrix.long_row_split import STAGED_MEAN, lanes_to_a_row, split_long_rows, staged_entries
+from ..runtime import cupy
 from ..runtime.launch import launch, note, recording
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.structs import Struct
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from ..matrix.entries import lanes_for, rows_of
 from ..matrix.row_merging import LONGEST_ROW, merge_tiles, rows_of_tile, tiles_fit
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.structs import Struct
 

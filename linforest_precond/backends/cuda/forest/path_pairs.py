@@ -5,8 +5,8 @@ import numpy as np
 from linforest_precond.backends.returns import NumberedPaths, SampledRows
 
 from ..matrix.entries import lanes_for
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct

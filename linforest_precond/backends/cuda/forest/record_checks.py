@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..matrix.entries import first_place
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, Program
 
 PROGRAM = Program("forest/record_checks", INDEX=INDICES)

@@ -4,8 +4,8 @@ import numpy as np
 
 from linforest_precond.backends.returns import FactorFinding
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct

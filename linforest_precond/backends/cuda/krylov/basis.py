@@ -4,8 +4,8 @@ import numpy as np
 
 from linforest_precond.backends.krylov_codes import NumberSlot, RunningState
 
+from ..runtime import cupy
 from ..runtime.launch import launch_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import wide_type
 
 THREADS = 256

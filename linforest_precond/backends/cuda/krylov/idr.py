@@ -4,8 +4,8 @@ import numpy as np
 
 from linforest_precond.backends.krylov_codes import CycleStep
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import VALUES, Program, wide_type
 from ..runtime.structs import Struct
 from .basis import Basis

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
 from ..runtime.launch import launch_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import WEIGHTS, Program, wide_type
 
 SUMS = 3

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from ..matrix.long_row_split import PIECE, split_long_rows
-from ..matrix.row_products import LONGEST_ROW
+from ..matrix.long_row_split import LONGEST_ROW, PIECE, split_long_rows
+from ..runtime import cupy
 from ..runtime.column_sums import LARGEST_GRID, THREADS
 from ..runtime.launch import launch_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, VALUES, Program, wide_type
 
 # Of a product without sums: many times what is resident at once, so that multiprocessors finish together.

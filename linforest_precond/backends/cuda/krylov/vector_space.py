@@ -17,12 +17,11 @@ from linforest_precond.backends.krylov_codes import (
 from linforest_precond.backends.returns import Report
 from linforest_precond.backends.workspaces import Lease
 
-from ..runtime.generated_headers import generate_header
+from ..runtime import cupy
 from ..runtime.launch import launch_blocks, launches_of
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import VALUES, Program, wide_type
 from ..runtime.streams import capturing
-from ..runtime.structs import Struct
+from ..runtime.structs import Struct, generate_header
 
 generate_header(
     "krylov/codes.cuh",

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..matrix.row_staging import lanes_to_a_row
+from ..matrix.long_row_split import lanes_to_a_row
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, Program
 
 # As in the CPU backend, and in balancing.cu.

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..matrix.row_staging import STAGED_MEAN, lanes_to_a_row, staged_entries
-from ..runtime.lazy_cupy import cupy
+from ..matrix.long_row_split import STAGED_MEAN, lanes_to_a_row, staged_entries
+from ..runtime import cupy
 from ..runtime.loader import INDICES, WEIGHTS
 from ..runtime.structs import Struct
 

@@ -1,7 +1,7 @@
 """The values of the matched edges."""
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, WEIGHTS, Program
 
 PROGRAM = Program("matching/matched_edge_values", VALUE=WEIGHTS, INDEX=INDICES)

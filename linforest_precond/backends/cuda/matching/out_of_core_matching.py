@@ -12,8 +12,8 @@ import numpy as np
 from linforest_precond.annotations import Array
 from linforest_precond.backends.cpu.matching.out_of_core_matching import batch_ends
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import Program
 from ..runtime.structs import Struct
 from .best_edges import SEARCH_MACROS, Search, search_macros

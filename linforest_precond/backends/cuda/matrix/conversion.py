@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import Program
 from ..runtime.structs import Struct, address
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from linforest_precond.backends.returns import EntryScan
 
+from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.prefix_sum import add_up
 from .sums import CHUNK, tree_sum_on_device

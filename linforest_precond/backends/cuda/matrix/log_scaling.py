@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, WEIGHTS, Program
-from .row_staging import lanes_to_a_row
+from .long_row_split import lanes_to_a_row
 
 # As in the CPU backend, and in log_scaling.cu.
 UNIT = 2**20

@@ -4,8 +4,8 @@ import numpy as np
 
 from linforest_precond.backends.returns import PatternScan
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, Program
 from .entries import BAD_ROW, LONGEST_ROW, OUT_OF_RANGE, SYMMETRY, UNSORTED, WORDS, first_place
 from .sums import CHUNK

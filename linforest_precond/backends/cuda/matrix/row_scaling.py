@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.prefix_sum import add_up
-from .row_staging import lanes_to_a_row
+from .long_row_split import lanes_to_a_row
 
 PROGRAM = Program("matrix/row_scaling", VALUE=VALUES, INDEX=INDICES)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch, launch_blocks, resident_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct

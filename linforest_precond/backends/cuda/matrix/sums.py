@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import WEIGHTS, Program
 
 CHUNK = 2048

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.structs import Struct
 

@@ -8,8 +8,8 @@ from linforest_precond.backends.returns import StrongGraph
 
 from ..csgraph.independent_set import independent_set
 from ..matrix.entries import SHORT_COLUMN, canonical, lanes_for, rows_of, symmetrized, transposed
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, VALUES, Program, wide_type
 from ..runtime.structs import Struct, address
 

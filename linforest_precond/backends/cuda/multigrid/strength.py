@@ -4,8 +4,8 @@ import numpy as np
 
 from linforest_precond.backends.returns import RowFacts
 
+from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch, launch_blocks, resident_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, VALUES, Program
 
 # As in strength.cu: lanes per row, and the words before the blocks' sums.

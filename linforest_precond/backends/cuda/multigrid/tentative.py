@@ -7,8 +7,8 @@ elliptic problems" (1996), doi:10.1007/BF02238511.
 import numpy as np
 
 from ..matching.aggregates import members_of
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, VALUES, Program, wide_type
 from ..runtime.structs import Struct
 

@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 
-from ..matrix.row_products import LONGEST_ROW
+from ..matrix.long_row_split import LONGEST_ROW
+from ..runtime import cupy
 from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
 from ..runtime.launch import launch_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, VALUES, Program, wide_type
 from ..runtime.structs import Struct
 

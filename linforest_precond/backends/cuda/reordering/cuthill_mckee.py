@@ -4,7 +4,7 @@ from functools import partial
 
 from ..csgraph import breadth_first, components
 from ..csgraph.sorted_neighbors import sorted_rows
-from ..runtime.lazy_cupy import cupy
+from ..runtime import cupy
 from . import rcm_batch, rcm_leveled, rcm_unordered
 
 TRAVERSALS = {

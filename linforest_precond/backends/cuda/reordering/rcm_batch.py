@@ -5,8 +5,8 @@ import numpy as np
 from linforest_precond.backends.batch_options import BatchOptions
 
 from ..matrix.entries import WIDTHS
+from ..runtime import cupy
 from ..runtime.launch import launch_blocks, resident_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
 from .rcm_leveled import NOT_MARKED

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..csgraph.frontier import ITEM_BYTES, FrontierLaunch
 from ..matrix.entries import WIDTHS
-from ..runtime.lazy_cupy import cupy
+from ..runtime import cupy
 from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
 

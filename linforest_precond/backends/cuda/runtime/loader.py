@@ -17,9 +17,8 @@ import numpy as np
 
 from linforest_precond.backends.compilation_notice import CompilationNotice
 
-from .generated_headers import HEADERS
-from .lazy_cupy import cupy
-from .structs import layout_checks
+from . import cupy
+from .structs import HEADERS, layout_checks
 
 # The names of types in CUDA C++; the two structs are defined in runtime/types.cuh.
 TYPE_NAMES = {

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import BLOCK, blocks_for, launch, launch_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import Program
 from ..runtime.structs import Struct
 from .set_pairs import WARP, pair_arrays

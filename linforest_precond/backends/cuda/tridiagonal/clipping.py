@@ -1,7 +1,7 @@
 """Clipping of couplings: makes a Hermitian (block) tridiagonal matrix positive definite."""
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from .pivots import PROGRAM
 from .tiles import block_size
 

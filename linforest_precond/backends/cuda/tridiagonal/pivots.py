@@ -4,11 +4,10 @@ import numpy as np
 
 from linforest_precond.backends.returns import PivotFinding
 
-from ..runtime.generated_headers import generate_header
+from ..runtime import cupy
 from ..runtime.launch import launch_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import VALUES, Program
-from ..runtime.structs import Struct
+from ..runtime.structs import Struct, generate_header
 from .tiles import BLOCK_SIZES, aligned, block_size
 
 generate_header("tridiagonal/findings.cuh", enums=(("FOUND_", PivotFinding),))

@@ -6,8 +6,8 @@ import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import VALUES, Program, wide_type
 from ..runtime.streams import current
 from .strided_vectors import vectors

@@ -6,8 +6,8 @@ import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
+from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.loader import VALUES, Program
 from ..runtime.streams import current
 from ..runtime.structs import Struct, address
