@@ -141,7 +141,7 @@ class PatternScan(NamedTuple):
 
 
 class RowFacts(NamedTuple):
-    """What the rows of a matrix show, for the options of multigrid."""
+    """Properties of the rows of a matrix, from which the options of multigrid are chosen."""
 
     hermitian: bool
     positive: bool  # the diagonal, of real parts

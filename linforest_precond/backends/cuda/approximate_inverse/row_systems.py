@@ -22,7 +22,7 @@ PATTERN_ROW = 16
 TEAMS, WARP = {8: 12, 16: 24}, 32
 # Threads of a block, of which the ones are taken that fill the device best, and the shared memory of a block.
 BLOCKS, SHARED_MEMORY = (128, 96, 64, 32), 48 * 1024
-# From so many rows on, a sample of about so many others tells how large most systems become.
+# From MANY_ROWS rows on, the sizes of the systems are estimated from a sample of about SAMPLE rows.
 MANY_ROWS, SAMPLE = 2**16, 2048
 
 FUNCTIONAL = Struct(
@@ -48,7 +48,7 @@ PROGRAM = Program(
 
 
 def grow(matrix, start, diagonal, triangular, entries, tolerance):
-    """The CSR arrays of the rows, on patterns that grow to at most so many entries.
+    """The CSR arrays of the rows, on patterns that grow to at most `entries` entries.
 
     `matrix` and `start` are the CSR arrays of N and S in double precision. Columns are added while their gain
     is above `tolerance` times the functional. Triangular rows end with the diagonal of FSAI; other rows
@@ -114,7 +114,7 @@ class _Size(NamedTuple):
     listed: int
 
     def reduced_to(self, places, columns, starts, listed):
-        """One for rows that use so many, and a few more columns."""
+        """One for rows that use these numbers of places and starts, and a few more columns."""
         columns, starts = (most + most // 16 + 2 for most in (columns, starts))
         return _Size(*map(min, self, (max(1, places), columns, starts, listed)))
 

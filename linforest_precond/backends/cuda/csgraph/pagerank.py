@@ -54,7 +54,7 @@ def power_iteration(csr, alpha, personalization, dangling, start, max_iter, thre
 
 
 class _Matrix:
-    """A matrix in CSR with its long rows; weights None stands for all 1."""
+    """A matrix in CSR with its long rows; weights are None if all are 1."""
 
     def __init__(self, indptr, indices, weights, longest_row):
         self.indptr, self.indices, self.weights = indptr, indices, weights

@@ -30,7 +30,7 @@ def scan_links(indptr, indices, values, width, pieces):
     words = cupy.zeros(WORDS + 2 * SIDE, np.uint64)
     program = TRAFFIC(INDEX=indices.dtype.type, VALUE=values.dtype.type)
     for begin, end in pieces:
-        lead = min(begin, 1)  # the column before a piece tells whether it goes on in order
+        lead = min(begin, 1)  # the last column of the previous piece, to check the order
         columns = _on_device(indices[begin - lead : end])[lead:]
         arguments = (indptr, rows, columns, _on_device(values[begin:end]), begin, end - begin, width, lead)
         launch(

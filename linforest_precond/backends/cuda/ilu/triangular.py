@@ -114,13 +114,13 @@ class Substitution:
 
 
 def lanes_of_row(rows, entries):
-    """Lanes that multiply a row of a triangle together: about half as many as it has entries."""
+    """Lanes per row of a triangle: about half the mean number of entries."""
     half = entries / max(rows, 1) / 4
     return min(WARP, 2 ** math.ceil(math.log2(max(half, 1))))
 
 
 def tiles_of(starts, rows):
-    """Where the tiles of at most so many rows begin, each in one level; the last number is the end."""
+    """The first rows of the tiles, each of at most `rows` rows of one level, and the number of rows."""
     counts = -(-np.diff(starts) // rows)
     first = np.repeat(np.cumsum(counts) - counts, counts)
     begins = np.repeat(starts[:-1], counts) + rows * (np.arange(first.size) - first)

@@ -1,4 +1,4 @@
-"""What the bases of GMRES and IDR(s) share on the device: launches, and sums by a user's inner product."""
+"""The bases of GMRES and IDR(s) on the device: their launches, and sums by a user's inner product."""
 
 import numpy as np
 

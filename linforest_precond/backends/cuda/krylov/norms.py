@@ -36,7 +36,7 @@ def _norms(b, r):
     if count > THREADS // 2:  # more than a block has threads for, perhaps
         parts = [slice(first, first + THREADS // 2) for first in range(0, count, THREADS // 2)]
         return np.concatenate([_norms_of_part(b, r, part) for part in parts])
-    # The parts of complex numbers are columns of their own.
+    # Real and imaginary parts are separate columns.
     b, reals = (None if each is None else cupy.ascontiguousarray(each).view(value) for each in (b, r))
     sums, _held = sums_of(reals.shape[1], SUMS, np.float64)
     norms = cupy.empty(reals.shape[1])

@@ -8,7 +8,7 @@ from ..runtime.column_sums import LARGEST_GRID, THREADS
 from ..runtime.launch import launch_blocks
 from ..runtime.loader import INDICES, VALUES, Program, wide_type
 
-# Of a product without sums: many times what is resident at once, so that multiprocessors finish together.
+# Blocks of a product without sums: many times the resident ones, so that multiprocessors finish together.
 MOST_BLOCKS = 8 * LARGEST_GRID
 WARPS = THREADS // 32  # of a block
 PROGRAM = Program(

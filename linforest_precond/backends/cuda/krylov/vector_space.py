@@ -224,7 +224,7 @@ class KrylovSpace:
         launch_blocks(kernel, self.blocks, (self.struct, *arguments), block=THREADS)
 
     def launch_rows(self, kernel, most, *arguments):
-        """Launch a kernel over the rows of a matrix on at most so many blocks."""
+        """Launch a kernel over the rows of a matrix on at most `most` blocks."""
         blocks = min(most, max(1, -(-self._limits["rows"] // THREADS)))
         launch_blocks(kernel, blocks, (self.struct, *arguments), block=THREADS)
 
@@ -308,7 +308,7 @@ class KrylovSpace:
 
 
 def iterations_of_batch(entries, launches, cycle=0, is_paused=False):
-    """The iterations of a batch, for vectors of so many entries and iterations of so many launches.
+    """The iterations of a batch, for vectors with `entries` entries and iterations with `launches` launches.
 
     A divisor of `cycle` where there is one.
     """

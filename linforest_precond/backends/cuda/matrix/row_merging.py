@@ -63,7 +63,7 @@ def merge_rows(matrix, begins, members, coarse_columns):
 
 
 def rows_of_tile(count, terms, dtype, members=0):
-    """How many of `count` coarse rows make a tile: as many as fit into shared memory on average."""
+    """Coarse rows per tile, out of `count`: the largest size that fits into shared memory on average."""
     most = min(_capacity(dtype) * count / max(terms, 1), MEMBERS * count / max(members, 1))
     return next((rows for rows in TILES if MARGIN * rows <= most), TILES[-1])
 

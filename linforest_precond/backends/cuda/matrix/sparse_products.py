@@ -11,14 +11,14 @@ from .entries import lanes_for
 
 # As in product_rows.cuh: the classes of rows, the first of which are short ones in either phase.
 CLASSES, COUNTED_SHORT, ADDED_SHORT = 6, 3, 4
-# Rows of a class are computed with the next one if they are at most so many times as many as its own.
+# The rows of a class are computed with those of the next class, if they are at most this multiple of them.
 COUNTING_JOINS, ADDING_JOINS = (1, 1, 0, 0, 0, 0), (8, 1, 1, 0, 0, 0)
 # The slots of a row's hash table in the symbolic phase by class; the last class has bitmaps.
 SLOTS = 32, 128, 512, 4096, 8192
 # The lanes per short row in the symbolic phase, by class.
 COUNTING_LANES = 4, 8, 16
-# Threads list the columns of rows where the left rows, and the terms, are on average at most so many; less
-# where there are fewer than `FEW_ROWS` rows, which do not fill the device with a thread each.
+# A thread lists the columns of a row, if left rows have at most LISTED_LEFT entries on average, and rows of
+# the product LISTED_TERMS terms; fewer below FEW_ROWS rows, which do not fill the device with a thread each.
 LISTED_LEFT, LISTED_TERMS = 28, 160
 FEW_ROWS, LISTED_TERMS_OF_FEW = 20_000, 64
 # The entries that a thread lists, by class.

@@ -178,7 +178,7 @@ def _launch(csr, name, arguments):
 
 
 def program_of(csr, lanes):
-    """The program for teams of so many lanes per row."""
+    """The program for teams of `lanes` lanes per row."""
     types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}
     return PROGRAM(TEAM=lanes, **types)
 

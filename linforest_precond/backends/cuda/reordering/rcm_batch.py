@@ -75,7 +75,7 @@ def profile_rows(rows, starts, options=None):
 
 
 def _launch(rows, arguments, options, block):
-    """As many workers as asked for, but no more than are resident at once."""
+    """The requested number of workers, limited to those that are resident at once."""
     program = PROGRAM(**rows.macros)
     kernel, shared_memory = program.traverse_batches, options.concurrent * BATCH_BYTES
     multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]

@@ -9,7 +9,7 @@ capturing = threading.Lock()
 
 
 def current():
-    """What the work space of an application belongs to: the current stream of the current device.
+    """The owner of an application's work space: the current stream of the current device.
 
     Streams are compared by their handles. The stream object is part of it, so that a stream with idle work
     space is not destroyed and its handle is not used again. The per-thread default streams of all threads

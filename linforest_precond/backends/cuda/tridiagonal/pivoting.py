@@ -11,8 +11,7 @@ from ..runtime.launch import launch, launch_blocks
 from ..runtime.loader import VALUES, Program, wide_type
 from ..runtime.streams import current
 from ..runtime.structs import Struct, address
-from .refinement import Gathered, Refined, backward_error
-from .strided_vectors import NOTHING, VECTORS, vectors
+from .refinement import NOTHING, VECTORS, Gathered, Refined, backward_error, vectors
 from .sweeps import Sweeps
 
 # The constants of pivoting.cu and relations.cuh, and the most relations that one thread block solves.

@@ -12,8 +12,7 @@ from ..runtime.loader import VALUES, Program
 from ..runtime.streams import current
 from ..runtime.structs import Struct, address
 from . import tiles
-from .refinement import backward_error
-from .strided_vectors import vectors
+from .refinement import backward_error, vectors
 from .tiles import aligned, block_size
 
 # A carry is negligible when a halo damps it to this multiple of machine epsilon.
