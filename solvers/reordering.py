@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.matrix.vectors import type_name
 from linforest_precond.records.forest import Ordering
@@ -48,7 +49,7 @@ class Reordering:
         index = csr.indices.dtype
         order, rank = (array.astype(index, copy=False) for array in (self.ordering.order, self.ordering.rank))
         rows = csr.backend.matrix.row_scaling
-        arrays = rows.permuted_matrix(csr.indptr, csr.indices, csr.data, order, rank)
+        arrays: CSRArrays = rows.permuted_matrix(csr.indptr, csr.indices, csr.data, order, rank)
         return PermutedMatrix(*arrays, csr.longest_row)
 
     def callback(self, callback: Callable[[Array], object] | None) -> Callable[[Array], object] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from linforest_precond.backends import cuda_status
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.cpu.runtime.jit import threads_for_small_arrays
 from linforest_precond.chooser.solve import solve
+from linforest_precond.graph import csgraph
 from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.jacobi import block_jacobi, jacobi
@@ -137,6 +139,19 @@ def _on_graph(function: Callable[..., Any], *arguments: Any) -> Callable[[System
     return step
 
 
+def _csgraph_steps() -> dict[str, Callable[[Systems], None]]:
+    """The functions of graph/csgraph that take a matrix alone, or a matrix and a vertex to start from."""
+    steps = {}
+    for name in graph.__all__:
+        function = getattr(graph, name)
+        if function.__module__.startswith(csgraph.__name__):
+            parameters = inspect.signature(function).parameters.values()
+            needed = [each.name for each in parameters if each.default is each.empty]
+            if needed in (["A"], ["A", "source"], ["A", "i_start"]):
+                steps[name] = _on_graph(function, *(0 for _ in needed[1:]))
+    return steps
+
+
 STEPS: dict[str, Callable[[Systems], Any]] = {
     "jacobi": _preconditioner(jacobi),
     "block_jacobi": _preconditioner(block_jacobi),
@@ -155,14 +170,5 @@ STEPS: dict[str, Callable[[Systems], Any]] = {
     "matching": _on_graph(graph.matching),
     "coarsen": _on_graph(lambda A: graph.coarsen(A, graph.matching(A))),
     "reverse_cuthill_mckee": _on_graph(graph.reverse_cuthill_mckee),
-    "bfs_levels": _on_graph(graph.bfs_levels, 0),
-    "breadth_first_order": _on_graph(graph.breadth_first_order, 0),
-    "connected_components": _on_graph(graph.connected_components),
-    "strongly_connected_components": _on_graph(graph.strongly_connected_components),
-    "minimum_spanning_tree": _on_graph(graph.minimum_spanning_tree),
-    "maximal_independent_set": _on_graph(graph.maximal_independent_set),
-    "vertex_coloring": _on_graph(graph.vertex_coloring),
-    "pagerank": _on_graph(graph.pagerank),
-    "label_propagation": _on_graph(graph.label_propagation),
-    "degrees": _on_graph(graph.degrees),
+    **_csgraph_steps(),
 }

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import cast
 
 from linforest_precond.backends.array_libraries import is_cupy, is_foreign, is_on_gpu
-from linforest_precond.backends.protocol import Backend as Backend
+from linforest_precond.backends.rooms import Backend as Backend
 
 
 def backend_of(array: object) -> Backend:

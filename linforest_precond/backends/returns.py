@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from linforest_precond.backends.annotations import Array
+
+CSRArrays: TypeAlias = tuple[Array, Array, Array]  # indptr, indices, data
 
 
 class Report(NamedTuple):
@@ -139,7 +141,7 @@ class PatternScan(NamedTuple):
 
 
 class RowFacts(NamedTuple):
-    """What the rows of a matrix show, for the options of multigrid."""
+    """Properties of the rows of a matrix, from which the options of multigrid are chosen."""
 
     hermitian: bool
     positive: bool  # the diagonal, of real parts

@@ -75,7 +75,7 @@ class Workspaces:
 
 
 class Lease:
-    """The work spaces of one owner, which nobody else takes until they are released.
+    """The work spaces of one owner, reserved until they are released.
 
     A CUDA graph contains the addresses of the work vectors that were used while it was captured. Its owner
     applies operators inside ``with lease:`` before and during the capture, on whichever stream, and releases

@@ -194,7 +194,7 @@ class MeasuredCost(CostModel):
         """The unit from a few products with A; on a GPU, where these are short, that of the latencies."""
         backend, times = backend_of(x), []
         for _ in range(CALIBRATING_PRODUCTS):
-            watch = backend.runtime.stopwatch.Stopwatch()
+            watch = backend.runtime.streams.Stopwatch()
             A @ x
             watch.stop()
             times.append(watch.milliseconds() / 1e3)

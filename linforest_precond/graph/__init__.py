@@ -1,4 +1,90 @@
-"""Graph algorithms on sparse matrices: [0,n]-factors, linear forests, matchings, csgraph, orderings."""
+"""Graph algorithms on sparse matrices: [0,n]-factors, linear forests, matchings, csgraph, orderings.
+
+Factors and linear forests
+--------------------------
+
+.. autosummary::
+   :toctree: generated
+
+   factor
+   greedy_factor
+   linear_forest
+   identity_coverage
+
+Matchings and coarsening
+------------------------
+
+.. autosummary::
+   :toctree: generated
+
+   matching
+   is_matching
+   is_maximal_matching
+   coarsen
+   coarsening_hierarchy
+
+Components, searches, trees and sets
+------------------------------------
+
+.. autosummary::
+   :toctree: generated
+
+   connected_components
+   strongly_connected_components
+   breadth_first_order
+   bfs_levels
+   minimum_spanning_tree
+   maximum_spanning_forest
+   maximal_independent_set
+   vertex_coloring
+   degrees
+   pagerank
+   label_propagation
+   tree_roots
+
+Traffic matrices
+----------------
+
+.. autosummary::
+   :toctree: generated
+
+   traffic_matrix
+   TrafficMatrix
+   traffic_statistics
+   TrafficStatistics
+
+Checkers of results
+-------------------
+
+.. autosummary::
+   :toctree: generated
+
+   is_component_labelling
+   is_spanning_forest
+   is_maximal_independent_set
+   is_coloring
+
+Orderings
+---------
+
+.. autosummary::
+   :toctree: generated
+
+   reverse_cuthill_mckee
+   cuthill_mckee
+   BatchOptions
+   pseudo_peripheral_node
+   bandwidth
+   profile
+   wavefront
+   Wavefront
+   order
+   refine_ordering
+   linear_gap
+   log_gap
+   linear_arrangement
+   log_arrangement
+"""
 
 from types import ModuleType as _ModuleType
 

@@ -357,7 +357,8 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
         A = native_matrix("A", A)
         if not is_on(A, self._backend):
             raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
-        watch, streams = self._backend.runtime.stopwatch.Stopwatch(), self._backend.runtime.streams
+        streams = self._backend.runtime.streams
+        watch = streams.Stopwatch()
         old, slots = self._part, self._slots
         applied = None if slots is None else self._refreshed_in_place(old, A, slots)
         if applied is None:

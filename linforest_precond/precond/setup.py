@@ -59,7 +59,7 @@ class Setup:
         keep_symmetric: bool = True,
     ):
         check_scaling(scaling)
-        self._watch = backend_of(A).runtime.stopwatch.Stopwatch()
+        self._watch = backend_of(A).runtime.streams.Stopwatch()
         self.given = csr = checked(A, shared=shared)
         self.stored = choose(csr, dtype)
         csr, self._exponent = scaled_into_range(csr, self.stored)

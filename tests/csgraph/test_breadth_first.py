@@ -162,6 +162,8 @@ class TestFronts:
             found = cuda.xp.empty(pattern.n, np.int32)
             parents = cuda.xp.full(pattern.n, breadth_first.NO_PREDECESSOR, np.int32)
             options = {"parents": parents, "symmetric": pattern.symmetric, "dead_end": 0}
-            breadth_first.search(plain, source, found, breadth_first.queue_for(plain), **options, **sizes)
+            breadth_first.search_rows(
+                plain, source, found, breadth_first.queue_for(plain), **options, **sizes
+            )
             np.testing.assert_array_equal(cuda.host(found), expected[0], err_msg=str(sizes))
             np.testing.assert_array_equal(cuda.host(parents), expected[1], err_msg=str(sizes))

@@ -1,4 +1,4 @@
-"""Reference degrees, sets, colourings, communities and ranks in plain Python, independent of the library."""
+"""Reference sets, colourings, communities and ranks in plain Python, independent of the library."""
 
 from collections import Counter
 
@@ -33,11 +33,6 @@ def vertex_hash(v, seed):
 def has_turn(v, number, seed):
     """Whether a vertex is updated in a round: about half of them are."""
     return mix64((key(seed, 2 * number + 1) + v * 0xD1342543DE82EF95) & MASK_64) < 2**63
-
-
-def degrees(around):
-    """The number of neighbours of each vertex."""
-    return [len(row) for row in around]
 
 
 def ball(around, center, steps):

@@ -8,8 +8,8 @@ import pytest
 from linforest_precond.backends.cpu.krylov import updates
 from linforest_precond.backends.cpu.krylov.vector_space import KrylovSpace
 from linforest_precond.backends.cuda.krylov.vector_space import UPDATES
-from linforest_precond.backends.cuda.programs import PROGRAMS
-from linforest_precond.backends.cuda.runtime import generated_headers, loader
+from linforest_precond.backends.cuda.runtime import structs
+from linforest_precond.backends.cuda.runtime.loader import PROGRAMS
 from linforest_precond.backends.krylov_codes import (
     CycleStep,
     MinresNumber,
@@ -40,7 +40,7 @@ NOT_IN_KERNELS = {"STATUS_MAXITER", "STATUS_STAGNATED"}
 
 def kernel_text(program):
     """A program with its headers, comments removed."""
-    return re.sub(r"//[^\n]*", "", loader.program(program)[0])
+    return re.sub(r"//[^\n]*", "", PROGRAMS[program].text())
 
 
 def space():
@@ -101,16 +101,16 @@ def test_tables_are_numbered_without_gaps():
 
 
 def test_generated_headers_are_part_of_programs():
-    texts = [loader.program(name)[0] for name in PROGRAMS]
-    for file, header in generated_headers.HEADERS.items():
+    texts = [program.text() for program in PROGRAMS.values()]
+    for file, header in structs.HEADERS.items():
         assert any(f'kernels/{file}"' in text and header in text for text in texts)
 
 
 def test_the_text_of_a_generated_header(monkeypatch):
-    monkeypatch.setattr(generated_headers, "HEADERS", {})
+    monkeypatch.setattr(structs, "HEADERS", {})
     tables = {"enums": [("STEP_", ScalarSlot)], "constants": [("S_", RunningState)]}
-    generated_headers.generate_header("room/codes.cuh", **tables, MOST=2)
-    assert generated_headers.HEADERS["room/codes.cuh"].splitlines() == [
+    structs.generate_header("room/codes.cuh", **tables, MOST=2)
+    assert structs.HEADERS["room/codes.cuh"].splitlines() == [
         "#define MOST 2",
         "#define S_RUNNING 1.0",
         "#define S_HALF 2.0",

@@ -8,7 +8,6 @@ import strategies as graphs
 import linforest_precond as lf
 from linforest_precond.backends import cpu
 from linforest_precond.backends.cuda.matching import best_edges, locally_dominant, out_of_core_matching
-from linforest_precond.backends.cuda.runtime import loader
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.matrix.checked import checked
 
@@ -74,13 +73,13 @@ class TestTypes:
     @pytest.mark.parametrize("index", graphs.INDEX_DTYPES)
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_run_with_kernels_of_their_own(self, cuda, monkeypatch, dtype, index):
-        asked = []
+        asked, program = [], locally_dominant.PROGRAM
 
-        def kernels(name, **macros):
+        def kernels(**macros):
             asked.append((macros["WEIGHT"], macros["INDEX"]))
-            return loader.kernels(name, **macros)
+            return program(**macros)
 
-        monkeypatch.setattr(locally_dominant, "kernels", kernels)
+        monkeypatch.setattr(locally_dominant, "PROGRAM", kernels)
         A = graphs.random_graph(300, "ties", 5, dtype=dtype, index_dtype=index)
         r = lf.graph.matching(cuda.csr(A))
         assert asked == [(dtype, index)] and r.mate.dtype == index and r.values.dtype == dtype

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
-from linforest_precond.backends.cuda.matrix.row_products import LONGEST_ROW
+from linforest_precond.backends.cuda.matrix.long_row_split import LONGEST_ROW
 from linforest_precond.backends.cuda.multigrid.vector_ops import MANY_ROWS, lanes_of_row
 
 TYPES = [np.float64, pytest.param(np.complex64, marks=pytest.mark.slow)]

@@ -15,7 +15,7 @@ import pytest
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from linforest_precond.backends.cuda.forest import factor
-from linforest_precond.backends.cuda.programs import PROGRAMS
+from linforest_precond.backends.cuda.runtime.loader import PROGRAMS
 from linforest_precond.precond.tridiagonal.solver import solver_of
 from linforest_precond.records.forest import Bands
 from linforest_precond.study import timing

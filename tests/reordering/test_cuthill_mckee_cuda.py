@@ -46,7 +46,7 @@ def stages(cuda, A, width=None):
     count, labels = components.weak_components(pattern)
     sorted_rows = sorted_neighbors.sorted_rows(pattern, width)
     starts = breadth_first.pseudo_peripheral_vertices(sorted_rows, count, labels)
-    return sorted_rows, starts, lambda order: cuda.host(cuthill_mckee.by_component(order, count, labels))
+    return sorted_rows, starts, lambda order: cuda.host(cuthill_mckee.by_component(order, labels, count))
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
@@ -85,7 +85,7 @@ class TestSizes:
             reached = lf.graph.bfs_levels(GRAPHS[graph], int(start), directed=False)
             expected = np.maximum(expected, reached)
         for sizes in LEVELED:
-            breadth_first.search(sorted_rows, starts, found, queue, **sizes)
+            breadth_first.search_rows(sorted_rows, starts, found, queue, **sizes)
             np.testing.assert_array_equal(cuda.host(found), expected, err_msg=str(sizes))
 
 

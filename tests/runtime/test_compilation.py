@@ -12,7 +12,7 @@ import pytest
 from linforest_precond.backends import compilation, compilation_notice
 from linforest_precond.backends.compilation import CompilationWatch
 from linforest_precond.backends.compilation_notice import CompilationNotice
-from linforest_precond.backends.cpu.runtime.compaction import compact
+from linforest_precond.backends.cpu.runtime.arrays import compact
 from linforest_precond.backends.cuda.runtime import loader
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,7 +112,7 @@ import numpy as np
 from linforest_precond.backends import backend_of
 backend_of(np.ones(2))
 from linforest_precond.backends import compilation, compilation_notice
-from linforest_precond.backends.cpu.runtime.compaction import compact
+from linforest_precond.backends.cpu.runtime.arrays import compact
 compilation_notice.PATIENCE = 0.0
 """
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linforest_precond.backends.cuda.programs import PROGRAMS
 from linforest_precond.backends.cuda.runtime import loader, structs
+from linforest_precond.backends.cuda.runtime.loader import PROGRAMS, Program
 
 # The options that CuPy adds.
 CUPY_OPTIONS = ("-ftz=true",)
@@ -66,13 +66,13 @@ def compile_log(text, options):
 def test_every_source_file_is_a_program_or_part_of_one():
     files = {f"{room.name}/{file.name}" for room in loader.KERNELS.iterdir() for file in room.iterdir()}
     assert {file for file in files if file.endswith(".cu")} == {f"{name}.cu" for name in PROGRAMS}
-    text = "".join(loader.program(name)[0] for name in PROGRAMS)
+    text = "".join(program.text() for program in PROGRAMS.values())
     assert all(f'kernels/{file}"' in text for file in files)
 
 
 def some_cases(name):
     """Combinations of macros that meet every choice of each macro once, values of two types only."""
-    cases = PROGRAMS[name]
+    cases = PROGRAMS[name].cases
     if any(case.get("VALUE") is np.complex64 for case in cases):
         cases = [case for case in cases if case["VALUE"] in QUICK_VALUES]
     chosen, missing = [], {choice for case in cases for choice in case.items()}
@@ -105,9 +105,9 @@ def test_program_compiles(name):
     ],
 )
 def test_every_choice_is_compiled(macro):
-    for name, cases in PROGRAMS.items():
-        if macro in cases[0]:
-            assert {case[macro] for case in some_cases(name)} == {case[macro] for case in cases}
+    for name, program in PROGRAMS.items():
+        if macro in program.cases[0]:
+            assert {case[macro] for case in some_cases(name)} == {case[macro] for case in program.cases}
 
 
 # ptxas takes as long as the compiler.
@@ -115,13 +115,14 @@ def test_every_choice_is_compiled(macro):
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program_assembles_for_every_type(name, architecture):
-    assert_compiles(name, PROGRAMS[name], architecture)
+    assert_compiles(name, PROGRAMS[name].cases, architecture)
 
 
 def assert_compiles(name, cases, architecture, more_options=()):
+    text, options_for = PROGRAMS[name].text(), PROGRAMS[name].options
+
     def failure(macros):
-        text, options = loader.program(name, **macros)
-        options = (*options, *CUPY_OPTIONS, f"--gpu-architecture={architecture}", *more_options)
+        options = (*options_for(**macros), *CUPY_OPTIONS, f"--gpu-architecture={architecture}", *more_options)
         log, compiled = compile_log(text, options)
         return None if compiled else f"{name} {options} {architecture}\n{log}"
 
@@ -142,9 +143,22 @@ def test_options_carry_the_types():
     )
 
 
+def test_calls_may_leave_out_macros_with_one_meaning(monkeypatch):
+    monkeypatch.setattr(loader, "PROGRAMS", {})
+    types = [{"VALUE": np.float32, "RESULT": np.float64}, {"VALUE": np.float64, "RESULT": np.float64}]
+    program = Program("room/tool", types, INDEX=loader.INDICES, WIDE=loader.wide_type, PIECE=64)
+    assert len(program.cases) == 4 and loader.PROGRAMS == {"room/tool": program}
+    assert program.cases[1] == {**types[0], "INDEX": np.int64, "WIDE": np.float64, "PIECE": 64}
+    left_out = program.options(**types[0], INDEX=np.int64)
+    assert (
+        left_out == program.options(**program.cases[1]) != program.options(**{**program.cases[1], "PIECE": 8})
+    )
+    assert "-DPIECE=64" in left_out and "-DWIDE=double" in left_out
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_only_solutions_may_differ_in_rounding(name):
-    options = loader.program(name)[1]
+    options = PROGRAMS[name].options(**PROGRAMS[name].cases[0])
     solving = "tridiagonal/sweeps", "tridiagonal/pivoting", "tridiagonal/refinement", "ilu/triangular"
     krylov = "krylov/arnoldi", "krylov/idr", "krylov/updates", "krylov/spmv"
     fused = *solving, *krylov, "multigrid/vector_ops", "multigrid/dense_inverse"
@@ -152,7 +166,7 @@ def test_only_solutions_may_differ_in_rounding(name):
 
 
 def test_every_struct_is_checked_where_it_is_defined():
-    texts = [loader.program(name)[0] for name in PROGRAMS]
+    texts = [program.text() for program in PROGRAMS.values()]
     assert sum(map(len, structs.MIRRORS.values())) > 30
     for file, found in structs.MIRRORS.items():
         for mirror in found:

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import linforest_precond as lf
-from linforest_precond.backends.cuda.programs import PROGRAMS
 from linforest_precond.backends.cuda.runtime import loader, prefetch
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
@@ -275,7 +274,8 @@ def test_lists_name_programs_that_exist(devices, value, index):
         seen.add(call)
         for program in prefetch.LISTS[call](*given):
             name, options = program._key
-            assert options in [loader.program(name, **case)[1] for case in PROGRAMS[name]], (call, name)
+            declared = loader.PROGRAMS[name]
+            assert options in [declared.options(**case) for case in declared.cases], (call, name)
     assert seen == set(prefetch.LISTS)
 
 

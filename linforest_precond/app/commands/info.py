@@ -154,7 +154,7 @@ def _milliseconds(call: Callable[[], Any], backend: Backend) -> float:
     call()
     samples: list[float] = []
     while len(samples) < REPEATS and sum(samples) < MILLISECONDS:
-        watch = backend.runtime.stopwatch.Stopwatch()
+        watch = backend.runtime.streams.Stopwatch()
         call()
         watch.stop()
         samples.append(float(watch.milliseconds()))

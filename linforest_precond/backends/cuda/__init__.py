@@ -1,36 +1,6 @@
 """The CUDA backend: CUDA C++ kernels on CuPy arrays, a folder for each topic, a file for each algorithm."""
 
-from . import approximate_inverse as approximate_inverse
-from . import csgraph as csgraph
-from . import forest as forest
-from . import ilu as ilu
-from . import krylov as krylov
-from . import matching as matching
-from . import matrix as matrix
-from . import multigrid as multigrid
-from . import reordering as reordering
-from . import runtime as runtime
-from . import similarity as similarity
-from . import tridiagonal as tridiagonal
-
-__all__ = [
-    "approximate_inverse",
-    "checks_shared_indices",
-    "csgraph",
-    "forest",
-    "ilu",
-    "krylov",
-    "maps_files",
-    "matching",
-    "matrix",
-    "max_rows",
-    "multigrid",
-    "name",
-    "reordering",
-    "runtime",
-    "similarity",
-    "tridiagonal",
-]
+from linforest_precond.backends.rooms import import_rooms
 
 name = "cuda"
 maps_files = False
@@ -38,6 +8,8 @@ maps_files = False
 max_rows = 2**30 - 1
 # The kernels of tridiagonal and Jacobi setups and of the solvers' products check indices that they follow.
 checks_shared_indices = True
+
+import_rooms(__name__, __path__)
 
 
 def __getattr__(attribute):

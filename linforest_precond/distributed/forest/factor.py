@@ -21,9 +21,7 @@ from linforest_precond.backends.cpu.forest.factor import (
     propose,
     tie_rule_of,
 )
-from linforest_precond.backends.cpu.runtime.arrays import readonly
-from linforest_precond.backends.cpu.runtime.compaction import compact
-from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
+from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX, compact, readonly
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of
 from linforest_precond.distributed.forest.records import RankFactor
 from linforest_precond.distributed.partition.chunk_sums import tree_sum

@@ -9,7 +9,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.backends.cpu.matrix.symmetry import symmetry_balance
+from linforest_precond.backends.cpu.matrix.entries import symmetry_balance
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.halo import Halo

@@ -8,7 +8,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.forest.linear_forest import linear_forest as walk_paths
-from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
+from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
 from linforest_precond.backends.returns import ForestArrays
 from linforest_precond.distributed.forest.graph import RankGraph
 from linforest_precond.distributed.forest.list_ranking import END, ContractedPaths

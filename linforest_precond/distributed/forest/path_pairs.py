@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
+from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
 from linforest_precond.distributed.forest.factor import FactorArrays, propose_factor
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of_entries, symmetrized
 from linforest_precond.distributed.forest.linear_forest import Paths, Places, break_cycles, place_paths

@@ -7,7 +7,7 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.cpu.forest.greedy import hash_edges
-from linforest_precond.backends.cpu.runtime.constants import NO_VERTEX
+from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
 from linforest_precond.distributed.grid2d.exchange import combine_minima, is_dense, spread_some
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.packets import hop, share_owner

@@ -78,7 +78,7 @@ class RankPreconditioner(Preconditioner):
             check_matrix(A)
             pattern: Any = self._pattern
             pattern.require_same(RankPattern.of(A))
-        watch = self._backend.runtime.stopwatch.Stopwatch()
+        watch = self._backend.runtime.streams.Stopwatch()
         with self.comm.together():
             old: Any = self._part
             part, exponent = old.refreshed(A)
@@ -127,7 +127,7 @@ class RankSetup:
 
     def __init__(self, A: Matrix) -> None:
         self.matrix, self.backend = A, backend_of(A.rows.data)
-        self._watch = self.backend.runtime.stopwatch.Stopwatch()
+        self._watch = self.backend.runtime.streams.Stopwatch()
 
     def operator(self, part: Any, exponent: int) -> RankPreconditioner:
         """The operator that applies the part of A 2**-exponent; stops the stopwatch."""

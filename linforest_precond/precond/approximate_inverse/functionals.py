@@ -9,7 +9,7 @@ import numpy as np
 from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
-from linforest_precond.backends.protocol.records import CSRArrays
+from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.matrix.conversion import index_dtype
 

@@ -28,7 +28,7 @@ def tentative(node_numbers: Array, count: int, block_size: int, B: Array) -> tup
     """The tentative prolongator of aggregates of nodes with the candidates B, and B on the next level."""
     backend = backend_of(B)
     arrays, coarse = backend.multigrid.tentative.tentative_prolongator(node_numbers, count, block_size, B)
-    return RectangularCSR(*arrays, count * B.shape[1]), coarse
+    return RectangularCSR.of(arrays, count * B.shape[1]), coarse
 
 
 def prolongator_weights(matrix: LevelMatrix) -> Array:

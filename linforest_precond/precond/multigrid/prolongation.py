@@ -10,6 +10,7 @@ import numpy as np
 from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.storage.packing import packable
 from linforest_precond.precond.storage.record_schemas import columns_ascend
@@ -41,6 +42,10 @@ class RectangularCSR(OnBackend):
     indices: Array
     data: Array
     width: int
+
+    @classmethod
+    def of(cls, arrays: CSRArrays, width: int) -> RectangularCSR:
+        return cls(*arrays, width)
 
     @property
     def n(self) -> int:
@@ -90,7 +95,7 @@ def _sum(P: RectangularCSR, step: RectangularCSR, weights: Array) -> Rectangular
 def adjoint(P: RectangularCSR) -> RectangularCSR:
     """The conjugate transpose."""
     transposed = P.backend.matrix.entries.transposed
-    return RectangularCSR(*transposed(P.indptr, P.indices, P.data.conj(), P.width), P.n)
+    return RectangularCSR.of(transposed(P.indptr, P.indices, P.data.conj(), P.width), P.n)
 
 
 def adjoint_on(pattern: RectangularCSR, P: RectangularCSR) -> RectangularCSR:
@@ -118,7 +123,7 @@ class ProductPlans:
             arrays = products.multiply_again(self._plans[name], *factors, right.width)
         else:
             arrays, self._plans[name] = products.multiply_and_plan(*factors, right.width)
-        return RectangularCSR(*arrays, right.width)
+        return RectangularCSR.of(arrays, right.width)
 
 
 def galerkin_product(
@@ -142,4 +147,4 @@ def fills_up(csr: CSR, P: RectangularCSR) -> bool:
 
 def product(left: RectangularCSR, right: RectangularCSR) -> RectangularCSR:
     multiply = left.backend.matrix.sparse_products.multiply
-    return RectangularCSR(*multiply(left.arrays, right.arrays, right.width), right.width)
+    return RectangularCSR.of(multiply(left.arrays, right.arrays, right.width), right.width)

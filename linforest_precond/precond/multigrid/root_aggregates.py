@@ -82,7 +82,7 @@ class RootAggregates:
         """
         smooth = fine.backend.multigrid.smoothed_aggregation.smoothed_prolongator
         P, R, kept = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)
-        return replace(self, kept=kept), (RectangularCSR(*P, self.count), RectangularCSR(*R, fine.n))
+        return replace(self, kept=kept), (RectangularCSR.of(P, self.count), RectangularCSR.of(R, fine.n))
 
     def tentative(self, dtype: DType) -> RectangularCSR:
         """The tentative prolongator: a one in each row that has an aggregate."""

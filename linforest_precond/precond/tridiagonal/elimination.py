@@ -6,7 +6,6 @@ from typing import Any
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.protocol.tridiagonal import TridiagonalRoom
 from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.precond.tridiagonal.growth import REPAIRS, overflowing_rows
 from linforest_precond.precond.tridiagonal.repair import clipped_couplings
@@ -15,7 +14,7 @@ from linforest_precond.precond.tridiagonal.singular import perturb_singular
 from linforest_precond.records.printing import numbers_of
 
 
-def _room(band: Array) -> TridiagonalRoom:
+def _room(band: Array) -> Any:
     """The kernels for a band's device."""
     return backend_of(band).tridiagonal
 

@@ -106,11 +106,11 @@ def _launch_throughputs(factor: Factor) -> dict[str, list[float]]:
 def _walk_seconds(factor: Factor) -> float | None:
     if factor.neighbors.shape[0] > MOST_WALKED_VERTICES:
         return None
-    from linforest_precond.backends import cpu
+    from linforest_precond.backends.cpu.forest import linear_forest
 
     xp = backend_of(factor.neighbors).xp
     arrays = xp.asnumpy(factor.neighbors), xp.asnumpy(factor.values)
-    return host_performance.scan_seconds(cpu.forest.linear_forest, *arrays, HOST_REPEATS)
+    return host_performance.scan_seconds(linear_forest, *arrays, HOST_REPEATS)
 
 
 def _ordering_seconds(factor: Factor) -> dict[str, float]:

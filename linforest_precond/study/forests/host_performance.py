@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import cpu
 from linforest_precond.backends.annotations import Array, SparseMatrix
+from linforest_precond.backends.cpu.forest import bidirectional_scan, ordering
+from linforest_precond.backends.cpu.forest import linear_forest as list_ranking
 from linforest_precond.graph.forest import linear_forest
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.matrix.checked import checked
@@ -33,8 +34,8 @@ def measured(A: Any, ways: dict[str, JsonObject]) -> JsonObject:
     with timing.numba_threads(1):
         timed_propositions = propositions(graph, repeats)
         factor = two_factor(graph, **ways["paper"])
-        walk = scan_seconds(cpu.forest.linear_forest, factor.neighbors, factor.values, repeats)
-        scan = scan_seconds(cpu.forest.bidirectional_scan, factor.neighbors, factor.values, repeats)
+        walk = scan_seconds(list_ranking, factor.neighbors, factor.values, repeats)
+        scan = scan_seconds(bidirectional_scan, factor.neighbors, factor.values, repeats)
         orderings = _ordering_seconds(factor, repeats)
     del graph, factor
     spmv = statistics.median(timing.host_samples(lambda: A @ x, 4 * repeats))
@@ -61,9 +62,8 @@ def scan_seconds(room: Any, neighbors: Array, values: Array, repeats: int) -> fl
 
 
 def _ordering_seconds(factor: Factor, repeats: int) -> dict[str, float]:
-    forest = cpu.forest.linear_forest.linear_forest(factor.neighbors, factor.values, None)
+    forest = list_ranking.linear_forest(factor.neighbors, factor.values, None)
     labels = forest.path_id, forest.position, forest.lengths
-    ordering = cpu.forest.ordering
     calls = {
         "radix_sort": partial(ordering.order_by_radix_sort, *labels),
         "scan": partial(ordering.order_by_scan, *labels),

@@ -1,3 +1,1 @@
 """Sparse approximate inverses: small dense systems row by row, on patterns that grow with them."""
-
-from . import row_systems as row_systems

@@ -21,9 +21,8 @@ import numpy as np
 from numba import prange
 
 from ..matrix.entries import find_slot
-from ..runtime.arrays import readonly
+from ..runtime.arrays import readonly, shell_sort
 from ..runtime.jit import helper, kernel
-from ..runtime.sorting import shell_sort
 
 # Columns with a gradient, at most: the first ones that are met, in the order of the pattern, then of columns.
 CAPACITY = 512
@@ -73,7 +72,7 @@ class RowSystem(NamedTuple):
 
 
 def grow(matrix, start, diagonal, triangular, entries, tolerance):
-    """The CSR arrays of the rows, on patterns that grow to at most so many entries.
+    """The CSR arrays of the rows, on patterns that grow to at most `entries` entries.
 
     `matrix` and `start` are the CSR arrays of N and S in double precision. Columns are added while their gain
     is above `tolerance` times the functional. Triangular rows end with the diagonal of FSAI; other rows

@@ -6,8 +6,8 @@ Sequential; the colours are those of the Jones-Plassmann rounds of the CUDA back
 import numpy as np
 
 from ..matrix.entries import wide_pattern
+from ..runtime.hashing import bit_lengths, vertices_in_order
 from ..runtime.jit import kernel
-from .vertex_order import bit_lengths, vertices_in_order
 
 NO_COLOR = -1
 # The degree class of an isolated vertex where large degrees come first; classes have five bits.

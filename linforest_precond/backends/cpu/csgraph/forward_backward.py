@@ -13,9 +13,9 @@ import dataclasses
 import numpy as np
 
 from ..matrix.entries import rows_of, transposed
+from ..runtime.hashing import vertices_in_order
 from .breadth_first import search
 from .components import labels_of_roots, weak_components
-from .vertex_order import vertices_in_order
 
 # The class of vertices whose component is known, and the root of those whose component is not.
 SETTLED, NO_ROOT = -1, -1

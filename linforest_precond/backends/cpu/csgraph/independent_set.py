@@ -10,9 +10,8 @@ from numba import prange
 
 from ..matrix.entries import wide_pattern
 from ..runtime.atomics import relaxed_load, relaxed_store
-from ..runtime.hashing import iteration_keys, vertex_hash
+from ..runtime.hashing import bit_lengths, iteration_keys, vertex_hash, vertices_in_order
 from ..runtime.jit import helper, kernel
-from .vertex_order import bit_lengths, vertices_in_order
 
 # The priorities of decided vertices: before all others, and after them.
 MEMBER, EXCLUDED = np.uint32(0), np.uint32(0xFFFFFFFF)

@@ -9,7 +9,7 @@ import numpy as np
 from numba import prange
 
 from ..matrix.entries import transposed
-from ..matrix.row_shares import row_shares
+from ..matrix.sparse_products import row_shares
 from ..matrix.sums import CHUNK, fold, fold_lanes, tree_sum
 from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ..runtime.arrays import readonly
-from ..runtime.constants import NOT_FOUND
+from ..runtime.arrays import NOT_FOUND, readonly
 from ..runtime.jit import kernel
 
 ON_PATH = -2

@@ -11,7 +11,7 @@ from numba import prange
 
 from linforest_precond.backends.returns import ForestArrays
 
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX
 from ..runtime.jit import helper, kernel
 from .linear_forest import factor_arrays, remove
 

@@ -4,8 +4,7 @@ import numpy as np
 from numba import prange
 
 from ..matrix.entries import find_slot
-from ..runtime.arrays import readonly
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.jit import helper, kernel
 
 

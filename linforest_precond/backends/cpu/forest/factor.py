@@ -5,9 +5,7 @@ import time
 import numpy as np
 from numba import prange
 
-from ..runtime.arrays import readonly
-from ..runtime.compaction import BLOCK, compact
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import BLOCK, NO_VERTEX, compact, readonly
 from ..runtime.hashing import edge_hash, edge_order_key, is_positive, iteration_keys
 from ..runtime.jit import helper, kernel
 from ..runtime.md5 import is_positive_md5

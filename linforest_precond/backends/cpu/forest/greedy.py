@@ -3,8 +3,7 @@
 import numpy as np
 
 from ..matrix.entries import find_slot, magnitudes, rows_of
-from ..runtime.arrays import readonly
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.hashing import edge_hash, edge_order_key
 from ..runtime.jit import kernel
 from .factor import gather_values, insert

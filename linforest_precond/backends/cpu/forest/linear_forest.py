@@ -4,7 +4,7 @@ import numpy as np
 
 from linforest_precond.backends.returns import ForestArrays
 
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX
 from ..runtime.jit import helper, kernel
 
 

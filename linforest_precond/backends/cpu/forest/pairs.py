@@ -3,10 +3,8 @@
 import numpy as np
 from numba import prange
 
-from ..runtime.arrays import readonly
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX, readonly, shell_sort
 from ..runtime.jit import helper, kernel
-from ..runtime.sorting import shell_sort
 
 # Coarse rows of a loop chunk.
 ROWS_AT_ONCE = 256

@@ -5,7 +5,7 @@ import numpy as np
 from linforest_precond.backends.returns import NumberedPaths, SampledRows
 
 from ..matrix.entries import magnitudes, rows_of
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX
 
 NO_PATH = -1
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import prange
 
-from ..runtime.constants import NO_VERTEX, NOT_FOUND
+from ..runtime.arrays import NO_VERTEX, NOT_FOUND
 from ..runtime.jit import helper, kernel
 
 

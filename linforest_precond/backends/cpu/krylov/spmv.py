@@ -4,7 +4,7 @@ import numpy as np
 from numba import prange
 from scipy.sparse.linalg import LinearOperator
 
-from ..matrix.row_shares import row_shares
+from ..matrix.sparse_products import row_shares
 from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel, serial_version
 

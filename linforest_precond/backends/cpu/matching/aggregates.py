@@ -3,8 +3,7 @@
 import numpy as np
 from numba import prange
 
-from ..runtime.arrays import readonly
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import helper, kernel
 

@@ -10,8 +10,7 @@ its largest profit (epsilon-complementary slackness).
 import numpy as np
 
 from ..matrix.log_scaling import NO_WEIGHT
-from ..runtime.arrays import readonly
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import helper, kernel
 

@@ -9,8 +9,7 @@ step at most.
 import numpy as np
 
 from ..matrix.log_scaling import NO_WEIGHT
-from ..runtime.arrays import readonly
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.jit import helper, kernel
 
 FAR = np.int64(2**62)

@@ -5,8 +5,7 @@ Algorithm 2 of Fagginger Auer & Bisseling (2012).
 
 import numpy as np
 
-from ..runtime.arrays import readonly
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.edge_order import precedes
 from ..runtime.hashing import edge_hash, mix64
 from ..runtime.jit import helper, kernel

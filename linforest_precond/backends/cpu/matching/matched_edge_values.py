@@ -4,8 +4,7 @@ import numpy as np
 from numba import prange
 
 from ..matrix.entries import find_slot
-from ..runtime.arrays import readonly
-from ..runtime.constants import NOT_FOUND
+from ..runtime.arrays import NOT_FOUND, readonly
 from ..runtime.jit import kernel
 
 

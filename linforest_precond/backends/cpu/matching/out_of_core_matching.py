@@ -8,9 +8,7 @@ wrong, no more.
 import numpy as np
 from numba import prange
 
-from ..runtime.arrays import readonly
-from ..runtime.compaction import BLOCK
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import BLOCK, NO_VERTEX, readonly
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import kernel
 from .locally_dominant import match_rounds

@@ -7,8 +7,7 @@ Matching" (2019), doi:10.4230/OASIcs.SOSA.2019.13: the vertices' dual variables 
 
 import numpy as np
 
-from ..runtime.arrays import readonly
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.jit import kernel
 
 

@@ -3,9 +3,7 @@
 import numpy as np
 from numba import prange
 
-from ..runtime.arrays import readonly
-from ..runtime.compaction import BLOCK, compact
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import BLOCK, NO_VERTEX, compact, readonly
 from ..runtime.hashing import is_positive, iteration_keys, order_hash
 from ..runtime.jit import kernel
 

@@ -3,9 +3,8 @@
 import numpy as np
 from numba import prange
 
-from ..runtime.arrays import readonly
+from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.atomics import exchange_if, load, store
-from ..runtime.constants import NO_VERTEX
 from ..runtime.edge_order import precedes_at_end
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import helper, kernel

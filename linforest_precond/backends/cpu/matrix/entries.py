@@ -8,8 +8,7 @@ from numba import prange
 
 from linforest_precond.backends.returns import EntryScan
 
-from ..runtime.arrays import readonly
-from ..runtime.constants import NOT_FOUND
+from ..runtime.arrays import NOT_FOUND, readonly
 from ..runtime.hashing import symmetry_hash
 from ..runtime.jit import helper, kernel
 from .sums import CHUNK, fold, tree_sum
@@ -251,3 +250,16 @@ def modulus(real, imag):
     _, exponent = math.frexp(max(real, imag))
     x, y = math.ldexp(real, -exponent), math.ldexp(imag, -exponent)
     return min(math.ldexp(math.sqrt(x * x + y * y), exponent), DOUBLE_MAX)
+
+
+# The hashes of entries above the diagonal minus those below it, modulo 2**64; `bits` are the weights'.
+@kernel(parallel=False)
+def symmetry_balance(rows, columns, bits):
+    balance = np.uint64(0)
+    for i in range(rows.size):
+        word = symmetry_hash(rows[i], columns[i], np.uint64(bits[i]))
+        if columns[i] > rows[i]:
+            balance += word
+        elif columns[i] < rows[i]:
+            balance -= word
+    return balance

@@ -5,8 +5,7 @@ from numba import prange
 
 from linforest_precond.backends.returns import PatternScan
 
-from ..runtime.arrays import readonly
-from ..runtime.constants import NOT_FOUND
+from ..runtime.arrays import NOT_FOUND, readonly
 from ..runtime.hashing import mix64
 from ..runtime.jit import kernel
 from .entries import first_bad_row

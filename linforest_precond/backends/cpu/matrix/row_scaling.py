@@ -6,7 +6,7 @@ from numba import prange
 from ..runtime.arrays import readonly
 from ..runtime.jit import kernel, serial_version
 from .entries import rows_of
-from .row_shares import row_shares
+from .sparse_products import row_shares
 
 
 def scaled_matrix(indptr, indices, data, order, row, column):

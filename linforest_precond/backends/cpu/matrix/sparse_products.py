@@ -4,14 +4,15 @@ import numba
 import numpy as np
 from numba import prange
 
-from ..runtime.arrays import readonly
+from ..runtime.arrays import readonly, shell_sort
 from ..runtime.jit import kernel
-from ..runtime.sorting import shell_sort
 
 # Parts at most: each has a dense array with a place for every column of the product.
 MOST_PARTS = 16
 # Entries for which there is work space at a time.
 ENTRIES_AT_ONCE = 2**26
+# Entries, about, of a thread's share of the rows.
+SHARE = 16384
 
 
 def multiply(left, right, width):
@@ -64,8 +65,8 @@ def _balanced_parts(bounds, first, last):
 def _rows_of_product(factors, bounds, first, last, width, counts):
     """The column indices and values of some rows of the product, in pieces, and the rows' `counts`.
 
-    The numbers of entries are known only afterwards. So each part has space for as many as there can be, of
-    which it uses the first; memory that is not written to costs nothing.
+    The numbers of entries are known only afterwards. So each part allocates the upper bound and uses a prefix
+    of it; untouched pages cost nothing.
     """
     starts = _balanced_parts(bounds, first, last)
     places = bounds[starts] - bounds[first]
@@ -115,3 +116,14 @@ def add_entries(
             shell_sort(indices[begin:end], data[begin:end], end - begin)
             counts[row + 1] = end - begin
         ends[part] = end
+
+
+def row_shares(indptr):
+    """Load balancing: consecutive rows with about equal numbers of entries for each thread.
+
+    Returns the first row of each share, and the number of rows.
+    """
+    nnz = int(indptr[-1])
+    parts = max(-(-nnz // SHARE), 1)
+    shares = np.arange(1, parts) * (nnz // parts)
+    return np.array([0, *np.searchsorted(indptr, shares), indptr.size - 1], np.int64)

@@ -5,9 +5,8 @@ import numpy as np
 from numba import prange
 
 from ..matrix.entries import find_slot
-from ..runtime.arrays import readonly
+from ..runtime.arrays import readonly, shell_sort
 from ..runtime.jit import kernel
-from ..runtime.sorting import shell_sort
 
 # Parts at most: each has a dense array with a place for every coarse column.
 MOST_PARTS = 16

@@ -3,8 +3,7 @@
 import numpy as np
 from numba import prange
 
-from ..runtime.arrays import readonly
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.jit import helper, kernel
 
 # Weights are multiples of 1 / PARTS: exact in single precision, and so is their sum.

@@ -11,9 +11,8 @@ from numba import prange
 
 from ..csgraph.independent_set import independent_set
 from ..matrix.entries import modulus, transposed
-from ..runtime.arrays import readonly
+from ..runtime.arrays import readonly, shell_sort
 from ..runtime.jit import helper, kernel
-from ..runtime.sorting import shell_sort
 from .strong_couplings import entries_of, parts_of, row_coupling, row_strengths, strong_graph, with_mirrors
 
 # A coupling by which an unknown without strong ones joins a neighbour has this share of its diagonal.

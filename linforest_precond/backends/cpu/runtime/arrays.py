@@ -1,4 +1,12 @@
-"""Arrays as arguments of compiled kernels."""
+"""Arrays as kernels take them: read-only views, sentinels, stream compaction, sorting."""
+
+from .jit import helper, kernel
+
+# Sentinels that kernels of several rooms write.
+NO_VERTEX = -1  # in an array of vertices (neighbours, mates, ...): there is none
+NOT_FOUND = -1  # in place of the position of a row or entry: there is none
+# Items of an active list that one thread compacts at a time.
+BLOCK = 2048
 
 
 def readonly(array):
@@ -6,3 +14,36 @@ def readonly(array):
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+# Shell sort (Shell 1959, Knuth's gaps) of the first `count` keys, all different; the weights move along.
+@helper
+def shell_sort(keys, weights, count):
+    gap = 1
+    while gap < count // 9:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, count):
+            key, weight = keys[i], weights[i]
+            place = i
+            while place >= gap and keys[place - gap] > key:
+                keys[place], weights[place] = keys[place - gap], weights[place - gap]
+                place -= gap
+            keys[place], weights[place] = key, weight
+        gap //= 3
+
+
+# Stream compaction of a list of active vertices in place: the items left at the front of every block, which a
+# thread has compacted, move to the front of the list in their order. Returns their number.
+@kernel(parallel=False)
+def compact(active, left):
+    size = left[0] if left.size else 0
+    for block in range(1, left.size):
+        start = block * BLOCK
+        if size == start:
+            size += left[block]
+            continue
+        for i in range(start, start + left[block]):
+            active[size] = active[i]
+            size += 1
+    return size

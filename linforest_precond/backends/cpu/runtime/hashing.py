@@ -1,4 +1,4 @@
-"""Hash functions: for the charges of vertices, for ties, and for the symmetry check.
+"""Hash functions: for the charges and the order of vertices, for ties, and for the symmetry check.
 
 Charges and ties are the same on every backend (kernels/runtime/hashing.cuh).
 
@@ -7,14 +7,17 @@ because Numba promotes int64 with uint64 to float64, and uint32 with int64 to in
 """
 
 import numpy as np
+from numba import prange
 
 from linforest_precond.backends.hash_keys import GOLDEN as GOLDEN
 from linforest_precond.backends.hash_keys import HIGH_STRIDE, SHIFT_11, VERTEX_STRIDE, mixed
 from linforest_precond.backends.hash_keys import edge_order_key as edge_order_key
 from linforest_precond.backends.hash_keys import iteration_keys as iteration_keys
 
-from .jit import helper
+from .jit import helper, kernel
 
+# A sort key of vertices: five bits of class, 27 of hash, 32 of index.
+CLASS_SHIFT, HASH_SHIFT = np.uint64(59), np.uint64(32)
 LOW_STRIDE_32, HIGH_STRIDE_32 = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
 FIRST_MULTIPLIER_32, SECOND_MULTIPLIER_32 = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
 SHIFT_1, SHIFT_5, SHIFT_13, SHIFT_16 = (np.uint32(bits) for bits in (1, 5, 13, 16))
@@ -66,3 +69,24 @@ def order_hash(u, v, tie_key):
 def symmetry_hash(u, v, bits):
     low, high = np.uint64(min(u, v)), np.uint64(max(u, v))
     return mix64((low * GOLDEN + high * HIGH_STRIDE) ^ bits)
+
+
+def bit_lengths(degrees):
+    """floor(log2(degree)) + 1, and 0 for degree 0."""
+    return np.frexp(degrees)[1].astype(np.uint8)
+
+
+def vertices_in_order(classes, seed):
+    """The vertices in a fixed pseudorandom order: by (class, hash, index)."""
+    _, tie_key = iteration_keys(seed, 0)
+    keys = np.empty(classes.size, np.uint64)
+    fill_keys(classes, tie_key, keys)
+    keys.sort()
+    return keys.astype(np.uint32).view(np.int32)  # the low halves, which hold the indices
+
+
+@kernel(parallel=True)
+def fill_keys(classes, tie_key, keys):
+    for v in prange(keys.size):
+        high = np.uint64(classes[v]) << CLASS_SHIFT | np.uint64(vertex_hash(v, tie_key)) << HASH_SHIFT
+        keys[v] = high | np.uint64(v)

@@ -1,8 +1,10 @@
-"""Streams: the CPU has none, and a function has done its work when it returns."""
+"""Streams: the CPU has none, and a function has done its work when it returns. Elapsed time."""
+
+import time
 
 
 def current():
-    """What the work space of an application belongs to."""
+    """The owner of an application's work space."""
     return None
 
 
@@ -17,3 +19,16 @@ def finish():
 
 def finish_all():
     """Wait for the work on all streams."""
+
+
+class Stopwatch:
+    """Started when constructed; `milliseconds` is the time until `stop`."""
+
+    def __init__(self):
+        self._start = time.perf_counter()
+
+    def stop(self):
+        self._end = time.perf_counter()
+
+    def milliseconds(self):
+        return 1e3 * (self._end - self._start)

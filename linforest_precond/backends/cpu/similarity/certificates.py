@@ -6,7 +6,7 @@ Sums are taken from the first row or column to the last.
 import numpy as np
 from numba import prange
 
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX
 from ..runtime.jit import helper, kernel
 
 

@@ -8,7 +8,7 @@ so the sum of all duals bounds the weight of every matching.
 import numpy as np
 from numba import prange
 
-from ..runtime.constants import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX
 from ..runtime.jit import helper, kernel
 
 # A pointer that has to be searched again.

@@ -1,7 +1,1 @@
 """Factorization and solution of scalar and block tridiagonal systems."""
-
-from . import clipping as clipping
-from . import extrapolation as extrapolation
-from . import pivoting as pivoting
-from . import pivots as pivots
-from . import sweeps as sweeps

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch, resident_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct
 
@@ -22,7 +22,7 @@ PATTERN_ROW = 16
 TEAMS, WARP = {8: 12, 16: 24}, 32
 # Threads of a block, of which the ones are taken that fill the device best, and the shared memory of a block.
 BLOCKS, SHARED_MEMORY = (128, 96, 64, 32), 48 * 1024
-# From so many rows on, a sample of about so many others tells how large most systems become.
+# From MANY_ROWS rows on, the sizes of the systems are estimated from a sample of about SAMPLE rows.
 MANY_ROWS, SAMPLE = 2**16, 2048
 
 FUNCTIONAL = Struct(
@@ -38,10 +38,17 @@ ROWS = Struct("Rows", "approximate_inverse/row_systems.cu", list="P", length="P"
 # Counts of `Report` of row_systems.cu.
 REPORTED, ABANDONED, USED = slice(2), slice(2, 3), slice(3, 7)
 REPORT = 7
+PROGRAM = Program(
+    "approximate_inverse/row_systems",
+    VALUE=(np.float64, np.complex128),
+    INDEX=INDICES,
+    TEAM=(*TEAMS, WARP),
+    BLOCK=1,
+)
 
 
 def grow(matrix, start, diagonal, triangular, entries, tolerance):
-    """The CSR arrays of the rows, on patterns that grow to at most so many entries.
+    """The CSR arrays of the rows, on patterns that grow to at most `entries` entries.
 
     `matrix` and `start` are the CSR arrays of N and S in double precision. Columns are added while their gain
     is above `tolerance` times the functional. Triangular rows end with the diagonal of FSAI; other rows
@@ -107,7 +114,7 @@ class _Size(NamedTuple):
     listed: int
 
     def reduced_to(self, places, columns, starts, listed):
-        """One for rows that use so many, and a few more columns."""
+        """One for rows that use these numbers of places and starts, and a few more columns."""
         columns, starts = (most + most // 16 + 2 for most in (columns, starts))
         return _Size(*map(min, self, (max(1, places), columns, starts, listed)))
 
@@ -176,4 +183,4 @@ def _team(mean, size):
 
 
 def _program(value, index, team):
-    return kernels("approximate_inverse/row_systems", VALUE=value.type, INDEX=index.type, TEAM=team, BLOCK=1)
+    return PROGRAM(VALUE=value.type, INDEX=index.type, TEAM=team)

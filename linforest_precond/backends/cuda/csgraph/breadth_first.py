@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from ..matrix.entries import WIDTHS
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
 from . import sorted_neighbors
 from .frontier import ITEM_BYTES, FrontierLaunch
@@ -22,6 +23,7 @@ MOST_BLOCKS = 2**16
 
 # As an unsigned number it is above all vertices.
 NO_PREDECESSOR = -9999
+PROGRAM = Program("csgraph/breadth_first", cooperative=True, INDEX=INDICES, WIDTH=WIDTHS)
 
 
 def bfs_levels(pattern, source):
@@ -43,7 +45,7 @@ def breadth_first_order(pattern, source, with_predecessors):
     order = cupy.argsort(depths.view(np.uint32), kind="stable")  # -1 as an unsigned number comes last
     count = cupy.zeros(1, np.uint64)
     launch(
-        kernels("csgraph/breadth_first", cooperative=True, **rows.macros).count_reached,
+        PROGRAM(**rows.macros).count_reached,
         (depths, pattern.n, count),
     )
     return order[: int(count[0])].astype(np.int32), predecessors  # stall: the number of reachable vertices
@@ -53,7 +55,7 @@ def _search_pattern(pattern, rows, sources, parents):
     depths = cupy.empty(pattern.n, np.int32)
     blocks = MOST_BLOCKS if rows.width >= MANY_LANES else None
     options = {"parents": parents, "symmetric": pattern.symmetric, "dead_end": 0}
-    search(rows, sources, depths, queue_for(rows), **options, blocks=blocks, block=BLOCK)
+    search_rows(rows, sources, depths, queue_for(rows), **options, blocks=blocks, block=BLOCK)
     return depths
 
 
@@ -62,7 +64,7 @@ def queue_for(rows):
     return cupy.empty(ITEM_BYTES * rows.most_items, np.uint8)
 
 
-def search(rows, sources, depths, queue, parents=None, symmetric=True, dead_end=1, **sizes):
+def search_rows(rows, sources, depths, queue, parents=None, symmetric=True, dead_end=1, **sizes):
     """Fill in the depths of all vertices reachable from the sources, -1 elsewhere.
 
     `parents`, if given, must be filled with `NO_PREDECESSOR`; the lowest predecessors are stored in it.
@@ -75,14 +77,14 @@ def search(rows, sources, depths, queue, parents=None, symmetric=True, dead_end=
         source_count=sources.size, dead_end=dead_end, n=depths.size,
         most_items=rows.most_items if symmetric else 0,
     )  # fmt: skip
-    launch_state.launch(kernels("csgraph/breadth_first", cooperative=True, **rows.macros).search, arguments)
+    launch_state.launch(PROGRAM(**rows.macros).search, arguments)
 
 
 def pseudo_peripheral_vertices(rows, components, labels, start=None):
     """A start for every component by the George-Liu search; `start` is used for its own component."""
     if start is not None and components == 1:
         return cupy.asarray([start], np.int32)
-    program = kernels("csgraph/breadth_first", cooperative=True, **rows.macros)
+    program = PROGRAM(**rows.macros)
     n = rows.by_rank.size
     deepest = cupy.zeros(components, np.uint64)
     starts, sources, depths = (cupy.empty(components, np.int32) for _ in range(3))
@@ -94,7 +96,7 @@ def pseudo_peripheral_vertices(rows, components, labels, start=None):
     vertex_depths, count, queue = cupy.empty(n, np.int32), cupy.empty(1, np.uint32), queue_for(rows)
     continuing = True
     while continuing:
-        search(rows, sources, vertex_depths, queue)
+        search_rows(rows, sources, vertex_depths, queue)
         launch(program.find_deepest, (vertex_depths, labels, rows.ranks, n, deepest))
         count.fill(0)
         arguments = deepest, rows.by_rank, components, starts, sources, depths, count

@@ -3,11 +3,11 @@
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, split_long_rows
+from ..runtime import cupy
 from ..runtime.launch import blocks_for, launch_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
-from .worklist import listed_items
+from .independent_set import listed_items
 
 COLORING = Struct(
     "Coloring", "csgraph/predecessors.cuh",
@@ -21,12 +21,13 @@ LANES = 32
 PIECE = 4096
 # Entries of a row that is not listed, at most, as in predecessors.cuh.
 SHORT_ROW = 63
+PROGRAM = Program("csgraph/coloring", cooperative=True, INDEX=INDICES, PIECE=PIECE)
 
 
 def color_vertices(pattern, largest_first, seed):
     """The colour of each vertex."""
     n, nnz, piece = pattern.n, pattern.nnz, PIECE
-    program = kernels("csgraph/coloring", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=piece)
+    program = PROGRAM(INDEX=pattern.indptr.dtype.type, PIECE=piece)
     long_rows = split_long_rows(pattern.indptr, nnz, pattern.longest_row, piece)
     items = n + long_rows.most_pieces + long_rows.most_rows
     blocks = blocks_for(program.color, LANES * items)

@@ -2,18 +2,19 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 
 # Large blocks: fewer arrivals at the grid barriers.
 BLOCK = 512
+PROGRAM = Program("csgraph/components", cooperative=True, INDEX=INDICES)
 
 
 def weak_components(pattern):
     """The number of components, and each vertex's."""
     n = pattern.n
-    program = kernels("csgraph/components", cooperative=True, INDEX=pattern.indptr.dtype.type)
+    program = PROGRAM(INDEX=pattern.indptr.dtype.type)
     parents, is_root = cupy.empty((2, n), np.int32)
     words = cupy.zeros(2, np.uint32)
     arguments = (
@@ -21,14 +22,14 @@ def weak_components(pattern):
         words[1:],
     )  # fmt: skip
     launch(program.afforest, arguments, block=BLOCK)
-    return labels_of_roots(parents, is_root)
+    return labels_of_marked_roots(parents, is_root)
 
 
-def labels_of_roots(roots, is_root):
+def labels_of_marked_roots(roots, is_root):
     """The number of roots, and for each vertex the index of its root among all roots; overwrites `roots`."""
     numbers = cupy.cumsum(is_root, dtype=np.int32)
     launch(
-        kernels("csgraph/components", cooperative=True, INDEX=np.int32).number_roots,
+        PROGRAM(INDEX=np.int32).number_roots,
         (numbers, roots.size, roots),
     )
     return int(numbers[-1]), roots  # stall: the number of components

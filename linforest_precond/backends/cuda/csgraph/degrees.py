@@ -2,15 +2,17 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
+
+PROGRAM = Program("csgraph/degrees", INDEX=INDICES)
 
 
 def degrees(pattern):
     """The number of off-diagonal entries of each row."""
     n = pattern.n
     counts = cupy.empty(n, np.int32)
-    program = kernels("csgraph/degrees", INDEX=pattern.indptr.dtype.type)
+    program = PROGRAM(INDEX=pattern.indptr.dtype.type)
     launch(program.count_neighbors, (pattern.indptr, pattern.indices, n, counts), items=n)
     return counts

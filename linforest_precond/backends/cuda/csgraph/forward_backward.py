@@ -5,14 +5,15 @@ import dataclasses
 import numpy as np
 
 from ..matrix.entries import rows_of, transposed
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.prefix_sum import add_up
 from .breadth_first import depths_from
-from .components import labels_of_roots, weak_components
+from .components import labels_of_marked_roots, weak_components
 
 NO_PIVOT = -1  # as an unsigned number it is above all words
+PROGRAM = Program("csgraph/forward_backward", INDEX=INDICES)
 
 
 def strong_components(pattern):
@@ -42,11 +43,11 @@ def strong_components(pattern):
         count, regions = weak_components(forward)
     roots, is_root = cupy.empty((2, n), np.int32)
     launch(program.roots_of_members, (members, lowest, n, roots, is_root), items=n)
-    return labels_of_roots(roots, is_root)
+    return labels_of_marked_roots(roots, is_root)
 
 
 def _program(pattern):
-    return kernels("csgraph/forward_backward", INDEX=pattern.indptr.dtype.type)
+    return PROGRAM(INDEX=pattern.indptr.dtype.type)
 
 
 def _transposed(pattern):

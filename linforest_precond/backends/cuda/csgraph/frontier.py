@@ -4,8 +4,8 @@ import functools
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch_blocks
-from ..runtime.lazy_cupy import cupy
 from ..runtime.structs import Struct
 
 # Threads of a block, blocks of a launch, and the limits of single-block mode (see `SingleBlockLimits` in

@@ -5,15 +5,17 @@ import itertools
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
-from ..runtime.launch import blocks_for, launch, launch_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime import cupy
+from ..runtime.launch import BLOCK, blocks_for, launch, launch_blocks
+from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
-from .worklist import listed_items, process_worklist
 
 # For k = 2: entries that a lane loads at once, as LOADS in worklist.cuh, and takes of one row at most.
 LOADS, LANE_ENTRIES = 4, 64
 BARRIER_BYTES = 8
+# Counters of a worklist.
+LENGTHS = 3
+WORKLIST = Struct("Worklist", "csgraph/worklist.cuh", items="P", lengths="P", capacity="Q")
 
 SELECTION = Struct(
     "Selection", "csgraph/independent_set.cu",
@@ -21,13 +23,12 @@ SELECTION = Struct(
     row_minima="P", arrived="P", minima="P", any_undecided="P", members="P", lists="P", barrier="P", n="q",
     seed="Q", k="q", lanes="q",
 )  # fmt: skip
+PROGRAM = Program("csgraph/independent_set", cooperative=True, INDEX=INDICES, PIECE=PIECE)
 
 
 def independent_set(pattern, k, seed):
     """1 for the vertices of the set, 0 for the others."""
-    program = kernels(
-        "csgraph/independent_set", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=PIECE
-    )
+    program = PROGRAM(INDEX=pattern.indptr.dtype.type, PIECE=PIECE)
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, PIECE)
     members = cupy.empty(pattern.n, np.int32)
     select = select_neighbours_apart if k == 1 else select_farther_apart
@@ -79,3 +80,17 @@ def lanes_per_vertex(pattern):
     return next(
         lanes for lanes in (1, 2, 4, 8, 16, 32) if lanes * LOADS * pattern.n >= pattern.nnz or lanes == 32
     )
+
+
+def process_worklist(kernel, problem, capacity, threads=None):
+    """Launch a kernel whose worklist has at most `capacity` items, which take `threads` threads."""
+    items = cupy.empty((2, capacity), np.uint32)
+    # The last word is the barrier.
+    words = cupy.zeros(LENGTHS + 1, np.uint64)
+    worklist = WORKLIST(items=items, lengths=words, capacity=capacity)
+    launch(kernel, (problem, worklist, words[LENGTHS:]), items=threads)
+
+
+def listed_items(items, blocks):
+    """The length of the lists of `process_own_items`: every warp may have up to 33 items more than others."""
+    return items + 33 * blocks * BLOCK // 32

@@ -3,11 +3,11 @@
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
-from .components import labels_of_roots
+from .components import labels_of_marked_roots
 
 PROPAGATION = Struct(
     "Propagation", "csgraph/label_propagation.cu",
@@ -17,14 +17,13 @@ PROPAGATION = Struct(
 # Slots of a long row's hash table per entry, and the word of an empty one.
 TABLE_SHARE = 2
 EMPTY = 2**64 - 1
+PROGRAM = Program("csgraph/label_propagation", cooperative=True, INDEX=INDICES, PIECE=PIECE)
 
 
 def propagate_labels(pattern, max_iter, seed):
     """The community of each vertex, numbered by their lowest vertices."""
     n, piece = pattern.n, PIECE
-    program = kernels(
-        "csgraph/label_propagation", cooperative=True, INDEX=pattern.indptr.dtype.type, PIECE=piece
-    )
+    program = PROGRAM(INDEX=pattern.indptr.dtype.type, PIECE=piece)
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     rows, pieces = long_rows.measured()
     labels, chosen, roots, is_root = (cupy.empty(n, np.int32) for _ in range(4))
@@ -38,4 +37,4 @@ def propagate_labels(pattern, max_iter, seed):
         changed=changed, roots=roots, is_root=is_root, n=n, seed=seed, max_iter=max_iter,
     )  # fmt: skip
     launch(program.propagate, (propagation, barrier))
-    return labels_of_roots(roots, is_root)[1]
+    return labels_of_marked_roots(roots, is_root)[1]

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
 from .independent_set import lanes_per_vertex
 
@@ -15,6 +15,7 @@ LUBY = Struct(
 )  # fmt: skip
 # Words in rotation that count vertices.
 COUNTS = 3
+PROGRAM = Program("csgraph/luby", cooperative=True, INDEX=INDICES)
 
 
 def luby_set(pattern, seed, fewest, patience):
@@ -31,6 +32,6 @@ def luby_set(pattern, seed, fewest, patience):
         members=members, counts=words, barrier=words[COUNTS:], n=n, seed=seed, fewest=fewest,
         patience=patience, per_warp=32 // lanes,
     )  # fmt: skip
-    program = kernels("csgraph/luby", cooperative=True, INDEX=pattern.indptr.dtype.type)
+    program = PROGRAM(INDEX=pattern.indptr.dtype.type)
     launch(program.luby_rounds, (arguments,), items=n * lanes)
     return members

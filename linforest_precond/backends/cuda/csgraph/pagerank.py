@@ -5,9 +5,9 @@ import numpy as np
 from ..matrix.entries import transposed
 from ..matrix.long_row_split import LONG_ROWS_FIELD, SUMMED_PIECE, split_long_rows
 from ..matrix.sums import CHUNK
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.structs import Struct, address
 
 MATRIX = Struct(
@@ -26,13 +26,14 @@ PAGERANK = Struct(
     scaled_ranks="P", sums="P", chunk_sums="P", capacity="q", progress="P", n="q", max_iter="q", alpha="d",
     threshold="d",
 )  # fmt: skip
+PROGRAM = Program("csgraph/pagerank", cooperative=True, VALUE=WEIGHTS, INDEX=INDICES, PIECE=SUMMED_PIECE)
 
 
 def power_iteration(csr, alpha, personalization, dangling, start, max_iter, threshold):
     """The ranks, the number of iterations, and the 1-norm of the last change."""
     n = csr.n
     types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type, "PIECE": SUMMED_PIECE}
-    program = kernels("csgraph/pagerank", cooperative=True, **types)
+    program = PROGRAM(**types)
     # stall: if all weights are 1, the kernel need not read them
     weights = None if bool((csr.data == 1).all()) else csr.data
     outgoing = _Matrix(csr.indptr, csr.indices, weights, csr.longest_row)
@@ -53,7 +54,7 @@ def power_iteration(csr, alpha, personalization, dangling, start, max_iter, thre
 
 
 class _Matrix:
-    """A matrix in CSR with its long rows; weights None stands for all 1."""
+    """A matrix in CSR with its long rows; weights are None if all are 1."""
 
     def __init__(self, indptr, indices, weights, longest_row):
         self.indptr, self.indices, self.weights = indptr, indices, weights

@@ -4,13 +4,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..matrix.entries import lanes_for, rows_of
+from ..matrix.entries import WIDTHS, lanes_for, rows_of
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 
 # Rank sort in each row if none is longer than this multiple of its lanes, else one sort of all entries.
 COUNTED = 8
+PROGRAM = Program("csgraph/sorted_neighbors", INDEX=INDICES, WIDTH=WIDTHS)
 
 
 class NeighbourRows(NamedTuple):
@@ -34,7 +35,7 @@ def sorted_rows(pattern, width=None):
     n, nnz = pattern.n, pattern.nnz
     width = width or lanes_for(nnz, n)
     macros = {"INDEX": pattern.indptr.dtype.type, "WIDTH": width}
-    program = kernels("csgraph/sorted_neighbors", **macros)
+    program = PROGRAM(**macros)
     by_rank = cupy.argsort(pattern.degrees, kind="stable").astype(np.int32)
     ranks = cupy.empty_like(by_rank)
     ranks[by_rank] = cupy.arange(n, dtype=np.int32)
@@ -53,7 +54,7 @@ def plain_rows(pattern):
     n, nnz = pattern.n, pattern.nnz
     width = lanes_for(nnz, n)
     macros = {"INDEX": pattern.indptr.dtype.type, "WIDTH": width}
-    spans = _spans(kernels("csgraph/sorted_neighbors", **macros), pattern.indptr)
+    spans = _spans(PROGRAM(**macros), pattern.indptr)
     return NeighbourRows(spans, pattern.indices, None, None, width, n + nnz // width + 1, macros)
 
 

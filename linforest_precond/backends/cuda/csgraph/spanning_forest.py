@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..matrix.entries import rows_of
+from ..runtime import cupy
 from ..runtime.launch import launch, launch_blocks, resident_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.structs import Struct
 
 # The first one is the default.
@@ -39,6 +39,8 @@ STARS = Struct(
 ROUNDS = 40
 # 64-bit words of the struct SharedState.
 STATE_WORDS = 3 + ROUNDS
+BORUVKA = Program("csgraph/spanning_forest", cooperative=True, VALUE=WEIGHTS, INDEX=INDICES)
+AWERBUCH_SHILOACH = Program("csgraph/awerbuch_shiloach", cooperative=True, VALUE=WEIGHTS, INDEX=INDICES)
 
 
 def spanning_forest(csr, largest, method):
@@ -51,18 +53,14 @@ def spanning_forest(csr, largest, method):
         largest=largest, symmetric=csr.symmetric, nnz=csr.nnz, longest_row=csr.longest_row,
     )  # fmt: skip
     find_forest = _boruvka if method == "boruvka" else _awerbuch_shiloach
-    return _selected_entries(csr, find_forest(csr, graph), _program("spanning_forest", csr))
-
-
-def _program(name, csr):
     types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}
-    return kernels(f"csgraph/{name}", cooperative=True, **types)
+    return _selected_entries(csr, find_forest(csr, graph, types), BORUVKA(**types))
 
 
-def _boruvka(csr, graph):
+def _boruvka(csr, graph, types):
     """A bit for every entry: whether it is in the forest."""
     n, nnz = csr.n, csr.nnz
-    program = _program("spanning_forest", csr)
+    program = BORUVKA(**types)
     blocks = min(resident_blocks(program.boruvka, block=BLOCK), -(-nnz // BLOCK))
     # Each block has its own list of edges.
     capacity = -(-nnz // (blocks * BLOCK)) * BLOCK
@@ -78,7 +76,7 @@ def _boruvka(csr, graph):
     return selected
 
 
-def _awerbuch_shiloach(csr, graph):
+def _awerbuch_shiloach(csr, graph, types):
     """The same."""
     n = csr.n
     parents, hooked = cupy.empty((2, n), np.int32)
@@ -89,7 +87,7 @@ def _awerbuch_shiloach(csr, graph):
         parents=parents, hooked=hooked, is_star=is_star, lightest=lightest, first_edges=first_edges,
         selected=selected, changes=words[1:], barrier=words,
     )  # fmt: skip
-    kernel = _program("awerbuch_shiloach", csr).awerbuch_shiloach
+    kernel = AWERBUCH_SHILOACH(**types).awerbuch_shiloach
     launch(kernel, (graph, stars), block=BLOCK, items=max(csr.nnz, n))
     return selected
 

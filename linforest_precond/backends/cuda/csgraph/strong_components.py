@@ -3,11 +3,11 @@
 import numpy as np
 
 from ..matrix import entries
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct, address
-from .components import BLOCK, labels_of_roots
+from .components import BLOCK, labels_of_marked_roots
 
 # Edges sampled to estimate in-degrees, from which the pivot is chosen.
 SAMPLE = 2**20
@@ -20,12 +20,13 @@ STRONG_COMPONENTS = Struct(
 )  # fmt: skip
 # 64-bit words of the struct Counters.
 COUNTER_WORDS = 9
+PROGRAM = Program("csgraph/strong_components", cooperative=True, INDEX=INDICES)
 
 
 def strong_components(pattern):
     """The number of components, and each vertex's."""
     n, nnz = pattern.n, pattern.nnz
-    program = kernels("csgraph/strong_components", cooperative=True, INDEX=pattern.indptr.dtype.type)
+    program = PROGRAM(INDEX=pattern.indptr.dtype.type)
     rows = entries.rows_of(pattern.indptr, nnz)
     tails, heads = ([cupy.empty(nnz, np.int32) for _ in range(2)] for _ in range(2))
     vertices = [cupy.empty(n, np.int32) for _ in range(2)]
@@ -39,4 +40,4 @@ def strong_components(pattern):
         counters=counters, edges=nnz, sampling=max(nnz // SAMPLE, 1), n=n,
     )  # fmt: skip
     launch(program.find_strong_components, (arguments,), block=BLOCK)
-    return labels_of_roots(roots, is_root)
+    return labels_of_marked_roots(roots, is_root)

@@ -4,9 +4,9 @@ import numpy as np
 
 from linforest_precond.backends.returns import TrafficScan
 
+from ..runtime import cupy
 from ..runtime.launch import launch, launch_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.prefix_sum import add_up
 
 # As in traffic.cu: the words that a pass writes.
@@ -16,6 +16,8 @@ SIDE = 3
 THREADS = 256
 # The entries of a tile in traffic.cu, and the keys of a tile in traffic_links.cu.
 ENTRY_TILE = KEY_TILE = 8 * THREADS
+TRAFFIC = Program("csgraph/traffic", VALUE=(np.int64, *WEIGHTS), INDEX=INDICES)
+LINK_PROGRAM = Program("csgraph/traffic_links", INDEX=INDICES)
 
 
 def scan_links(indptr, indices, values, width, pieces):
@@ -26,9 +28,9 @@ def scan_links(indptr, indices, values, width, pieces):
     rows, indptr = indptr.size - 1, cupy.asarray(indptr)
     sources, destinations = cupy.zeros((rows, 2), np.uint64), cupy.zeros((width, 2), np.uint64)
     words = cupy.zeros(WORDS + 2 * SIDE, np.uint64)
-    program = kernels("csgraph/traffic", INDEX=indices.dtype.type, VALUE=values.dtype.type)
+    program = TRAFFIC(INDEX=indices.dtype.type, VALUE=values.dtype.type)
     for begin, end in pieces:
-        lead = min(begin, 1)  # the column before a piece tells whether it goes on in order
+        lead = min(begin, 1)  # the last column of the previous piece, to check the order
         columns = _on_device(indices[begin - lead : end])[lead:]
         arguments = (indptr, rows, columns, _on_device(values[begin:end]), begin, end - begin, width, lead)
         launch(
@@ -118,4 +120,4 @@ def launch_tiles(kernel, arguments, count):
 
 
 def _links_program(index=np.int32):
-    return kernels("csgraph/traffic_links", INDEX=index)
+    return LINK_PROGRAM(INDEX=index)

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from .components import BLOCK
+
+PROGRAM = Program("csgraph/tree_roots", cooperative=True, INDEX=INDICES)
 
 
 def tree_roots(parents):
@@ -13,7 +15,7 @@ def tree_roots(parents):
     roots = cupy.empty_like(parents)
     words = cupy.zeros(4, np.uint64)
     flags = words[2:].view(np.uint32)
-    program = kernels("csgraph/tree_roots", cooperative=True, INDEX=parents.dtype.type)
+    program = PROGRAM(INDEX=parents.dtype.type)
     launch(program.jump, (parents, parents.size, roots, flags, flags[1:], words), block=BLOCK)
     # stall: the errors
     out_of_range, in_cycle = (int(~word) if word else -1 for word in words[:2].get())

@@ -5,19 +5,20 @@ import numpy as np
 from linforest_precond.backends.returns import BandSlots, ValueScan
 
 from ..matrix.sums import CHUNK, tree_sum_on_device
+from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, VALUES, Program
 
 # The words of a report, in the order of `ValueReport` in band_refresh.cu.
 NOT_FINITE, LARGEST, SUMS = range(3)
 DIGEST = SUMS + 2
 WORDS = DIGEST + 2
+PROGRAM = Program("forest/band_refresh", VALUE=VALUES, INDEX=INDICES)
 
 
 def find_slots(csr, neighbors, order):
     """The slots of the bands' entries in a matrix."""
-    program = kernels("forest/band_refresh", VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    program = PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
     places = cupy.empty((3, csr.n), csr.indices.dtype)
     launch(program.find_band_slots, (csr.indptr, csr.indices, csr.n, neighbors, order, places), items=csr.n)
     return with_places(csr, places)
@@ -25,7 +26,7 @@ def find_slots(csr, neighbors, order):
 
 def with_places(csr, places):
     """Known slots of a matrix, with the entries that are on the diagonal or next to it."""
-    program = kernels("forest/band_refresh", VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    program = PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
     kinds = cupy.zeros(-(-csr.nnz // CHUNK) * BLOCK, np.uint16)
     launch(program.mark_kinds, (csr.indptr, csr.indices, csr.n, kinds), items=csr.n)
     return BandSlots(places, kinds, csr.nnz)
@@ -36,7 +37,7 @@ def describe(indptr, indices, data, slots):
 
     The index arrays may be any of the right lengths: none is followed.
     """
-    program = kernels("forest/band_refresh", VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
     entries, chunks = indices.size, -(-indices.size // CHUNK)
     report, chunk_sums = cupy.zeros(WORDS, np.uint64), cupy.empty((DIGEST - SUMS, chunks))
     arguments = indptr, indices, data, indptr.size - 1, entries, slots.kinds, chunk_sums, report
@@ -62,7 +63,7 @@ def read_report(report, dtype):
 def gather(data, slots):
     """The bands: the entries at the slots, 0 where there is none; no stall."""
     places, one = slots.places, data.dtype.type(1)
-    program = kernels("forest/band_refresh", VALUE=data.dtype.type, INDEX=places.dtype.type)
+    program = PROGRAM(VALUE=data.dtype.type, INDEX=places.dtype.type)
     bands = tuple(cupy.empty(places.shape[1:], data.dtype) for _ in range(3))
     count = bands[0].size
     launch(program.gather_bands, (data, places, count, one, *bands), items=count)

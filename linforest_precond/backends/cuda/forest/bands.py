@@ -1,9 +1,11 @@
 """The three bands of the permuted matrix: copies of its entries along the paths of a forest."""
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.structs import address
+
+PROGRAM = Program("forest/bands", VALUE=VALUES, INDEX=INDICES)
 
 
 def extract(csr, neighbors, order, values, slots):
@@ -13,7 +15,7 @@ def extract(csr, neighbors, order, values, slots):
     rows (0 where A has none): whichever is not None, in this order.
     """
     lower, diagonal, upper = bands = [cupy.empty(csr.n, csr.data.dtype) for _ in range(3)]
-    program = kernels("forest/bands", VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    program = PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
     matrix = csr.indptr, csr.indices, csr.data, csr.diagonal, csr.n, csr.nnz
     launch(program.copy_bands, (*matrix, neighbors, address(values), address(slots), order, *bands))
     return lower, diagonal, upper
@@ -22,7 +24,7 @@ def extract(csr, neighbors, order, values, slots):
 def without_edges(graph, neighbors):
     """The graph's values, with zeros for the edges of a forest: they are no edges then."""
     values = graph.values.copy()
-    program = kernels("forest/bands", VALUE=values.dtype.type, INDEX=graph.indices.dtype.type)
+    program = PROGRAM(VALUE=values.dtype.type, INDEX=graph.indices.dtype.type)
     arguments = graph.indptr, graph.indices, graph.n, graph.indices.size, neighbors, values
     launch(program.clear_edges, arguments, items=2 * graph.n)
     return values

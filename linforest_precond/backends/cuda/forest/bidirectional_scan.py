@@ -7,13 +7,14 @@ import numpy as np
 
 from linforest_precond.backends.returns import ForestArrays
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.structs import address
 
 # Counters of the kernels: paths, vertices of the longest one, cycles.
 COUNTERS = 3
+PROGRAM = Program("forest/bidirectional_scan", WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
 def linear_forest(neighbors, values, slots, in_place=False):
@@ -47,7 +48,7 @@ def scan_steps(n):
 
 
 def _program(weight, index):
-    return kernels("forest/bidirectional_scan", WEIGHT=weight.type, INDEX=index.type)
+    return PROGRAM(WEIGHT=weight.type, INDEX=index.type)
 
 
 def _break_cycles(neighbors, values, slots, in_place, counters):

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from ..matrix.long_row_split import split_long_rows
-from ..matrix.row_staging import STAGED_MEAN, lanes_to_a_row, staged_entries
+from ..matrix.long_row_split import STAGED_MEAN, lanes_to_a_row, split_long_rows, staged_entries
+from ..runtime import cupy
 from ..runtime.launch import launch, note, recording
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.structs import Struct
 
 # From this share of active vertices on, all rows are read in order instead of those in the active list.
@@ -42,6 +41,17 @@ RECORD = "active", "confirmed", "proposed", "started_at", "proposed_at", "confir
 # The codes of `ties`: enum Ties.
 TIES = {"auto": 0, "index": 1, "random": 2}
 PROGRESS = "iterations", "maximal", "finished", "confirmed", "active"
+PROGRAM = Program(
+    "forest/factor",
+    cooperative=True,
+    WEIGHT=WEIGHTS,
+    INDEX=INDICES,
+    DEGREE=(1, 2, 3, 4),
+    PIECE=PIECE,
+    SWITCHES=(0, 1),
+    STAGED=(0, 1),
+    SPLIT=(0, 1),
+)
 
 
 def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed, charge="splitmix64", ties="auto"):
@@ -113,13 +123,10 @@ def needs_switches(charge, ties, m):
 def program_of(graph, n, switches):
     """The program of a [0,n]-factor, with the code for rows of the graph's lengths alone."""
     mean = _mean_row(graph)
-    return kernels(
-        "forest/factor",
-        cooperative=True,
+    return PROGRAM(
         WEIGHT=graph.values.dtype.type,
         INDEX=graph.indices.dtype.type,
         DEGREE=n,
-        PIECE=PIECE,
         SWITCHES=int(switches),
         STAGED=int(mean <= STAGED_MEAN),
         SPLIT=int(graph.longest_row > _longest_whole(mean)),

@@ -4,9 +4,9 @@ import numpy as np
 
 from linforest_precond.backends.returns import ForestArrays
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.structs import Struct, address
 
 # Upper bounds on the nodes of each stage of the list ranking, as shares of the vertices. Neighbours are never
@@ -28,6 +28,7 @@ PATHS = Struct(
 )  # fmt: skip
 WEAKEST = Struct("Weakest", "forest/linear_forest.cu", weight="P", ends="P")
 PATH_COUNT, LONGEST, CYCLES, CYCLIC, NODES = range(5)
+PROGRAM = Program("forest/linear_forest", cooperative=True, WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
 def linear_forest(neighbors, values, slots, in_place=False):
@@ -59,7 +60,7 @@ def most_lost(neighbors, values):
 
 def _program(neighbors, values):
     types = {"WEIGHT": values.dtype.type, "INDEX": neighbors.dtype.type}
-    return kernels("forest/linear_forest", cooperative=True, **types)
+    return PROGRAM(**types)
 
 
 class _Run:

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.prefix_sum import add_up
+
+PROGRAM = Program("forest/ordering", INDEX=INDICES)
 
 
 def order_by_scan(path_id, position, lengths):
@@ -13,7 +15,7 @@ def order_by_scan(path_id, position, lengths):
     n = path_id.size
     order, rank = cupy.empty_like(path_id), cupy.empty_like(path_id)
     path_ends = add_up(lengths.copy())
-    program = kernels("forest/ordering", INDEX=path_id.dtype.type)
+    program = PROGRAM(INDEX=path_id.dtype.type)
     launch(program.place_vertices, (path_id, position, n, path_ends, order, rank))
     return order, rank
 
@@ -22,7 +24,7 @@ def order_by_radix_sort(path_id, position, lengths):
     """Sort words of path id and position; CuPy sorts integers by CUB's radix sort."""
     n = path_id.size
     words, rank = cupy.empty(n, np.uint64), cupy.empty_like(path_id)
-    program = kernels("forest/ordering", INDEX=path_id.dtype.type)
+    program = PROGRAM(INDEX=path_id.dtype.type)
     launch(program.pack_path_keys, (path_id, position, n, words))
     order = cupy.argsort(words).astype(path_id.dtype)
     launch(program.invert_order, (order, n, rank))

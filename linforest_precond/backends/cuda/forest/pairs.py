@@ -4,9 +4,9 @@ import numpy as np
 
 from ..matrix.entries import lanes_for, rows_of
 from ..matrix.row_merging import LONGEST_ROW, merge_tiles, rows_of_tile, tiles_fit
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.structs import Struct
 
 # Up to this length of all rows a thread searches each.
@@ -15,6 +15,7 @@ LONGEST_SERIAL = 64
 PAIRED_GRAPH = Struct(
     "PairedGraph", "forest/pairs.cu", indptr="P", indices="P", values="P", members="P", places="P", pairs="q"
 )
+PROGRAM = Program("forest/pairs", VALUE=WEIGHTS, INDEX=INDICES)
 
 
 def pair_up(neighbors):
@@ -23,7 +24,7 @@ def pair_up(neighbors):
     Returns the (pairs, 2) table of members, -1 for a ghost, and each vertex's place in the raveled table.
     """
     vertices, index = neighbors.size, neighbors.dtype
-    program = kernels("forest/pairs", VALUE=np.float64, INDEX=index.type)
+    program = PROGRAM(VALUE=np.float64, INDEX=index.type)
     leads, places = cupy.empty(vertices, index), cupy.empty(vertices, index)
     launch(program.mark_leads, (neighbors, vertices, leads))
     opened = cupy.cumsum(leads, dtype=index)
@@ -36,14 +37,14 @@ def pair_up(neighbors):
 def members_of(pairs, members):
     """The two members of each listed pair; those of a ghost are ghosts."""
     found = cupy.empty(2 * pairs.size, members.dtype)
-    program = kernels("forest/pairs", VALUE=np.float64, INDEX=members.dtype.type)
+    program = PROGRAM(VALUE=np.float64, INDEX=members.dtype.type)
     launch(program.list_members, (pairs, pairs.size, members, found))
     return found
 
 
 def coarse_graph(graph, members, places):
     """The graph of the pairs: CSR arrays with ascending columns, and the length of the longest row."""
-    program = kernels("forest/pairs", VALUE=graph.values.dtype.type, INDEX=graph.indices.dtype.type)
+    program = PROGRAM(VALUE=graph.values.dtype.type, INDEX=graph.indices.dtype.type)
     merge = _merge_by_tiles if 2 * graph.longest_row <= LONGEST_ROW else _merge_by_sorting
     return merge(graph, members, places, program)
 
@@ -52,7 +53,7 @@ def heaviest_two(graph):
     """The two largest weights of each row, 0 where it has fewer; the graph has no diagonal."""
     rows, dtype = graph.n, graph.values.dtype
     found = cupy.empty((rows, 2), dtype)
-    program = kernels("forest/pairs", VALUE=dtype.type, INDEX=graph.indices.dtype.type)
+    program = PROGRAM(VALUE=dtype.type, INDEX=graph.indices.dtype.type)
     lanes = 1 if graph.longest_row <= LONGEST_SERIAL else lanes_for(graph.indices.size, rows)
     launch(program.find_heaviest, (graph.indptr, graph.values, rows, lanes, found))
     return found

@@ -5,9 +5,9 @@ import numpy as np
 from linforest_precond.backends.returns import NumberedPaths, SampledRows
 
 from ..matrix.entries import lanes_for
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct
 
@@ -21,6 +21,7 @@ SAMPLED = Struct(
 )  # fmt: skip
 LINES = Struct("Lines", "forest/path_pairs.cu", path_id="P", position="P", order="P", rank="P")
 MATES = Struct("Mates", "forest/path_pairs.cu", mates="P", counts="P", sums="P", aligned="P", directions="P")
+PROGRAM = Program("forest/path_pairs", VALUE=WEIGHTS, INDEX=INDICES)
 
 
 def drop_weak_edges(neighbors, values):
@@ -81,7 +82,7 @@ def partners(paths, samples, lines):
 
 
 def _program(dtype, index):
-    return kernels("forest/path_pairs", VALUE=np.dtype(dtype).type, INDEX=index.type)
+    return PROGRAM(VALUE=np.dtype(dtype).type, INDEX=index.type)
 
 
 def _numbered(paths):

@@ -3,9 +3,11 @@
 import numpy as np
 
 from ..matrix.entries import first_place
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
+
+PROGRAM = Program("forest/record_checks", INDEX=INDICES)
 
 
 def rank_order(order):
@@ -26,7 +28,7 @@ def first_unpaired(neighbors):
 
 def _first(first_kernel, second_kernel, *arrays):
     """The lowest item that the kernels report, or -1."""
-    program = kernels("forest/record_checks", INDEX=arrays[0].dtype.type)
+    program = PROGRAM(INDEX=arrays[0].dtype.type)
     report, n = cupy.zeros(1, np.uint64), arrays[0].shape[0]
     for name in (first_kernel, second_kernel):
         if name and n:

@@ -4,9 +4,9 @@ import numpy as np
 
 from linforest_precond.backends.returns import FactorFinding
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct
 
@@ -20,6 +20,7 @@ ELIMINATION = Struct(
     ticket="P", report="P", n="q", hermitian="q", shift="d",
 )  # fmt: skip
 TRIANGLE = Struct("TriangleArrays", "ilu/incomplete_factors.cu", indptr="P", indices="P", data="P")
+PROGRAM = Program("ilu/incomplete_factors", VALUE=VALUES, INDEX=INDICES)
 
 
 def factorize(indptr, indices, data, starts, hermitian, shift, weights):
@@ -32,7 +33,7 @@ def factorize(indptr, indices, data, starts, hermitian, shift, weights):
     begin at `starts` are not needed here: rows find out by themselves when others are done.
     """
     n, index = indptr.size - 1, indptr.dtype
-    program = kernels("ilu/incomplete_factors", VALUE=data.dtype.type, INDEX=index.type)
+    program = PROGRAM(VALUE=data.dtype.type, INDEX=index.type)
     diagonals, ends = cupy.empty(n, index), [cupy.zeros(n + 1, index) for _ in range(2)]
     work, inverse, dropped = data.copy(), cupy.empty(n, data.dtype), cupy.empty(n)
     words, report = cupy.zeros(n + 1, np.uint32), cupy.zeros(len(FactorFinding), np.uint64)

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 
 WARP = 32
+PROGRAM = Program("ilu/level_schedule", INDEX=INDICES)
 
 
 def find_levels(pattern, order, rank, most):
@@ -15,7 +16,7 @@ def find_levels(pattern, order, rank, most):
     The pattern is symmetric. None where there are more than `most` levels.
     """
     levels, words = cupy.full(pattern.n, -1, np.int32), cupy.zeros(2, np.uint32)
-    program = kernels("ilu/level_schedule", INDEX=pattern.indptr.dtype.type)
+    program = PROGRAM(INDEX=pattern.indptr.dtype.type)
     arguments = pattern.indptr, pattern.indices, order, rank, pattern.n, most, levels, words
     launch(program.find_levels, arguments, items=pattern.n * WARP)
     return None if words[1].item() else levels  # stall: the levels are of no use where there are too many

@@ -6,9 +6,9 @@ import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
+from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch, launch_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, STORED_AND_APPLIED, Program
 from ..runtime.streams import current
 from ..runtime.structs import Struct
 
@@ -21,6 +21,7 @@ VECTORS_OF_SWEEPS = 3
 TRIANGLE = Struct("Triangle", "ilu/triangular.cu", indptr="P", indices="P", data="P", scale="P", lanes="q")
 VECTORS = Struct("StridedVectors", "ilu/triangular.cu", at="P", order="P", row="q", column="q")
 NOTHING = VECTORS(at=None, order=None, row=0, column=0)
+PROGRAM = Program("ilu/triangular", STORED_AND_APPLIED, same_bits=False, INDEX=INDICES)
 
 
 class Substitution:
@@ -65,9 +66,7 @@ class Substitution:
 
     def _solve(self, b, x, columns, dtype, work):
         vectors, tickets = work
-        program = kernels(
-            "ilu/triangular", VALUE=self._dtype.type, RESULT=dtype.type, INDEX=self._order.dtype.type
-        )
+        program = PROGRAM(VALUE=self._dtype.type, RESULT=dtype.type, INDEX=self._order.dtype.type)
         if self._sweeps is not None:
             self._relax(program, b, x, columns, vectors)
         elif self._tiles is None:
@@ -115,13 +114,13 @@ class Substitution:
 
 
 def lanes_of_row(rows, entries):
-    """Lanes that multiply a row of a triangle together: about half as many as it has entries."""
+    """Lanes per row of a triangle: about half the mean number of entries."""
     half = entries / max(rows, 1) / 4
     return min(WARP, 2 ** math.ceil(math.log2(max(half, 1))))
 
 
 def tiles_of(starts, rows):
-    """Where the tiles of at most so many rows begin, each in one level; the last number is the end."""
+    """The first rows of the tiles, each of at most `rows` rows of one level, and the number of rows."""
     counts = -(-np.diff(starts) // rows)
     first = np.repeat(np.cumsum(counts) - counts, counts)
     begins = np.repeat(starts[:-1], counts) + rows * (np.arange(first.size) - first)

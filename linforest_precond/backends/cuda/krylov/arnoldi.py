@@ -4,12 +4,14 @@ import numpy as np
 
 from linforest_precond.backends.krylov_codes import CycleStep
 
+from ..runtime.loader import VALUES, Program, wide_type
 from ..runtime.structs import Struct
 from .basis import Basis
 
 ARNOLDI = Struct(
     "Arnoldi", "krylov/arnoldi.cu", basis="P", preconditioned="P", work="P", partials="P", length="q"
 )
+PROGRAM = Program("krylov/arnoldi", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=1)
 
 
 class Arnoldi:
@@ -17,7 +19,7 @@ class Arnoldi:
 
     def __init__(self, space, length, flexible):
         self.space = space
-        self._basis = Basis(space, "krylov/arnoldi", length + 2, length * (length + 5) + 1 + length + 2)
+        self._basis = Basis(space, PROGRAM, length + 2, length * (length + 5) + 1 + length + 2)
         self._V = self._basis.stack(length + 1)
         self._Z = self._basis.stack(length) if flexible else None
         self._struct = ARNOLDI(

@@ -1,12 +1,12 @@
-"""What the bases of GMRES and IDR(s) share on the device: launches, and sums by a user's inner product."""
+"""The bases of GMRES and IDR(s) on the device: their launches, and sums by a user's inner product."""
 
 import numpy as np
 
 from linforest_precond.backends.krylov_codes import NumberSlot, RunningState
 
+from ..runtime import cupy
 from ..runtime.launch import launch_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels, wide_type
+from ..runtime.loader import wide_type
 
 THREADS = 256
 # Blocks at most: the last one adds up the partial sums of all.
@@ -29,7 +29,7 @@ class Basis:
         vector = space["x"]
         self.n, self.columns = vector.shape
         wide = np.dtype(wide_type(vector.dtype))
-        self._program = kernels(program, VALUE=vector.dtype.type, WIDE=wide.type, BLOCK=1)
+        self._program = program(VALUE=vector.dtype.type)
         self._blocks = min(LARGEST_GRID, space.blocks)
         self.work = cupy.zeros((rows, self.columns), wide)
         self.partials = cupy.empty(self._blocks * most_sums * self.columns, wide)

@@ -13,9 +13,9 @@ from linforest_precond.backends.cpu.krylov.exact_digits import (
     leading_position,
 )
 
-from ..runtime.lazy_cupy import cupy
+from ..runtime import cupy
 
-# Products whose digits are found together; the sum of so many digits of 32 bits is exact in double precision.
+# Products whose digits are found together; the sum of BLOCK digits of 32 bits is exact in double precision.
 BLOCK = 2**21
 
 

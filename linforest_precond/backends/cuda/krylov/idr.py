@@ -4,21 +4,22 @@ import numpy as np
 
 from linforest_precond.backends.krylov_codes import CycleStep
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import VALUES, Program, wide_type
 from ..runtime.structs import Struct
 from .basis import Basis
 
 IDR = Struct(
     "Idr", "krylov/idr.cu", images="P", directions="P", shadows="P", work="P", partials="P", count="q"
 )
+PROGRAM = Program("krylov/idr", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=1)
 
 
 def shadow_values(n, count, seed):
     """Pseudorandom numbers in [-1, 1), a (count, n) array: the same on every backend."""
     values = cupy.empty((count, n))
-    program = kernels("krylov/idr", VALUE=np.float64, WIDE=np.float64, BLOCK=1)
+    program = PROGRAM(VALUE=np.float64)
     launch(program.shadow_values, (n, count, np.uint64(seed), values), items=max(values.size, 1))
     return values
 
@@ -29,7 +30,7 @@ class Idr:
     def __init__(self, space, shadows):
         self.space, self._count = space, len(shadows)
         count = self._count
-        self._basis = Basis(space, "krylov/idr", count + 2, count * (count + 3) + count + 2)
+        self._basis = Basis(space, PROGRAM, count + 2, count * (count + 3) + count + 2)
         self._G, self._U, self._P = (self._basis.stack(count) for _ in range(3))
         self._P[...] = shadows[:, :, None]
         self._struct = IDR(

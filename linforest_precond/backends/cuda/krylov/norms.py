@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
 from ..runtime.launch import launch_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import WEIGHTS, Program, wide_type
 
 SUMS = 3
 ENTRIES_OF_THREAD = 4
+PROGRAM = Program("krylov/norms", VALUE=WEIGHTS, WIDE=wide_type, BLOCK=1)
 
 
 def column_norms(columns):
@@ -35,12 +36,12 @@ def _norms(b, r):
     if count > THREADS // 2:  # more than a block has threads for, perhaps
         parts = [slice(first, first + THREADS // 2) for first in range(0, count, THREADS // 2)]
         return np.concatenate([_norms_of_part(b, r, part) for part in parts])
-    # The parts of complex numbers are columns of their own.
+    # Real and imaginary parts are separate columns.
     b, reals = (None if each is None else cupy.ascontiguousarray(each).view(value) for each in (b, r))
     sums, _held = sums_of(reals.shape[1], SUMS, np.float64)
     norms = cupy.empty(reals.shape[1])
     blocks = max(1, min(LARGEST_GRID, -(-reals.size // (THREADS * ENTRIES_OF_THREAD))))
-    program = kernels("krylov/norms", VALUE=value.type, WIDE=np.float64, BLOCK=1)
+    program = PROGRAM(VALUE=value.type)
     launch_blocks(
         program.find_norms, blocks, (rows, sums, 0 if b is None else b, reals, norms), block=THREADS
     )

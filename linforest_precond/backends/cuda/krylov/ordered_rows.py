@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, VALUES, Program
+
+PROGRAM = Program("krylov/ordered_rows", VALUE=VALUES, BLOCK=1, INDEX=INDICES)
 
 
 def multiply(rows, x):
@@ -15,7 +17,7 @@ def multiply(rows, x):
     dtype = np.result_type(rows.dtype, x.dtype)
     x = cupy.ascontiguousarray(x, dtype)
     y = cupy.empty((rows.shape[0], *x.shape[1:]), dtype)
-    program = kernels("krylov/ordered_rows", VALUE=dtype.type, BLOCK=1, INDEX=rows.indices.dtype.type)
+    program = PROGRAM(VALUE=dtype.type, INDEX=rows.indices.dtype.type)
     data = rows.data.astype(dtype, copy=False)
     columns = x.size // max(x.shape[0], 1)
     arrays = rows.indptr, rows.indices, data, x, columns, y.size, y

@@ -2,16 +2,18 @@
 
 import numpy as np
 
-from ..matrix.long_row_split import PIECE, split_long_rows
-from ..matrix.row_products import LONGEST_ROW
+from ..matrix.long_row_split import LONGEST_ROW, PIECE, split_long_rows
+from ..runtime import cupy
 from ..runtime.column_sums import LARGEST_GRID, THREADS
 from ..runtime.launch import launch_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels, wide_type
+from ..runtime.loader import INDICES, VALUES, Program, wide_type
 
-# Of a product without sums: many times what is resident at once, so that multiprocessors finish together.
+# Blocks of a product without sums: many times the resident ones, so that multiprocessors finish together.
 MOST_BLOCKS = 8 * LARGEST_GRID
 WARPS = THREADS // 32  # of a block
+PROGRAM = Program(
+    "krylov/spmv", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=1, INDEX=INDICES, PIECE=PIECE
+)
 
 
 class Operator:
@@ -53,7 +55,7 @@ class Product(Operator):
         self._csr = A.indptr, A.indices, A.data.astype(dtype, copy=False)
         self._long_rows = split_long_rows(A.indptr, A.indices.size, A.longest_row, PIECE, LONGEST_ROW)
         self._partials = cupy.empty(self._long_rows.most_pieces, dtype)
-        self._program = product_program(dtype, A.indices.dtype)
+        self._program = PROGRAM(VALUE=dtype.type, INDEX=A.indices.dtype.type)
 
     def into(self, space, source, target):
         if not self.own:
@@ -95,12 +97,6 @@ class Product(Operator):
         launch_blocks(
             program.sum_pieces, blocks, (self._csr[0], rows.struct, self._partials, y), block=THREADS
         )
-
-
-def product_program(dtype, index):
-    """The program of products of vectors of a type."""
-    types = {"VALUE": dtype.type, "WIDE": wide_type(dtype), "INDEX": index.type}
-    return kernels("krylov/spmv", BLOCK=1, PIECE=PIECE, **types)
 
 
 class Preconditioning(Operator):

@@ -17,12 +17,11 @@ from linforest_precond.backends.krylov_codes import (
 from linforest_precond.backends.returns import Report
 from linforest_precond.backends.workspaces import Lease
 
-from ..runtime.generated_headers import generate_header
+from ..runtime import cupy
 from ..runtime.launch import launch_blocks, launches_of
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels, wide_type
+from ..runtime.loader import VALUES, Program, wide_type
 from ..runtime.streams import capturing
-from ..runtime.structs import Struct
+from ..runtime.structs import Struct, generate_header
 
 generate_header(
     "krylov/codes.cuh",
@@ -81,6 +80,7 @@ SPACE = Struct(
     rows="q", columns="q", capacity="q", most_iterations="q", epsilon="d", largest_growth="d",
     unpreconditioned="q",
 )  # fmt: skip
+PROGRAM = Program("krylov/updates", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=1)
 
 
 class KrylovSpace:
@@ -98,7 +98,7 @@ class KrylovSpace:
         self._vectors = {name: cupy.zeros((n, columns), dtype) for name in ("x", "r", *names)}
         self.columns, self.inner, self._x_true = columns, inner, x_true
         wide = np.dtype(wide_type(dtype))
-        self._program = kernels("krylov/updates", VALUE=dtype.type, WIDE=wide.type, BLOCK=1)
+        self._program = PROGRAM(VALUE=dtype.type)
         self._capacity = 4 * RECORDS_OF_BATCH
         self.blocks = min(LARGEST_GRID, max(1, -(-n * columns // (THREADS * ENTRIES_OF_THREAD))))
         self._scalars = cupy.zeros((len(ScalarSlot), columns), wide)
@@ -224,7 +224,7 @@ class KrylovSpace:
         launch_blocks(kernel, self.blocks, (self.struct, *arguments), block=THREADS)
 
     def launch_rows(self, kernel, most, *arguments):
-        """Launch a kernel over the rows of a matrix on at most so many blocks."""
+        """Launch a kernel over the rows of a matrix on at most `most` blocks."""
         blocks = min(most, max(1, -(-self._limits["rows"] // THREADS)))
         launch_blocks(kernel, blocks, (self.struct, *arguments), block=THREADS)
 
@@ -308,7 +308,7 @@ class KrylovSpace:
 
 
 def iterations_of_batch(entries, launches, cycle=0, is_paused=False):
-    """The iterations of a batch, for vectors of so many entries and iterations of so many launches.
+    """The iterations of a batch, for vectors with `entries` entries and iterations with `launches` launches.
 
     A divisor of `cycle` where there is one.
     """

@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, WEIGHTS, Program
 
 # The most members of an aggregate that one thread sorts.
 FEW_MEMBERS = 32
+PROGRAM = Program("matching/aggregates", WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
 def of_mates(graph, mate, tie_key):
@@ -18,7 +19,7 @@ def of_mates(graph, mate, tie_key):
     their lowest vertices.
     """
     vertices, index = graph.n, graph.indices.dtype
-    program = kernels("matching/aggregates", WEIGHT=graph.values.dtype.type, INDEX=index.type)
+    program = PROGRAM(WEIGHT=graph.values.dtype.type, INDEX=index.type)
     roots, claims, marks = (
         cupy.empty(vertices, index),
         cupy.zeros(vertices, index),
@@ -35,7 +36,7 @@ def of_mates(graph, mate, tie_key):
 def members_of(aggregates, count):
     """The vertices of all aggregates in CSR form: where each aggregate begins, and its ascending vertices."""
     vertices, index = aggregates.size, aggregates.dtype
-    program = kernels("matching/aggregates", WEIGHT=np.float64, INDEX=index.type)
+    program = PROGRAM(WEIGHT=np.float64, INDEX=index.type)
     sizes, arrivals = cupy.zeros(count + 1, np.uint32), cupy.empty(vertices, np.uint32)
     launch(program.count_members, (aggregates, vertices, sizes, arrivals))
     indptr = cupy.cumsum(sizes, dtype=index)

@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from ..matrix.row_staging import lanes_to_a_row
+from ..matrix.long_row_split import lanes_to_a_row
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
+
+PROGRAM = Program("matching/auction", cooperative=True, INDEX=INDICES)
 
 
 def bid(indptr, indices, weights, prices, columns, rows, step, stop):
@@ -20,6 +22,6 @@ def bid(indptr, indices, weights, prices, columns, rows, step, stop):
     progress, words = cupy.zeros(3, np.int64), cupy.zeros(4, np.uint64)
     width = lanes_to_a_row(indices.size / max(n, 1))
     state = prices, columns, rows, lists, bids, progress, words, words[3:]
-    program = kernels("matching/auction", cooperative=True, INDEX=indices.dtype.type)
+    program = PROGRAM(INDEX=indices.dtype.type)
     launch(program.run_auction, (indptr, indices, weights, n, width, step, stop, *state))
     return progress

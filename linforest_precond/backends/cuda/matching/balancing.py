@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from ..matrix.row_staging import lanes_to_a_row
+from ..matrix.long_row_split import lanes_to_a_row
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 
 # As in the CPU backend, and in balancing.cu.
 NONE = -(2**62)
+PROGRAM = Program("matching/balancing", cooperative=True, INDEX=INDICES)
 
 
 def balance(indptr, indices, weights, matched, columns, prices, iterations):
@@ -17,5 +18,5 @@ def balance(indptr, indices, weights, matched, columns, prices, iterations):
     of_rows, of_columns = cupy.full((2, n), NONE, np.int64)
     width, barrier = lanes_to_a_row(indices.size / max(n, 1)), cupy.zeros(1, np.uint32)
     given = indptr, indices, weights, matched, columns, n, width, iterations
-    program = kernels("matching/balancing", cooperative=True, INDEX=indices.dtype.type)
+    program = PROGRAM(INDEX=indices.dtype.type)
     launch(program.balance_prices, (*given, prices, of_rows, of_columns, barrier))

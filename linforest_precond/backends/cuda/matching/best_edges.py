@@ -2,14 +2,17 @@
 
 import numpy as np
 
-from ..matrix.row_staging import STAGED_MEAN, lanes_to_a_row, staged_entries
-from ..runtime.lazy_cupy import cupy
+from ..matrix.long_row_split import STAGED_MEAN, lanes_to_a_row, staged_entries
+from ..runtime import cupy
+from ..runtime.loader import INDICES, WEIGHTS
 from ..runtime.structs import Struct
 
 # Rows longer than this, and than LONG_FACTOR times the mean, are split into pieces, a warp per piece.
 LONG_ROW = 128
 LONG_FACTOR = 4
 PIECE = 512
+# The macros of all programs that include best_edges.cuh.
+SEARCH_MACROS = {"WEIGHT": WEIGHTS, "INDEX": INDICES, "PIECE": PIECE}
 
 # The structs Search in best_edges.cuh and ListCounts in round_loop.cuh.
 SEARCH = Struct(
@@ -21,8 +24,8 @@ LIST_COUNTS = "front", "back", "pieces"
 
 
 def search_macros(graph):
-    """The macros of all programs that include best_edges.cuh."""
-    return {"WEIGHT": graph.values.dtype.type, "INDEX": graph.indices.dtype.type, "PIECE": PIECE}
+    """The macros for the types of a graph."""
+    return {"WEIGHT": graph.values.dtype.type, "INDEX": graph.indices.dtype.type}
 
 
 class Search:

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
-from .best_edges import Search, counts_and_barrier
+from ..runtime.loader import Program
+from .best_edges import SEARCH_MACROS, Search, counts_and_barrier
+
+PROGRAM = Program("matching/locally_dominant", cooperative=True, **SEARCH_MACROS)
 
 
 def match(graph, tie_key):
@@ -18,7 +20,7 @@ def match(graph, tie_key):
 def match_rest(graph, tie_key, mates, pointers, rounds):
     """Continue from the mates and pointers after `rounds` rounds; returns an array: all rounds, maximal."""
     search = Search(graph, tie_key)
-    program = kernels("matching/locally_dominant", cooperative=True, **search.macros)
+    program = PROGRAM(**search.macros)
     lists, progress = cupy.empty((2, graph.n), graph.indices.dtype), cupy.empty(2, np.uint64)
     arguments = search.struct(), rounds, mates, pointers, lists, progress, *counts_and_barrier()
     launch(program.match_dominant_edges, arguments, shared_memory=search.shared_memory)

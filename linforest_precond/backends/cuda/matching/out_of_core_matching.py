@@ -12,11 +12,11 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.matching.out_of_core_matching import batch_ends
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import Program
 from ..runtime.structs import Struct
-from .best_edges import Search, search_macros
+from .best_edges import SEARCH_MACROS, Search, search_macros
 from .locally_dominant import match_rest
 
 # The fewest batches of a graph, and the largest share of the free memory that one batch takes.
@@ -30,6 +30,7 @@ BATCH = Struct(
     "Batch", "matching/out_of_core_matching.cu", indices="P", values="P", begin="q", first="q", last="q"
 )
 MATCHED, ENTRIES, REPORT_WORDS = range(3)
+PROGRAM = Program("matching/out_of_core_matching", **SEARCH_MACROS)
 
 
 def match(
@@ -60,7 +61,7 @@ class StreamedGraph:
 
     def __init__(self, graph, tie_key, batches):
         self.graph, self.tie_key = graph, tie_key
-        self.program = kernels("matching/out_of_core_matching", **search_macros(graph))
+        self.program = PROGRAM(**search_macros(graph))
         self.entry_bytes = graph.indices.dtype.itemsize + graph.values.dtype.itemsize
         self.ends = batch_ends(graph.indptr, batches or self._batches_for_memory())
         self.indptr, self.device_ends = cupy.asarray(graph.indptr), cupy.asarray(self.ends)

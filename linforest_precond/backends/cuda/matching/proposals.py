@@ -2,21 +2,22 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import Program
 from ..runtime.structs import Struct
-from .best_edges import Search, counts_and_barrier
+from .best_edges import SEARCH_MACROS, Search, counts_and_barrier
 
 # The struct Options in proposals.cu.
 OPTIONS = Struct("Options", "matching/proposals.cu", seed="Q", threshold="Q", limit="Q", weighted="Q")
 NO_LIMIT = 2**64 - 1
+PROGRAM = Program("matching/proposals", cooperative=True, **SEARCH_MACROS)
 
 
 def match(graph, weighted, threshold, seed, limit):
     """The mate of each vertex, -1 where it is single, and an array: rounds, whether it is maximal."""
     search = Search(graph)
-    program = kernels("matching/proposals", cooperative=True, **search.macros)
+    program = PROGRAM(**search.macros)
     options = OPTIONS(
         seed=seed, threshold=threshold, limit=NO_LIMIT if limit is None else limit, weighted=weighted
     )

@@ -2,16 +2,18 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
-from .best_edges import Search, counts_and_barrier
+from ..runtime.loader import Program
+from .best_edges import SEARCH_MACROS, Search, counts_and_barrier
+
+PROGRAM = Program("matching/suitor", cooperative=True, **SEARCH_MACROS)
 
 
 def match(graph, tie_key):
     """The mate of each vertex, -1 where it is single, and an array: one round, maximal."""
     search = Search(graph, tie_key)
-    program = kernels("matching/suitor", cooperative=True, **search.macros)
+    program = PROGRAM(**search.macros)
     suitors, offers = cupy.empty(graph.n, graph.indices.dtype), cupy.empty(graph.n, graph.values.dtype)
     suitors.fill(-1)
     lists = cupy.empty((2, graph.n), graph.indices.dtype)

@@ -1,12 +1,12 @@
-"""Numbers in another precision."""
+"""Conversion of arrays to another precision."""
 
 import itertools
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import Program
 from ..runtime.structs import Struct, address
 
 # The struct in conversion.cu.
@@ -15,6 +15,7 @@ CONVERSION = Struct(
     "Conversion", "matrix/conversion.cu",
     **{"from": "P" * MOST_ARRAYS, "to": "P" * MOST_ARRAYS, "ends": "q" * MOST_ARRAYS},
 )  # fmt: skip
+PROGRAM = Program("matrix/conversion", INDEX=np.int32)
 
 
 def converted(arrays, dtype):
@@ -39,5 +40,5 @@ def _narrow(arrays, results):
             "ends": [*ends, *unused],
         }
     )
-    program = kernels("matrix/conversion", INDEX=np.int32)
+    program = PROGRAM()
     launch(program.narrow_arrays, (conversion, ends[-1]), items=ends[-1])

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, STORED_AND_APPLIED, Program
 
 WARP = 32
+PROGRAM = Program("matrix/diagonal_blocks", STORED_AND_APPLIED, INDEX=INDICES)
 
 
 def gather(csr, block_size):
@@ -46,4 +47,4 @@ def apply(inverse, b, x, transpose):
 
 
 def _program(value, result=None, index=np.int32):
-    return kernels("matrix/diagonal_blocks", VALUE=value.type, RESULT=(result or value).type, INDEX=index)
+    return PROGRAM(VALUE=value.type, RESULT=(result or value).type, INDEX=index)

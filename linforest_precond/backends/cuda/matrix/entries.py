@@ -4,18 +4,23 @@ import numpy as np
 
 from linforest_precond.backends.returns import EntryScan
 
+from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.prefix_sum import add_up
 from .sums import CHUNK, tree_sum_on_device
 
+# Lanes per row.
+WIDTHS = (4, 8, 16, 32)
 # The most entries of a column that are sorted by rank when a matrix is transposed.
 SHORT_COLUMN = 512
 # The words of a report, in the order of `Report` in entry_tiles.cuh.
 BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, LARGEST, WORDS = range(8)
 # The sums of weights after it.
 SUMS = 2
+TRANSPOSITION = Program("matrix/transposition", VALUE=VALUES, INDEX=INDICES)
+ENTRIES = Program("matrix/entries", VALUE=VALUES, INDEX=INDICES)
+SCAN = Program("matrix/entries", cooperative=True, VALUE=VALUES, INDEX=INDICES)
 
 
 def scan(indptr, indices, data, scale=1.0):
@@ -42,7 +47,7 @@ def scan(indptr, indices, data, scale=1.0):
 def _described(indptr, indices, data, scale):
     """The report and the diagonal of a matrix of few chunks, in one launch."""
     rows, nnz, index = indptr.size - 1, indices.size, indices.dtype
-    program = kernels("matrix/entries", cooperative=True, VALUE=data.dtype.type, INDEX=index.type)
+    program = SCAN(VALUE=data.dtype.type, INDEX=index.type)
     chunks = -(-nnz // CHUNK)
     # The last word is the barrier.
     report, diagonal = cupy.zeros(WORDS + SUMS + 1, np.uint64), cupy.empty(rows, data.dtype)
@@ -55,7 +60,7 @@ def _described(indptr, indices, data, scale):
 def _scanned(indptr, indices, data, scale):
     """The same of a matrix of any size."""
     rows, nnz = indptr.size - 1, indices.size
-    program = kernels("matrix/entries", VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    program = ENTRIES(VALUE=data.dtype.type, INDEX=indices.dtype.type)
     chunks = -(-nnz // CHUNK)
     report, diagonal = cupy.zeros(WORDS + SUMS, np.uint64), cupy.zeros(rows, data.dtype)
     chunk_row, chunk_sums = cupy.empty(chunks, indices.dtype), cupy.empty((2, chunks))
@@ -88,7 +93,7 @@ def canonical(rows, cols, data, n, index_dtype):
     heads = cupy.flatnonzero(heads)  # stall: CuPy counts them to allocate
     keys = keys[heads]
     sums = cupy.empty(heads.size, data.dtype)
-    program = kernels("matrix/entries", VALUE=data.dtype.type, INDEX=np.dtype(index_dtype).type)
+    program = ENTRIES(VALUE=data.dtype.type, INDEX=np.dtype(index_dtype).type)
     launch(program.sum_duplicates, (cupy.ascontiguousarray(data), order, heads, heads.size, data.size, sums))
     indptr = cupy.searchsorted(keys, cupy.arange(n + 1) * n).astype(index_dtype)
     return indptr, (keys % max(n, 1)).astype(index_dtype), sums
@@ -96,7 +101,7 @@ def canonical(rows, cols, data, n, index_dtype):
 
 def lanes_for(nnz, n):
     """Lanes per row: about the mean row length."""
-    return next(width for width in (4, 8, 16, 32) if width * n >= 0.8 * nnz or width == 32)
+    return next(width for width in WIDTHS if width * n >= 0.8 * nnz or width == WIDTHS[-1])
 
 
 def row_of(indptr, slot):
@@ -107,7 +112,7 @@ def row_of(indptr, slot):
 def rows_of(indptr, count):
     """The row of each of the `count` entries."""
     rows = cupy.empty(count, indptr.dtype)
-    program = kernels("matrix/entries", VALUE=np.float64, INDEX=indptr.dtype.type)
+    program = ENTRIES(VALUE=np.float64, INDEX=indptr.dtype.type)
     launch(program.fill_rows, (indptr, indptr.size - 1, lanes_for(count, indptr.size - 1), rows))
     return rows
 
@@ -117,7 +122,7 @@ def transposed(indptr, indices, data, width=None):
     rows, nnz, index = indptr.size - 1, indices.size, indices.dtype
     width = rows if width is None else width
     value = np.float64 if data is None else data.dtype.type
-    program = kernels("matrix/transposition", VALUE=value, INDEX=index.type)
+    program = TRANSPOSITION(VALUE=value, INDEX=index.type)
     counts, places, longest = cupy.zeros(width + 1, index), cupy.empty(nnz, index), cupy.zeros(1, np.uint64)
     launch(program.count_column_entries, (indices, nnz, counts, places, longest), items=nnz)
     begins = add_up(counts)
@@ -139,7 +144,7 @@ def transposed_values(indptr, indices, data, width, pattern):
     """The values of `transposed`, whose pointers and indices are known."""
     begins, rows = pattern
     values, lanes = cupy.empty(data.size, data.dtype), lanes_for(data.size, width)
-    program = kernels("matrix/transposition", VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    program = TRANSPOSITION(VALUE=data.dtype.type, INDEX=indices.dtype.type)
     arguments = indptr, indices, data, begins, rows, width, lanes, values
     launch(program.gather_transpose, arguments, items=width * lanes)
     return values
@@ -148,7 +153,7 @@ def transposed_values(indptr, indices, data, width, pattern):
 def magnitudes(data):
     """Magnitudes by one explicit IEEE formula on every backend; those of finite entries are finite."""
     weights = cupy.empty(data.shape, data.real.dtype)
-    program = kernels("matrix/entries", VALUE=data.dtype.type, INDEX=np.int32)
+    program = ENTRIES(VALUE=data.dtype.type, INDEX=np.int32)
     launch(program.magnitudes, (data, data.size, weights))
     return weights
 
@@ -159,7 +164,7 @@ def symmetrized(indptr, indices, weights):
     The indices may be the user's own and change: these kernels follow a copy.
     """
     indices = cupy.clip(indices, 0, max(indptr.size - 2, 0))
-    program = kernels("matrix/entries", VALUE=weights.dtype.type, INDEX=indices.dtype.type)
+    program = ENTRIES(VALUE=weights.dtype.type, INDEX=indices.dtype.type)
     rows = rows_of(indptr, indices.size)
     sums = cupy.empty(indices.size, weights.dtype)
     unpaired, any_unpaired = cupy.empty(indices.size, bool), cupy.zeros(1, np.uint32)

@@ -2,20 +2,22 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
-from .row_staging import lanes_to_a_row
+from ..runtime.loader import INDICES, WEIGHTS, Program
+from .long_row_split import lanes_to_a_row
 
 # As in the CPU backend, and in log_scaling.cu.
 UNIT = 2**20
 NO_WEIGHT = -(2**31)
+LOGARITHMS = Program("matrix/logarithms", WEIGHT=WEIGHTS)
+SCALING = Program("matrix/log_scaling", cooperative=True, INDEX=INDICES)
 
 
 def fixed_logarithms(magnitudes):
     """The weights of magnitudes, `NO_WEIGHT` for 0."""
     weights = cupy.empty(magnitudes.size, np.int32)
-    program = kernels("matrix/logarithms", WEIGHT=magnitudes.dtype.type)
+    program = LOGARITHMS(WEIGHT=magnitudes.dtype.type)
     launch(program.take_logarithms, (magnitudes, magnitudes.size, weights), items=magnitudes.size)
     return weights
 
@@ -23,7 +25,7 @@ def fixed_logarithms(magnitudes):
 def powers(exponents):
     """2**(exponent / UNIT) in float64 for 64-bit integers, clamped to the range of float64."""
     factors = cupy.empty(exponents.size, np.float64)
-    program = kernels("matrix/logarithms", WEIGHT=np.float64)
+    program = LOGARITHMS(WEIGHT=np.float64)
     launch(program.raise_to_powers, (exponents, exponents.size, factors), items=exponents.size)
     return factors
 
@@ -49,7 +51,7 @@ def equilibrated(indptr, indices, weights, iterations):
 
 
 def _program(indices):
-    return kernels("matrix/log_scaling", cooperative=True, INDEX=indices.dtype.type)
+    return SCALING(INDEX=indices.dtype.type)
 
 
 def _width(n, indices):

@@ -1,19 +1,27 @@
-"""Long rows split into pieces for load balancing: what matrix/long_row_split.cuh reads."""
+"""Load balancing of rows: long ones split into pieces, short ones staged in shared memory."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
-from ..runtime.structs import Struct, address
+from ..runtime import cupy
+from ..runtime.launch import BLOCK, launch
+from ..runtime.loader import INDICES, Program
+from ..runtime.structs import Struct, address, generate_header
 
-# Entries of a piece: for searches, and for sums.
+# Entries of a piece: for searches, for sums, and all lengths that callers choose.
 PIECE, SUMMED_PIECE = 256, 64
+PIECES = (SUMMED_PIECE, PIECE, 2048, 4096)
 # The struct in long_row_split.cuh, as a kernel's argument, and as a field of other structs.
 LONG_ROWS = Struct("LongRows", "matrix/long_row_split.cuh", rows="P", first="P", owners="P", counts="P")
 LONG_ROWS_FIELD = "PPPP"
+# The products of longer rows are not summed by one thread in stored order, but in pieces (row_products.cuh).
+LONGEST_ROW = 256
+generate_header("matrix/row_limits.cuh", LONGEST_ROW=LONGEST_ROW)
+# Up to this mean length rows are staged in shared memory, a thread per row.
+STAGED_MEAN = 16
+STAGED_BYTES = 40 * 1024
+PROGRAM = Program("matrix/long_row_split", INDEX=INDICES, PIECE=PIECES)
 
 
 class LongRows(NamedTuple):
@@ -52,6 +60,19 @@ def split_long_rows(indptr, nnz, longest_row, piece, longest_whole=None):
     rows, first = cupy.empty(most_rows, np.int32), cupy.empty(most_rows, np.uint32)
     owners, counts = cupy.empty(most_pieces, np.uint32), cupy.zeros(2, np.uint32)
     found = LongRows(rows, first, owners, counts, most_rows, most_pieces)
-    program = kernels("matrix/long_row_split", INDEX=indptr.dtype.type, PIECE=piece)
+    program = PROGRAM(INDEX=indptr.dtype.type, PIECE=piece)
     launch(program.list_pieces, (indptr, indptr.size - 1, longest_whole, found.struct))
     return found
+
+
+def staged_entries(mean, entry_bytes):
+    """Entries that a block stages: those of BLOCK rows of mean length, and a tenth more.
+
+    A multiple of 32, so that 64-bit indices stored behind 32-bit weights are aligned.
+    """
+    return 32 * min(STAGED_BYTES // entry_bytes // 32, int(np.ceil(BLOCK * mean * 1.1 / 32)) + 1)
+
+
+def lanes_to_a_row(mean):
+    """Lanes per row that is not staged."""
+    return next(width for width in (8, 16, 32) if width == 32 or 2.5 * width >= mean)

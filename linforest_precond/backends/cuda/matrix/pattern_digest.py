@@ -2,15 +2,17 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
+
+PROGRAM = Program("matrix/pattern_digest", INDEX=INDICES)
 
 
 def digest(arrays):
     """The two words of the hash, on the device."""
     words = cupy.zeros(2, np.uint64)
     for number, array in enumerate(arrays):
-        program = kernels("matrix/pattern_digest", INDEX=array.dtype.type)
+        program = PROGRAM(INDEX=array.dtype.type)
         launch(program.sum_groups, (cupy.ascontiguousarray(array), array.size, np.uint64(number), words))
     return words

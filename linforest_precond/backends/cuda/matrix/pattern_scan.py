@@ -4,17 +4,19 @@ import numpy as np
 
 from linforest_precond.backends.returns import PatternScan
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from .entries import BAD_ROW, LONGEST_ROW, OUT_OF_RANGE, SYMMETRY, UNSORTED, WORDS, first_place
 from .sums import CHUNK
+
+PROGRAM = Program("matrix/pattern_scan", INDEX=INDICES)
 
 
 def scan_pattern(indptr, indices):
     """One pass over the indices: are they in range, sorted, symmetric; the degrees and the longest row."""
     rows, nnz = indptr.size - 1, indices.size
-    program = kernels("matrix/pattern_scan", INDEX=indices.dtype.type)
+    program = PROGRAM(INDEX=indices.dtype.type)
     report, chunk_row = cupy.zeros(WORDS, np.uint64), cupy.empty(-(-nnz // CHUNK), indices.dtype)
     degrees = cupy.empty(rows, np.int32)
     launch(program.chunk_rows_of_pattern, (indptr, rows, nnz, chunk_row, degrees, report))

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.structs import Struct
 
 # As in row_merging.cuh: terms of a row that a team of lanes merges, and that a block sorts; bytes of values
@@ -30,6 +30,7 @@ FINE_MATRIX = Struct(
 GROUPS = Struct("Groups", "matrix/row_merging.cu", begins="P", members="P", starts="P", count="q")
 LONGEST_ROWS = Struct("LongestRows", "matrix/row_merging.cu", rows="P", counts="P", count="q")
 SIZES = 3
+PROGRAM = Program("matrix/row_merging", VALUE=VALUES, INDEX=INDICES)
 
 
 def merge_rows(matrix, begins, members, coarse_columns):
@@ -41,7 +42,7 @@ def merge_rows(matrix, begins, members, coarse_columns):
     """
     indptr, indices, data = matrix
     count, index, dtype = begins.size - 1, indices.dtype, data.dtype
-    program = kernels("matrix/row_merging", VALUE=dtype.type, INDEX=index.type)
+    program = PROGRAM(VALUE=dtype.type, INDEX=index.type)
     lengths, sizes = cupy.zeros(members.size + 1, index), cupy.zeros(SIZES, np.uint64)
     launch(program.count_entries, (indptr, members, members.size, lengths, sizes))
     starts = cupy.cumsum(lengths, dtype=index)
@@ -62,7 +63,7 @@ def merge_rows(matrix, begins, members, coarse_columns):
 
 
 def rows_of_tile(count, terms, dtype, members=0):
-    """How many of `count` coarse rows make a tile: as many as fit into shared memory on average."""
+    """Coarse rows per tile, out of `count`: the largest size that fits into shared memory on average."""
     most = min(_capacity(dtype) * count / max(terms, 1), MEMBERS * count / max(members, 1))
     return next((rows for rows in TILES if MARGIN * rows <= most), TILES[-1])
 

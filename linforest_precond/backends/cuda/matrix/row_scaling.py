@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.prefix_sum import add_up
-from .row_staging import lanes_to_a_row
+from .long_row_split import lanes_to_a_row
+
+PROGRAM = Program("matrix/row_scaling", VALUE=VALUES, INDEX=INDICES)
 
 
 def scaled_matrix(indptr, indices, data, order, row, column):
@@ -24,7 +26,7 @@ def permuted_matrix(indptr, indices, data, order, rank):
 
 def _moved_rows(indptr, indices, data, order, rank, row, column):
     n = indptr.size - 1
-    program = kernels("matrix/row_scaling", VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
     permuted, columns, values = indptr, indices, cupy.empty_like(data)
     if order is not None:
         permuted, columns = cupy.empty_like(indptr), cupy.empty_like(indices)
@@ -51,7 +53,7 @@ def _scale(b, x, order, factors, scatter):
         return
     index = np.int32 if order is None else order.dtype.type
     strides = (stride // b.itemsize for stride in (*b.strides, *x.strides))
-    program = kernels("matrix/row_scaling", VALUE=b.dtype.type, INDEX=index)
+    program = PROGRAM(VALUE=b.dtype.type, INDEX=index)
     arguments = b, x, _address(order), factors, *b.shape, *strides, int(scatter)
     launch(program.scale_vectors, arguments, items=b.size)
 

@@ -2,23 +2,23 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch, launch_blocks, resident_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct
 from .entries import lanes_for
 
 # As in product_rows.cuh: the classes of rows, the first of which are short ones in either phase.
 CLASSES, COUNTED_SHORT, ADDED_SHORT = 6, 3, 4
-# Rows of a class are computed with the next one if they are at most so many times as many as its own.
+# The rows of a class are computed with those of the next class, if they are at most this multiple of them.
 COUNTING_JOINS, ADDING_JOINS = (1, 1, 0, 0, 0, 0), (8, 1, 1, 0, 0, 0)
 # The slots of a row's hash table in the symbolic phase by class; the last class has bitmaps.
 SLOTS = 32, 128, 512, 4096, 8192
 # The lanes per short row in the symbolic phase, by class.
 COUNTING_LANES = 4, 8, 16
-# Threads list the columns of rows where the left rows, and the terms, are on average at most so many; less
-# where there are fewer than `FEW_ROWS` rows, which do not fill the device with a thread each.
+# A thread lists the columns of a row, if left rows have at most LISTED_LEFT entries on average, and rows of
+# the product LISTED_TERMS terms; fewer below FEW_ROWS rows, which do not fill the device with a thread each.
 LISTED_LEFT, LISTED_TERMS = 28, 160
 FEW_ROWS, LISTED_TERMS_OF_FEW = 20_000, 64
 # The entries that a thread lists, by class.
@@ -38,6 +38,7 @@ ROW_LIST = Struct("RowList", "matrix/product_rows.cuh", rows="P", count="q")
 PRODUCT = Struct("Product", "matrix/product_rows.cuh", indptr="P", indices="P", data="P")
 TALLY = Struct("Tally", "matrix/product_rows.cuh", rows="Q" * CLASSES, listed="Q" * CLASSES, entries="Q")
 DENSE_ROWS = Struct("DenseRows", "matrix/sparse_products.cu", sums="P", owners="P", bitmaps="P", width="q")
+PROGRAM = Program("matrix/sparse_products", VALUE=VALUES, INDEX=INDICES)
 
 
 def multiply(left, right, width):
@@ -70,7 +71,7 @@ class _Phases:
     def __init__(self, left, right, width):
         self.rows, self.width = left[0].size - 1, width
         self.index, self.dtype = left[1].dtype, left[2].dtype
-        self.program = kernels("matrix/sparse_products", VALUE=self.dtype.type, INDEX=self.index.type)
+        self.program = PROGRAM(VALUE=self.dtype.type, INDEX=self.index.type)
         self.factors = FACTORS(**dict(zip(FACTORS.fields, (*left, *right))))
         self.left_lanes = lanes_for(left[1].size, self.rows)
         self.right_lanes = lanes_for(right[1].size, right[0].size - 1)

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import WEIGHTS, Program
 
 CHUNK = 2048
+PROGRAM = Program("matrix/sums", VALUE=WEIGHTS, INDEX=np.int32)
 
 
 def tree_sum(x, scale=1.0):
@@ -28,7 +29,7 @@ def tree_sum_on_device(x, out, scale=1.0):
         rows, count = x.shape
         chunks = -(-count // CHUNK)
         sums = cupy.empty((rows, chunks)) if chunks > 1 else out
-        level = kernels("matrix/sums", VALUE=x.dtype.type, INDEX=np.int32)
+        level = PROGRAM(VALUE=x.dtype.type)
         launch_blocks(level.tree_level, sums.size, (x, count, float(scale), sums))
         if chunks == 1:
             return

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels, wide_type
+from ..runtime.loader import INDICES, VALUES, Program, wide_type
 from ..runtime.structs import Struct
 
 # A matrix counts as singular if a pivot of its Cholesky factorization is below this share of the diagonal.
@@ -19,14 +19,19 @@ INVERSION = Struct(
     "Inversion", "multigrid/dense_inverse.cu",
     matrix="P", inverse="P", tiles="P", panels="P", factors="P", failed="P", small_pivot="d", n="q",
 )  # fmt: skip
+MATRIX = Program("multigrid/dense_matrix", VALUE=VALUES, WIDE=wide_type, INDEX=INDICES)
+INVERSE = Program(
+    "multigrid/dense_inverse",
+    [{"VALUE": wide_type(stored), "RESULT": stored} for stored in VALUES],
+    cooperative=True,
+    same_bits=False,
+)
 
 
 def dense_matrix(csr):
     """The dense matrix in double precision."""
     value = csr.data.dtype.type
-    program = kernels(
-        "multigrid/dense_matrix", VALUE=value, WIDE=wide_type(value), INDEX=csr.indices.dtype.type
-    )
+    program = MATRIX(VALUE=value, INDEX=csr.indices.dtype.type)
     dense = cupy.empty((csr.n, csr.n), wide_type(value))
     launch(program.scatter_rows, (csr.indptr, csr.indices, csr.data, csr.n, dense), items=32 * csr.n)
     return dense
@@ -44,7 +49,7 @@ def definite_inverse(matrix, stored):
 def inverse_by_sweeps(matrix, stored):
     """By the sweep operator in tiles, all sweeps in one launch."""
     n, value = len(matrix), matrix.dtype.type
-    program = kernels("multigrid/dense_inverse", cooperative=True, VALUE=value, RESULT=np.dtype(stored).type)
+    program = INVERSE(VALUE=value, RESULT=np.dtype(stored).type)
     side = -(-n // TILE)
     count = side * (side + 1) // 2
     inverse, words = cupy.empty((n, n), stored), cupy.zeros(2, np.uint32)

@@ -2,7 +2,9 @@
 
 from ..matrix.row_merging import merge_rows
 from ..runtime.launch import launch
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, VALUES, Program
+
+PROGRAM = Program("multigrid/galerkin", VALUE=VALUES, INDEX=INDICES)
 
 
 def coarse_matrix(csr, aggregates, indptr, members):
@@ -20,5 +22,5 @@ def mirror_upper(indptr, indices, data):
     For Galerkin products of Hermitian matrices: sums on either side of the diagonal run in different orders,
     so that the product is Hermitian only up to rounding. An entry whose mirror image is not stored is 0.
     """
-    program = kernels("multigrid/galerkin", VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
     launch(program.copy_upper, (indptr, indices, indptr.size - 1, data))

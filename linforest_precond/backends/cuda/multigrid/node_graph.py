@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, VALUES, Program
+
+PROGRAM = Program("multigrid/node_graph", VALUE=VALUES, INDEX=INDICES)
 
 
 def node_matrix(indptr, indices, data, block_size):
@@ -15,7 +17,7 @@ def node_matrix(indptr, indices, data, block_size):
     A block has at most 32 rows.
     """
     nodes, index = (indptr.size - 1) // block_size, indices.dtype
-    program = kernels("multigrid/node_graph", VALUE=data.dtype.type, INDEX=index.type)
+    program = PROGRAM(VALUE=data.dtype.type, INDEX=index.type)
     width = 1 << (block_size - 1).bit_length()  # lanes of a node: one per row
     shape = nodes, np.int32(block_size), np.int32(width)
     counts = cupy.zeros(nodes + 1, index)

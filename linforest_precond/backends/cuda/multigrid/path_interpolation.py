@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.structs import Struct
 
 # The struct in path_interpolation.cu.
 PATHS = Struct("Paths", "multigrid/path_interpolation.cu", neighbors="P", positions="P", sizes="P")
+PROGRAM = Program("multigrid/path_interpolation", WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
 def interpolate(neighbors, positions, sizes, groups, count):
@@ -18,7 +19,7 @@ def interpolate(neighbors, positions, sizes, groups, count):
     groups of vertices: one on a path (the host) and those that take its value, or a single one.
     """
     n, index = groups.size, groups.dtype
-    program = kernels("multigrid/path_interpolation", WEIGHT=sizes.dtype.type, INDEX=index.type)
+    program = PROGRAM(WEIGHT=sizes.dtype.type, INDEX=index.type)
     paths = PATHS(neighbors=neighbors, positions=positions, sizes=sizes)
     hosts, stays, counts = cupy.empty(count, index), cupy.empty(n, index), cupy.zeros(n + 1, index)
     for on_path in (0, 1):

@@ -8,9 +8,9 @@ from linforest_precond.backends.returns import StrongGraph
 
 from ..csgraph.independent_set import independent_set
 from ..matrix.entries import SHORT_COLUMN, canonical, lanes_for, rows_of, symmetrized, transposed
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels, wide_type
+from ..runtime.loader import INDICES, VALUES, Program, wide_type
 from ..runtime.structs import Struct, address
 
 # Lanes per row, for the given mean number of entries at most; else MOST_LANES.
@@ -41,6 +41,9 @@ ADJOINT = Struct(
 )  # fmt: skip
 # The words of a setup before the totals, in the order of `Word`; the host reads the first READ.
 COUNT, BALANCE, MOST, ENTRIES, LONGEST, READ, TOTALS = *range(5), 5, 9
+PROGRAM = Program(
+    "multigrid/smoothed_aggregation", cooperative=True, VALUE=VALUES, INDEX=INDICES, TEAM=(*TEAMS, MOST_LANES)
+)
 
 
 class Measured(NamedTuple):
@@ -175,9 +178,9 @@ def _launch(csr, name, arguments):
 
 
 def program_of(csr, lanes):
-    """The program for teams of so many lanes per row."""
+    """The program for teams of `lanes` lanes per row."""
     types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}
-    return kernels("multigrid/smoothed_aggregation", cooperative=True, TEAM=lanes, **types)
+    return PROGRAM(TEAM=lanes, **types)
 
 
 def likely_lanes(csr):

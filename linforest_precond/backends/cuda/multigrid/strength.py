@@ -4,13 +4,14 @@ import numpy as np
 
 from linforest_precond.backends.returns import RowFacts
 
+from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch, launch_blocks, resident_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, VALUES, Program
 
 # As in strength.cu: lanes per row, and the words before the blocks' sums.
 WIDTH = 8
 NOT_HERMITIAN, NOT_POSITIVE, NOT_CENTERED, DOMINANT, LARGEST, SMALLEST, RATIOS = range(7)
+PROGRAM = Program("multigrid/strength", VALUE=VALUES, INDEX=INDICES)
 
 
 def row_facts(csr, tolerance, tiny):
@@ -55,4 +56,4 @@ def weigh(csr, strength):
 
 
 def _program(csr):
-    return kernels("multigrid/strength", VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    return PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)

@@ -7,15 +7,16 @@ elliptic problems" (1996), doi:10.1007/BF02238511.
 import numpy as np
 
 from ..matching.aggregates import members_of
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels, wide_type
+from ..runtime.loader import INDICES, VALUES, Program, wide_type
 from ..runtime.structs import Struct
 
 # The struct in tentative.cu.
 AGGREGATES = Struct(
     "Aggregates", "multigrid/tentative.cu", starts="P", members="P", count="q", block_size="q"
 )
+PROGRAM = Program("multigrid/tentative", VALUE=VALUES, WIDE=wide_type, INDEX=INDICES)
 
 
 def tentative_prolongator(node_numbers, count, block_size, B):
@@ -61,4 +62,4 @@ def fill_dropped(coarse, indptr, indices, data):
 
 
 def _program(dtype, index):
-    return kernels("multigrid/tentative", VALUE=dtype.type, WIDE=wide_type(dtype), INDEX=index.type)
+    return PROGRAM(VALUE=dtype.type, INDEX=index.type)

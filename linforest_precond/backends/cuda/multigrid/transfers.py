@@ -1,7 +1,9 @@
 """Restriction and prolongation by aggregates."""
 
 from ..runtime.launch import launch
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, VALUES, Program
+
+PROGRAM = Program("multigrid/transfers", VALUE=VALUES, INDEX=INDICES)
 
 
 def restrict(indptr, members, fine, coarse):
@@ -10,7 +12,7 @@ def restrict(indptr, members, fine, coarse):
     Members are added in their order in runs of 32, then the sums of the runs: the same bits on every device.
     Vectors are contiguous, (N,) or (N, k); nothing is allocated.
     """
-    program = kernels("multigrid/transfers", VALUE=coarse.dtype.type, INDEX=members.dtype.type)
+    program = PROGRAM(VALUE=coarse.dtype.type, INDEX=members.dtype.type)
     rows = coarse.shape[0]
     launch(
         program.sum_members,
@@ -21,6 +23,6 @@ def restrict(indptr, members, fine, coarse):
 
 def prolong_add(aggregates, coarse, fine):
     """fine += P coarse: each unknown adds the value of its aggregate."""
-    program = kernels("multigrid/transfers", VALUE=fine.dtype.type, INDEX=aggregates.dtype.type)
+    program = PROGRAM(VALUE=fine.dtype.type, INDEX=aggregates.dtype.type)
     rows = fine.shape[0]
     launch(program.add_values, (aggregates, coarse, rows, fine.size // max(rows, 1), fine), items=fine.size)

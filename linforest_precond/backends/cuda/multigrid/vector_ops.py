@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 
-from ..matrix.row_products import LONGEST_ROW
+from ..matrix.long_row_split import LONGEST_ROW
+from ..runtime import cupy
 from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
 from ..runtime.launch import launch_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels, wide_type
+from ..runtime.loader import INDICES, VALUES, Program, wide_type
 from ..runtime.structs import Struct
 
 # The constants and the structs of vector_ops.cu.
@@ -24,11 +24,20 @@ MOST_COLUMNS = THREADS
 MATRIX = Struct("Matrix", "multigrid/vector_ops.cu", indptr="P", indices="P", data="P", rows="q", lanes="q")
 # CSR-Stream multiplies MANY_ROWS rows (they fill the device) of at most MEDIUM_ROWS entries on average.
 MANY_ROWS, MEDIUM_ROWS = 2**17, 16
-# Of a product without sums: many times what is resident at once, so that multiprocessors finish together.
+# Blocks of a product without sums: many times the resident ones, so that multiprocessors finish together.
 MOST_BLOCKS = 16 * LARGEST_GRID
 WARP = 32
 INT32 = np.dtype(np.int32)
 STRIDED = Struct("Strided", "multigrid/vector_ops.cu", at="P", wide="q", row="q", column="q")
+PROGRAM = Program(
+    "multigrid/vector_ops",
+    same_bits=False,
+    VALUE=VALUES,
+    WIDE=wide_type,
+    BLOCK=1,
+    INDEX=INDICES,
+    TEAMS=(0, 1),
+)
 
 
 class Matrix:
@@ -45,7 +54,7 @@ class Matrix:
         self._rows_at_once = THREADS // lanes
 
     def launch(self, name, columns, *arguments, most=MOST_BLOCKS):
-        """Launch a kernel on at most so many blocks."""
+        """Launch a kernel on at most `most` blocks."""
         rows_at_once = self._rows_at_once if columns == 1 else max(1, THREADS // columns)
         blocks = max(1, min(most, -(-self.rows // rows_at_once)))
         launch_blocks(getattr(self.program, name), blocks, (self.struct, *arguments), block=THREADS)
@@ -59,8 +68,8 @@ def may_stream(rows, entries):
 def lanes_of_row(rows, entries, longest_row):
     """The lanes of a warp that multiply a row together, for one column; 1 for CSR-Stream.
 
-    About half as many as a row has entries. On small matrices, teams keep more of the device busy than a
-    thread per row, which counts as the time of a product is latency there. Long rows are left to whole warps.
+    About half the mean row length. On small matrices a product is latency-bound: teams have a higher
+    occupancy than a thread per row. Long rows are left to whole warps.
     """
     if may_stream(rows, entries) and longest_row <= LONGEST_ROW:
         return 1
@@ -176,14 +185,7 @@ def multiply_dense(inverse, b, x):
 
 @functools.cache
 def _program(value, index=INT32, teams=1):
-    return kernels(
-        "multigrid/vector_ops",
-        VALUE=value.type,
-        WIDE=wide_type(value),
-        BLOCK=1,
-        INDEX=index.type,
-        TEAMS=teams,
-    )
+    return PROGRAM(VALUE=value.type, INDEX=index.type, TEAMS=teams)
 
 
 def _launch(kernel, blocks, arguments):

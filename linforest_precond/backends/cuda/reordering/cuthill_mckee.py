@@ -4,7 +4,7 @@ from functools import partial
 
 from ..csgraph import breadth_first, components
 from ..csgraph.sorted_neighbors import sorted_rows
-from ..runtime.lazy_cupy import cupy
+from ..runtime import cupy
 from . import rcm_batch, rcm_leveled, rcm_unordered
 
 TRAVERSALS = {
@@ -26,7 +26,7 @@ def order(pattern, start, method, options=None):
     traverse = TRAVERSALS["leveled" if method == "auto" else method]
     if options is not None:
         traverse = partial(traverse, options=options)
-    return by_component(traverse(rows, starts), count, labels)
+    return by_component(traverse(rows, starts), labels, count)
 
 
 def batch_profile(pattern, start, options=None):
@@ -34,10 +34,10 @@ def batch_profile(pattern, start, options=None):
     count, labels = components.weak_components(pattern)
     rows = sorted_rows(pattern)
     starts = breadth_first.pseudo_peripheral_vertices(rows, count, labels, start)
-    return rcm_batch.profile(rows, starts, options)
+    return rcm_batch.profile_rows(rows, starts, options)
 
 
-def by_component(order, count, labels):
+def by_component(order, labels, count):
     """Sort by component, stably: the traversal interleaves the frontiers of all components."""
     if count == 1:
         return order

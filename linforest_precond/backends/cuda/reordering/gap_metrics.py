@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import Program
 
 # As in the CPU backend, and in fixed_logarithm.cuh.
 UNIT = 2**32
+PROGRAM = Program("reordering/gap_metrics", INDEX=np.int32)
 
 
 def sorted_positions(indptr, neighbours, order):
@@ -22,7 +23,7 @@ def sorted_positions(indptr, neighbours, order):
 def log_sum(numbers):
     """The sum of the natural logarithms of positive 32-bit integers, in units of 2**-32."""
     sums = cupy.zeros(2, np.uint64)
-    program = kernels("reordering/gap_metrics", INDEX=numbers.dtype.type)
+    program = PROGRAM(INDEX=numbers.dtype.type)
     launch(program.sum_logarithms, (numbers, numbers.size, sums), items=numbers.size)
     whole, fraction = sums.tolist()  # stall: the answer
     return whole * UNIT + fraction

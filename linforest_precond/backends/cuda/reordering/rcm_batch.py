@@ -4,9 +4,10 @@ import numpy as np
 
 from linforest_precond.backends.batch_options import BatchOptions
 
+from ..matrix.entries import WIDTHS
+from ..runtime import cupy
 from ..runtime.launch import launch_blocks, resident_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
 from .rcm_leveled import NOT_MARKED
 
@@ -35,6 +36,9 @@ STATISTICS = (
     "discover", "rediscover", "signal", "output", "stall", "dequeued", "executed", "early", "children",
     "switched",
 )  # fmt: skip
+PROGRAM = Program(
+    "reordering/rcm_batch", cooperative=True, INDEX=INDICES, WIDTH=WIDTHS, BATCH_BYTES=BATCH_BYTES
+)
 
 
 def traverse(rows, starts, options=None, block=None, patience=PATIENCE, statistics=None):
@@ -62,7 +66,7 @@ def traverse(rows, starts, options=None, block=None, patience=PATIENCE, statisti
     return order
 
 
-def profile(rows, starts, options=None):
+def profile_rows(rows, starts, options=None):
     """The order, and the sums over all blocks of cycles and counts, by name."""
     statistics = cupy.zeros(len(STATISTICS) + 1, np.uint64)
     order = traverse(rows, starts, options, statistics=statistics)
@@ -71,8 +75,8 @@ def profile(rows, starts, options=None):
 
 
 def _launch(rows, arguments, options, block):
-    """As many workers as asked for, but no more than are resident at once."""
-    program = kernels("reordering/rcm_batch", cooperative=True, BATCH_BYTES=BATCH_BYTES, **rows.macros)
+    """The requested number of workers, limited to those that are resident at once."""
+    program = PROGRAM(**rows.macros)
     kernel, shared_memory = program.traverse_batches, options.concurrent * BATCH_BYTES
     multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
     workers = min(options.workers or multiprocessors, resident_blocks(kernel, shared_memory, block))

@@ -3,8 +3,9 @@
 import numpy as np
 
 from ..csgraph.frontier import ITEM_BYTES, FrontierLaunch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..matrix.entries import WIDTHS
+from ..runtime import cupy
+from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
 
 NOT_MARKED = np.iinfo(np.int32).max
@@ -14,6 +15,7 @@ TRAVERSAL = Struct(
     spans="P", neighbours="P", starts="P", marks="P", order="P", even="P", odd="P", totals="P", sum_words="P",
     handoff="P", start_count="i",
 )  # fmt: skip
+PROGRAM = Program("reordering/rcm_leveled", cooperative=True, INDEX=INDICES, WIDTH=WIDTHS)
 
 
 def traverse(rows, starts, **sizes):
@@ -29,6 +31,6 @@ def traverse(rows, starts, **sizes):
         even=items[0], odd=items[1], totals=launch_state.totals, sum_words=launch_state.sum_words,
         handoff=launch_state.handoff, start_count=starts.size,
     )  # fmt: skip
-    program = kernels("reordering/rcm_leveled", cooperative=True, **rows.macros)
+    program = PROGRAM(**rows.macros)
     launch_state.launch(program.traverse, arguments)
     return order

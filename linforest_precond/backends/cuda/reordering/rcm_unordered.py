@@ -3,9 +3,10 @@
 import numpy as np
 
 from ..csgraph import breadth_first
+from ..matrix.entries import WIDTHS
+from ..runtime import cupy
 from ..runtime.launch import launch_blocks, resident_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import INDICES, Program
 from ..runtime.structs import Struct
 from .rcm_leveled import NOT_MARKED
 
@@ -21,13 +22,14 @@ LEVEL_TRAVERSAL = Struct(
 )  # fmt: skip
 # 32-bit words of the struct LevelSignals, and the offset of `failed`.
 SIGNAL_WORDS, FAILED = 3, 2
+PROGRAM = Program("reordering/rcm_unordered", cooperative=True, INDEX=INDICES, WIDTH=WIDTHS)
 
 
 def traverse(rows, starts, blocks=None, patience=PATIENCE):
     """The vertices in Cuthill-McKee order, with the levels of all components interleaved."""
     n = rows.by_rank.size
     depths = cupy.empty(n, np.int32)
-    breadth_first.search(rows, starts, depths, breadth_first.queue_for(rows))
+    breadth_first.search_rows(rows, starts, depths, breadth_first.queue_for(rows))
     widths = cupy.bincount(depths)  # stall: the number of levels
     offsets = cupy.zeros(widths.size + 1, np.int32)
     offsets[1:] = cupy.cumsum(widths)
@@ -40,7 +42,7 @@ def traverse(rows, starts, blocks=None, patience=PATIENCE):
         spans=rows.spans, neighbours=rows.neighbours, depths=depths, offsets=offsets, marks=marks,
         order=order, signals=signals, levels=widths.size, rows=ROWS, patience=patience,
     )  # fmt: skip
-    kernel = kernels("reordering/rcm_unordered", cooperative=True, **rows.macros).traverse_levels
+    kernel = PROGRAM(**rows.macros).traverse_levels
     blocks = min(blocks or widths.size, resident_blocks(kernel, block=BLOCK))
     launch_blocks(kernel, blocks, (arguments,), block=BLOCK)
     if signals[FAILED]:  # stall: whether the traversal failed

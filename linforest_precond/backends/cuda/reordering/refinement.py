@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import Program
 from ..runtime.structs import Struct
 from .gap_metrics import sorted_positions
 
@@ -16,6 +16,7 @@ REFINEMENT = Struct(
 # No swap has reserved the row.
 NO_OWNER = 2**64 - 1
 LANES = 32
+PROGRAM = Program("reordering/refinement", cooperative=True, LOGARITHMIC=(0, 1))
 
 
 def refine(indptr, neighbours, order, candidates, logarithmic, max_degree, max_rounds):
@@ -36,7 +37,7 @@ def refine(indptr, neighbours, order, candidates, logarithmic, max_degree, max_r
         candidates=candidates, partners=partners, owners=owners, pending=pending, counts=counts, swaps=swaps,
         vertices=n, candidate_count=count, max_degree=max_degree, max_rounds=max_rounds,
     )  # fmt: skip
-    program = kernels("reordering/refinement", cooperative=True, LOGARITHMIC=int(logarithmic))
+    program = PROGRAM(LOGARITHMIC=int(logarithmic))
     launch(program.desire_swaps, (refinement,), items=count * LANES)
     launch(program.complete_swaps, (refinement, barrier), items=count * LANES)
     return order, int(swaps[0])  # stall: the number of swaps

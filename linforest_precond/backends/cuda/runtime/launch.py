@@ -4,7 +4,8 @@ import contextlib
 import functools
 import threading
 
-from .lazy_cupy import cupy
+from . import cupy
+from .streams import mark
 
 BLOCK = 256
 # Dynamic shared memory of a block that needs no opt-in.
@@ -45,9 +46,9 @@ def launch_blocks(kernel, blocks, arguments, *, shared_memory=0, block=BLOCK):
     if _recording is None:
         kernel((blocks,), (block,), arguments, shared_mem=shared_memory)
         return
-    before = _mark()
+    before = mark()
     kernel((blocks,), (block,), arguments, shared_mem=shared_memory)
-    _recording.append((kernel.name, before, _mark()))
+    _recording.append((kernel.name, before, mark()))
 
 
 def launches_of(function):
@@ -72,12 +73,6 @@ def recording():
         yield launches
     finally:
         _recording = None
-
-
-def _mark():
-    event = cupy.cuda.Event()
-    event.record()
-    return event
 
 
 def resident_blocks(kernel, shared_memory=0, block=BLOCK):

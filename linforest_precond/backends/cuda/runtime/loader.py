@@ -6,6 +6,8 @@ program, because CuPy's compile cache does not notice changes of included files.
 """
 
 import functools
+import inspect
+import itertools
 import os
 import re
 import threading
@@ -15,9 +17,8 @@ import numpy as np
 
 from linforest_precond.backends.compilation_notice import CompilationNotice
 
-from .generated_headers import HEADERS
-from .lazy_cupy import cupy
-from .structs import layout_checks
+from . import cupy
+from .structs import HEADERS, layout_checks
 
 # The names of types in CUDA C++; the two structs are defined in runtime/types.cuh.
 TYPE_NAMES = {
@@ -35,18 +36,11 @@ OPTIONS = ("--std=c++17",)
 # A fused multiply-add rounds once where the CPU rounds twice. Both backends give the same bits, except in the
 # programs that solve, whose results agree to rounding.
 SAME_BITS = ("--fmad=false",)
-SOLVING = {
-    "tridiagonal/sweeps",
-    "tridiagonal/pivoting",
-    "tridiagonal/refinement",
-    "ilu/triangular",
-    "krylov/arnoldi",
-    "krylov/idr",
-    "krylov/updates",
-    "krylov/spmv",
-    "multigrid/vector_ops",
-    "multigrid/dense_inverse",
-}
+
+# The types of most macros.
+VALUES = (np.float32, np.float64, np.complex64, np.complex128)
+WEIGHTS = (np.float32, np.float64)
+INDICES = (np.int32, np.int64)
 
 
 def wide_type(dtype):
@@ -54,10 +48,70 @@ def wide_type(dtype):
     return np.complex128 if np.dtype(dtype).kind == "c" else np.float64
 
 
-def program(name, **macros):
-    """Return the text of `kernels/<name>.cu` and the compiler options for `macros`."""
-    exact = () if name in SOLVING else SAME_BITS
-    return _text(name), (*OPTIONS, *exact, *macro_options(**macros))
+# VALUE is the stored precision, RESULT that of the vectors: the same, or double.
+STORED_AND_APPLIED = [
+    {"VALUE": value, "RESULT": result}
+    for value in VALUES
+    for result in dict.fromkeys((value, wide_type(value)))
+]
+
+# All programs by name: the tests compile them.
+PROGRAMS = {}
+
+
+class Program:
+    """The file `kernels/<name>.cu` and all combinations of macros that it is compiled with.
+
+    A module declares the program that it launches; the call `PROGRAM(INDEX=np.int32)` gives the kernels.
+
+    Parameters
+    ----------
+    name
+        The room and the name of the file.
+    cases
+        Macros whose meanings depend on each other: a dictionary for each combination.
+    cooperative
+        Whether its kernels are launched cooperatively: all blocks are resident, so a grid barrier cannot
+        deadlock.
+    same_bits
+        False where results agree with the CPU's to rounding only, since multiply-adds are fused.
+    macros
+        A tuple of choices; or the only meaning, or a function that gives it for `VALUE`. Calls may leave out
+        the latter two.
+    """
+
+    def __init__(self, name, cases=({},), *, cooperative=False, same_bits=True, **macros):
+        self.name, self.cooperative = name, cooperative
+        self._common = (*OPTIONS, *SAME_BITS) if same_bits else OPTIONS
+        self._fixed = {macro: meaning for macro, meaning in macros.items() if not isinstance(meaning, tuple)}
+        choices = {macro: meaning for macro, meaning in macros.items() if macro not in self._fixed}
+        self.cases = [
+            self._completed({**case, **dict(zip(choices, chosen))})
+            for case, *chosen in itertools.product(cases, *choices.values())
+        ]
+        self.options = functools.cache(self._options_for)
+        PROGRAMS[name] = self
+
+    def __call__(self, **macros):
+        """Compile the program (once; CuPy loads it on each device that uses it) and return its kernels."""
+        return kernels(self, self.options(**macros))
+
+    def text(self):
+        """The text with its headers inlined."""
+        return _text(self.name)
+
+    def _options_for(self, **macros):
+        """The compiler options."""
+        return (*self._common, *macro_options(**self._completed(macros)))
+
+    def _completed(self, macros):
+        """Macros with those that the caller has left out."""
+        derived = {
+            macro: meaning(macros["VALUE"]) if inspect.isfunction(meaning) else meaning
+            for macro, meaning in self._fixed.items()
+            if macro not in macros
+        }
+        return {**macros, **derived}
 
 
 def macro_options(**macros):
@@ -160,12 +214,9 @@ def _cache_folder():
 
 
 @functools.cache
-def kernels(name, cooperative=False, **macros):
-    """Compile a program (once; CuPy loads it on each device that uses it) and return its kernels.
-
-    The kernels of a cooperative program are launched cooperatively: all blocks are resident, so a grid
-    barrier cannot deadlock.
-    """
-    text, options = program(name, **macros)
-    module = cupy.RawModule(code=text, options=options, enable_cooperative_groups=cooperative)
-    return Kernels(module, name, options)
+def kernels(program, options):
+    """The kernels of a program with these options."""
+    module = cupy.RawModule(
+        code=program.text(), options=options, enable_cooperative_groups=program.cooperative
+    )
+    return Kernels(module, program.name, options)

@@ -1,9 +1,9 @@
 """Programs compiled ahead of their first use, several at a time.
 
 NVRTC takes seconds for the programs of a first call, one after the other; it compiles in several threads at
-once. So a call hands in the programs that it is going to use before it uses them. Whoever needs one that is
-being compiled waits for it, and compiles one that is still queued. An error is not reported here: the program
-is compiled again where it is used, and the error is raised there.
+once. So a call enqueues the programs that it is going to use before it uses them. The first use of a program
+waits for its compilation, or compiles it if it is still queued. An error is not reported here: the program is
+compiled again where it is used, and the error is raised there.
 """
 
 import atexit
@@ -13,7 +13,7 @@ import functools
 import os
 import threading
 
-from .lazy_cupy import cupy
+from . import cupy
 
 # A compilation takes a core and some hundred megabytes.
 MOST_THREADS = 8

@@ -1,15 +1,15 @@
-"""The current stream as the owner of work space, and waiting for streams."""
+"""Streams: the current one as the owner of work space, waiting, and elapsed time by CUDA events."""
 
 import threading
 
-from .lazy_cupy import cupy
+from . import cupy
 
 # A device must not be synchronized while one of its streams is captured.
 capturing = threading.Lock()
 
 
 def current():
-    """What the work space of an application belongs to: the current stream of the current device.
+    """The owner of an application's work space: the current stream of the current device.
 
     Streams are compared by their handles. The stream object is part of it, so that a stream with idle work
     space is not destroyed and its handle is not used again. The per-thread default streams of all threads
@@ -36,3 +36,24 @@ def finish_all():
     """Wait for the work on all streams of the device: before arrays that others may read are freed."""
     with capturing:
         cupy.cuda.runtime.deviceSynchronize()
+
+
+class Stopwatch:
+    """Started when constructed; `milliseconds` is the time until `stop`."""
+
+    def __init__(self):
+        self._start = mark()
+
+    def stop(self):
+        self._end = mark()
+
+    def milliseconds(self):
+        self._end.synchronize()  # stall: only when the time is read
+        return cupy.cuda.get_elapsed_time(self._start, self._end)
+
+
+def mark():
+    """An event recorded on the current stream."""
+    event = cupy.cuda.Event()
+    event.record()
+    return event

@@ -1,4 +1,7 @@
-"""Mirrors of the C structs that kernels take by value; the compiler checks that both layouts agree."""
+"""Definitions that Python and the kernels share: mirrors of C structs, and headers generated from tables.
+
+The compiler checks that the layouts of a struct and its mirror agree.
+"""
 
 import struct
 
@@ -6,6 +9,8 @@ import numpy as np
 
 # The mirrors of each source file that defines structs: the loader appends their checks to the file.
 MIRRORS = {}
+# The text of each generated header, by the name that kernels include; the loader inlines it like a file.
+HEADERS = {}
 
 
 class Struct:
@@ -71,3 +76,24 @@ def address(array):
     if array is None or isinstance(array, int):
         return array or 0
     return array.data.ptr
+
+
+def generate_header(file, *, enums=(), constants=(), **macros):
+    """Define the header `file` from Python's tables of constants.
+
+    Parameters
+    ----------
+    enums
+        (prefix, IntEnum) pairs: a C enum of the same name, each member with the prefix, and `<prefix>COUNT`.
+    constants
+        (prefix, IntEnum) pairs: a macro of a double for each member.
+    macros
+        Numbers.
+    """
+    lines = [f"#define {name} {number}" for name, number in macros.items()]
+    for prefix, table in constants:
+        lines += [f"#define {prefix}{member.name} {float(member)}" for member in table]
+    for prefix, table in enums:
+        members = [f"{prefix}{member.name} = {int(member)}" for member in table]
+        lines.append(f"enum {table.__name__} {{ {', '.join(members)}, {prefix}COUNT = {len(table)} }};")
+    HEADERS[file] = "\n".join(lines) + "\n"

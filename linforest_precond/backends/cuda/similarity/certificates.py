@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import Program
 from .set_pairs import WARP, pair_arrays
+
+PROGRAM = Program("similarity/certificates", INDEX=np.int32)
 
 
 def largest_weight_bounds(weights, pairs):
@@ -13,7 +15,7 @@ def largest_weight_bounds(weights, pairs):
     bounds = cupy.empty(pairs.starts.size, np.float64)
     arguments = pair_arrays(pairs), weights, bounds
     launch(
-        kernels("similarity/certificates", INDEX=np.int32).sum_largest_weights,
+        PROGRAM().sum_largest_weights,
         arguments,
         items=WARP * bounds.size,
     )
@@ -24,7 +26,7 @@ def overlaps(weights, pairs, mates):
     """The weights of matchings."""
     sums = cupy.empty(pairs.starts.size, np.float64)
     arguments = pair_arrays(pairs), weights, mates, sums
-    launch(kernels("similarity/certificates", INDEX=np.int32).sum_matched_weights, arguments, items=sums.size)
+    launch(PROGRAM().sum_matched_weights, arguments, items=sums.size)
     return sums
 
 
@@ -32,7 +34,5 @@ def dual_bounds(weights, pairs, row_duals, column_duals):
     """The sums of feasible duals, after each dual has been reduced, in place, as far as its edges allow."""
     bounds = cupy.empty(pairs.starts.size, np.float64)
     arguments = pair_arrays(pairs), weights, row_duals, column_duals, bounds
-    launch(
-        kernels("similarity/certificates", INDEX=np.int32).reduce_duals, arguments, items=WARP * bounds.size
-    )
+    launch(PROGRAM().reduce_duals, arguments, items=WARP * bounds.size)
     return bounds

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import BLOCK, blocks_for, launch, launch_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import Program
 from ..runtime.structs import Struct
 from .set_pairs import WARP, pair_arrays
 
@@ -18,13 +18,14 @@ ELEMENTS = Struct(
 )
 # Entries of the table of edit distances, which has a row for each thread.
 TABLE = 2**28
+PROGRAM = Program("similarity/element_weights", INDEX=np.int32)
 
 
 def jaccard_weights(sets, symbols, pairs):
     """The Jaccard similarities of the elements' tokens, a row-major block for each pair."""
     weights = cupy.empty(pairs.cells, np.float64)
     arguments = _elements(sets, symbols), pair_arrays(pairs), weights
-    kernel = kernels("similarity/element_weights", INDEX=np.int32).fill_jaccard
+    kernel = PROGRAM().fill_jaccard
     launch(kernel, arguments, items=WARP * pairs.starts.size)
     return weights
 
@@ -32,7 +33,7 @@ def jaccard_weights(sets, symbols, pairs):
 def edit_weights(sets, symbols, pairs):
     """The normalized edit similarities of the elements' characters, a row-major block for each pair."""
     weights = cupy.empty(pairs.cells, np.float64)
-    kernel = kernels("similarity/element_weights", INDEX=np.int32).fill_edit
+    kernel = PROGRAM().fill_edit
     row = symbols.longest + 1
     blocks = max(1, min(blocks_for(kernel, WARP * pairs.starts.size), TABLE // (BLOCK * row)))
     table = cupy.empty(blocks * BLOCK * row, np.int32)

@@ -5,9 +5,9 @@ As in the CPU's module of the same name; greedy's matching is found by locally d
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import Program
 from ..runtime.structs import Struct
 from .set_pairs import WARP, pair_arrays
 
@@ -23,6 +23,7 @@ MATCHING = Struct(
 )
 NO_VERTEX = -1
 STALE = -2  # a pointer that has to be searched again
+PROGRAM = Program("similarity/set_matchings", INDEX=np.int32)
 
 
 def greedy(weights, pairs):
@@ -35,7 +36,7 @@ def locally_dominant(weights, pairs):
     state = _state(pairs)
     arguments = pair_arrays(pairs), MATCHING(**state), weights
     launch(
-        kernels("similarity/set_matchings", INDEX=np.int32).match_pointers,
+        PROGRAM().match_pointers,
         arguments,
         items=WARP * pairs.starts.size,
     )
@@ -48,7 +49,7 @@ def paz_schwartzman(weights, pairs, epsilon):
     stacks = cupy.empty(pairs.cells, np.int32)
     arguments = pair_arrays(pairs), MATCHING(**state), weights, np.float64(1.0 + 0.5 * epsilon), stacks
     launch(
-        kernels("similarity/set_matchings", INDEX=np.int32).match_stream,
+        PROGRAM().match_stream,
         arguments,
         items=WARP * pairs.starts.size,
     )

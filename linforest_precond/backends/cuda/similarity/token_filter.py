@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import Program
+
+PROGRAM = Program("similarity/token_filter", INDEX=np.int32)
 
 
 def shares_enough(token_sets, lefts, rights, left_slacks, right_slacks):
@@ -12,5 +14,5 @@ def shares_enough(token_sets, lefts, rights, left_slacks, right_slacks):
     kept = cupy.empty(lefts.size, np.bool_)
     tokens = token_sets.indptr, token_sets.tokens, token_sets.weights
     arguments = (*tokens, lefts, rights, left_slacks, right_slacks, lefts.size, kept)
-    launch(kernels("similarity/token_filter", INDEX=np.int32).compare_tokens, arguments, items=lefts.size)
+    launch(PROGRAM().compare_tokens, arguments, items=lefts.size)
     return kept

@@ -6,13 +6,12 @@ import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
+from ..runtime import cupy
 from ..runtime.launch import launch, launch_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels, wide_type
+from ..runtime.loader import VALUES, Program, wide_type
 from ..runtime.streams import current
 from ..runtime.structs import Struct, address
-from .refinement import Gathered, Refined, backward_error
-from .strided_vectors import NOTHING, VECTORS, vectors
+from .refinement import NOTHING, VECTORS, Gathered, Refined, backward_error, vectors
 from .sweeps import Sweeps
 
 # The constants of pivoting.cu and relations.cuh, and the most relations that one thread block solves.
@@ -33,6 +32,15 @@ ROWS = Struct(
     "EquilibratedRows", "tridiagonal/pivoting.cu",
     lower="P", diagonal="P", upper="P", row_exponents="P", column_exponents="P", count="q", transposed="q",
 )  # fmt: skip
+# SINGULAR is the size of the solutions' type; 0 for a system that is not singular.
+PROGRAM = Program(
+    "tridiagonal/pivoting",
+    [{"VALUE": value, "SINGULAR": 0} for value in VALUES]
+    + [{"VALUE": value, "SINGULAR": size} for value in (np.float64, np.complex128) for size in (4, 8)],
+    same_bits=False,
+    WIDE=wide_type,
+    BLOCK=1,
+)
 
 
 class Pivoted:
@@ -102,8 +110,7 @@ class _Elimination:
         self._dtype = dtype = diagonal.dtype
         self._count = diagonal.size
         size = np.finfo(singular).bits // 8 if singular else 0
-        types = {"VALUE": dtype.type, "WIDE": wide_type(dtype), "BLOCK": 1}
-        self._program = kernels("tridiagonal/pivoting", **types, SINGULAR=size)
+        self._program = PROGRAM(VALUE=dtype.type, SINGULAR=size)
         self._equilibrate(lower, diagonal, upper)
         self._levels = [-(-self._count // GROUP)]
         while self._levels[-1] > 1:

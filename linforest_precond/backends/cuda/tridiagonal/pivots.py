@@ -4,12 +4,11 @@ import numpy as np
 
 from linforest_precond.backends.returns import PivotFinding
 
-from ..runtime.generated_headers import generate_header
+from ..runtime import cupy
 from ..runtime.launch import launch_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
-from ..runtime.structs import Struct
-from .tiles import aligned, block_size
+from ..runtime.loader import VALUES, Program
+from ..runtime.structs import Struct, generate_header
+from .tiles import BLOCK_SIZES, aligned, block_size
 
 generate_header("tridiagonal/findings.cuh", enums=(("FOUND_", PivotFinding),))
 
@@ -21,6 +20,7 @@ GROUPS_OF_BLOCK = 128
 ARRAYS, ALIGNMENT = 7, 256
 
 ENDS = Struct("Ends", "tridiagonal/pivots.cu", pivots="P", before="P", upper="P", inverses="P")
+PROGRAM = Program("tridiagonal/pivots", VALUE=VALUES, BLOCK=BLOCK_SIZES)
 
 
 def factor(lower, diagonal, upper, perturb=True):
@@ -28,7 +28,7 @@ def factor(lower, diagonal, upper, perturb=True):
 
     Tiny pivots are perturbed; without `perturb`, only those that vanish.
     """
-    program = kernels("tridiagonal/pivots", VALUE=diagonal.dtype.type, BLOCK=block_size(diagonal))
+    program = PROGRAM(VALUE=diagonal.dtype.type, BLOCK=block_size(diagonal))
     report = cupy.zeros(len(PivotFinding), np.int64)
     inverse = cupy.empty_like(diagonal)
     if diagonal.size:

@@ -1,4 +1,4 @@
-"""Backward errors and iterative refinement of (block) tridiagonal solutions."""
+"""Right-hand sides, solutions, backward errors and iterative refinement of (block) tridiagonal systems."""
 
 from typing import Any, NamedTuple
 
@@ -6,12 +6,34 @@ import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
+from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels, wide_type
+from ..runtime.loader import VALUES, Program, wide_type
 from ..runtime.streams import current
-from .strided_vectors import vectors
-from .tiles import block_size
+from ..runtime.structs import Struct
+from .tiles import BLOCK_SIZES, block_size
+
+PROGRAM = Program("tridiagonal/refinement", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=BLOCK_SIZES)
+# Right-hand sides and solutions as kernels take them: strided 2-D arrays with an optional row order.
+VECTORS = Struct(
+    "Vectors", "tridiagonal/strided_vectors.cuh",
+    source="P", target="P", wide="q", order="P", wide_order="q",
+    source_row="q", source_column="q", target_row="q", target_column="q", columns="q",
+)  # fmt: skip
+# Neither right-hand side nor solution.
+NOTHING = {name: None if letters == "P" else 0 for name, letters in VECTORS.fields.items()}
+
+
+def vectors(b, x, order, stored):
+    """The struct for 2-D arrays b and x of the `stored` type, or of double precision."""
+    item = b.dtype.itemsize
+    return VECTORS(
+        source=b, target=x, wide=int(b.dtype != stored),
+        order=order, wide_order=int(order is not None and order.dtype.itemsize == 8),
+        source_row=b.strides[0] // item, source_column=b.strides[1] // item,
+        target_row=x.strides[0] // item, target_column=x.strides[1] // item,
+        columns=b.shape[1],
+    )  # fmt: skip
 
 
 class Gathered:
@@ -87,7 +109,7 @@ class _Residual:
         diagonal = bands[1]
         dtype, block = diagonal.dtype, block_size(diagonal)
         self.bands, self.rows = bands, diagonal.shape[0] * block
-        self.program = kernels("tridiagonal/refinement", VALUE=dtype.type, WIDE=wide_type(dtype), BLOCK=block)
+        self.program = PROGRAM(VALUE=dtype.type, BLOCK=block)
 
     def find(self, right, x, remainder, sizes, transpose):
         """Write right - T x into `remainder`; raise `sizes` to the largest entries of x and of it."""

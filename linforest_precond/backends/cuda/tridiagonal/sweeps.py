@@ -1,17 +1,18 @@
 """Forward and backward substitution of factored (block) tridiagonal systems, tile by tile."""
 
+import itertools
+
 import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
+from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch_blocks
-from ..runtime.lazy_cupy import cupy
-from ..runtime.loader import kernels
+from ..runtime.loader import VALUES, Program
 from ..runtime.streams import current
 from ..runtime.structs import Struct, address
 from . import tiles
-from .refinement import backward_error
-from .strided_vectors import vectors
+from .refinement import backward_error, vectors
 from .tiles import aligned, block_size
 
 SYMMETRIC_BANDS = 2  # that a sweep of a symmetric system reads
@@ -27,6 +28,11 @@ SMALL_ERROR = 1.0
 SYSTEM = Struct("System", "tridiagonal/sweeps.cu", lower="P", inverse="P", upper="P", count="q")
 BOUNDARIES = Struct("Boundaries", "tridiagonal/sweeps.cu", step="q", count="q")
 CARRIES = Struct("Carries", "tridiagonal/sweeps.cu", z="P", x="P", tiles="q")
+PROGRAM = Program(
+    "tridiagonal/sweeps",
+    [tiles.macros(*each) for each in itertools.product(VALUES, tiles.BLOCK_SIZES, tiles.KINDS)],
+    same_bits=False,
+)
 
 
 class Sweeps:
@@ -83,7 +89,7 @@ class _Direction:
         self._count = inverse.shape[0]
         self._threads = tiles.threads(self._dtype, self._block)
         self._rows, self._rows_of_many = tiles.rows_of_thread(self._dtype, self._block)
-        self._program = kernels("tridiagonal/sweeps", **tiles.macros(self._dtype, self._block, kind))
+        self._program = PROGRAM(**tiles.macros(self._dtype, self._block, kind))
         self._system = SYSTEM(lower=lower, inverse=inverse, upper=upper, count=self._count)
         self._halo = tiles.halo(self._dtype, self._block)
         self._through, self._carries = (None,) * 2, Workspaces()

@@ -9,7 +9,8 @@ COLUMNS = 4
 # Shared memory that a block may request on compute capability 8.0 and its successors with as much.
 LARGEST_SHARED_MEMORY = 163 * 1024
 
-PLAIN, SYMMETRIC, TRANSPOSED = range(3)
+KINDS = PLAIN, SYMMETRIC, TRANSPOSED = range(3)
+BLOCK_SIZES = (1, 2, 4)
 
 # (Block) rows per thread by the bytes of a value and the block size, for one column and for several. They are
 # odd, so that threads that read their rows in lockstep have no bank conflicts.

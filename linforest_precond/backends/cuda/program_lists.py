@@ -1,0 +1,119 @@
+"""The programs of public calls, for `prefetch`: the slowest to compile first."""
+
+import numpy as np
+
+from .csgraph import independent_set
+from .forest import bands, bidirectional_scan, block_bands, factor, linear_forest, ordering, pairs, path_pairs
+from .krylov import norms, spmv, vector_space
+from .matrix import conversion, pattern_digest, sparse_products, sums
+from .multigrid import dense, galerkin, smoothed_aggregation
+from .runtime import prefix_sum
+from .runtime.loader import wide_type
+from .runtime.prefetch import lists_programs_of
+from .tridiagonal import pivots, sweeps, tiles
+
+
+@lists_programs_of("linear_forest")
+def linear_forest_programs(graph, options, method):
+    """Of a linear forest of a graph, with the checked options of its factor."""
+    value, index = graph.values.dtype.type, graph.indices.dtype.type
+    forest = linear_forest if method == "list_ranking" else bidirectional_scan
+    return [
+        _factor_program(graph, options),
+        forest.PROGRAM(WEIGHT=value, INDEX=index),
+        ordering.PROGRAM(INDEX=index),
+        prefix_sum.PROGRAM(INDEX=index),
+    ]
+
+
+@lists_programs_of("bands_along_forest")
+def bands_along_forest_programs(csr, graph, options, method):
+    """Of a matrix's bands along such a forest."""
+    return [*linear_forest_programs(graph, options, method), bands.PROGRAM(**_types(csr))]
+
+
+@lists_programs_of("bands_along_block_forest")
+def bands_along_block_forest_programs(csr, graph, candidates, across_paths):
+    """Of a matrix's bands along a forest of blocks; `across_paths`: pairs across paths are tried, too."""
+    value, index = graph.values.dtype.type, graph.indices.dtype.type
+    factors = {_factor_program(graph, options): None for candidate in candidates for options in candidate}
+    programs = [
+        *factors,
+        pairs.PROGRAM(VALUE=value, INDEX=index),
+        pairs.PROGRAM(VALUE=np.float64, INDEX=index),
+        linear_forest.PROGRAM(WEIGHT=value, INDEX=index),
+        ordering.PROGRAM(INDEX=index),
+        prefix_sum.PROGRAM(INDEX=index),
+        block_bands.PROGRAM(**_types(csr)),
+        sums.PROGRAM(VALUE=value),
+    ]
+    if across_paths:
+        programs += [
+            path_pairs.PROGRAM(VALUE=value, INDEX=index),
+            path_pairs.PROGRAM(VALUE=np.float64, INDEX=index),
+            prefix_sum.PROGRAM(INDEX=np.int64),
+        ]
+    return programs
+
+
+def _factor_program(graph, options):
+    switches = factor.needs_switches(options["charge"], options["ties"], options["m"])
+    return factor.program_of(graph, options["n"], switches)
+
+
+@lists_programs_of("tridiagonal")
+def tridiagonal_programs(csr, stored, block):
+    """Of the factorization and the sweeps of a matrix's bands, with blocks of `block` rows.
+
+    The bands of a complex matrix may be symmetric or not where its magnitudes are.
+    """
+    programs = [
+        pivots.PROGRAM(VALUE=stored.type, BLOCK=block),
+        pattern_digest.PROGRAM(INDEX=csr.indices.dtype.type),
+    ]
+    if stored.kind != "c":
+        kinds = [tiles.SYMMETRIC] if csr.symmetric else [tiles.PLAIN, tiles.TRANSPOSED]
+        programs += [sweeps.PROGRAM(**tiles.macros(stored, block, kind)) for kind in kinds]
+    return programs
+
+
+@lists_programs_of("smoothed_aggregation")
+def smoothed_aggregation_programs(csr, stored, hermitian):
+    """Of a hierarchy by smoothed aggregation of a matrix that is not the coarsest.
+
+    The rows of coarse matrices are longer: they are taken to need the next larger team of lanes.
+    """
+    value, index = csr.data.dtype.type, csr.indices.dtype.type
+    programs = [
+        *(smoothed_aggregation.program_of(csr, lanes) for lanes in smoothed_aggregation.likely_lanes(csr)),
+        sparse_products.PROGRAM(**_types(csr)),
+        independent_set.PROGRAM(INDEX=index),
+        dense.MATRIX(**_types(csr)),
+        prefix_sum.PROGRAM(INDEX=index),
+        pattern_digest.PROGRAM(INDEX=index),
+    ]
+    if hermitian:
+        programs.append(galerkin.PROGRAM(**_types(csr)))
+        programs.append(dense.INVERSE(VALUE=wide_type(value), RESULT=stored.type))
+    if stored.itemsize < np.dtype(value).itemsize:
+        programs.append(conversion.PROGRAM())
+    return programs
+
+
+@lists_programs_of("solver")
+def solver_programs(dtype):
+    """Of a Krylov solver with vectors of a type."""
+    return [
+        vector_space.PROGRAM(VALUE=dtype.type),
+        norms.PROGRAM(VALUE=dtype.type(0).real.dtype.type),
+    ]
+
+
+@lists_programs_of("product")
+def product_programs(csr, dtype):
+    """Of products with a matrix."""
+    return [spmv.PROGRAM(VALUE=dtype.type, INDEX=csr.indices.dtype.type)]
+
+
+def _types(csr):
+    return {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}

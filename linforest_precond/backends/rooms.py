@@ -1,0 +1,59 @@
+"""The rooms of a backend: the same modules and functions on the CPU and on the GPU.
+
+A module is found without being listed. The modules of the CPU backend define what both offer; a test compares
+the functions of the CUDA backend with them, and both with the calls of the code above.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any, Protocol
+
+
+class Backend(Protocol):
+    """A backend module, `linforest_precond.backends.cpu` or `linforest_precond.backends.cuda`.
+
+    Attributes
+    ----------
+    name
+        "cpu" or "cuda".
+    maps_files
+        Whether the arrays of a matrix may be memory-mapped files.
+    max_rows
+        The largest number of rows of a matrix.
+    checks_shared_indices
+        Whether the kernels that may follow the user's own index array check every index.
+    xp
+        The array library: NumPy or CuPy.
+    sparse
+        Its sparse matrices: `scipy.sparse` or `cupyx.scipy.sparse`.
+    """
+
+    name: str
+    maps_files: bool
+    max_rows: int
+    checks_shared_indices: bool
+    xp: Any
+    sparse: Any
+
+    runtime: ModuleType
+    matrix: ModuleType
+    forest: ModuleType
+    matching: ModuleType
+    csgraph: ModuleType
+    reordering: ModuleType
+    tridiagonal: ModuleType
+    ilu: ModuleType
+    approximate_inverse: ModuleType
+    multigrid: ModuleType
+    krylov: ModuleType
+    similarity: ModuleType
+
+
+def import_rooms(backend: str, folders: Iterable[str]) -> None:
+    """Import every module in the folders of a backend."""
+    for module in pkgutil.walk_packages(folders, f"{backend}."):
+        importlib.import_module(module.name)
