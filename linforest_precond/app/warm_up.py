@@ -14,11 +14,11 @@ from linforest_precond import graph, matrices, solvers
 from linforest_precond.backends import backend_of, cuda_status
 from linforest_precond.backends.cpu.runtime.jit import threads_for_small_arrays
 from linforest_precond.chooser.solve import solve
-from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
+from linforest_precond.precond.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.jacobi import block_jacobi, jacobi
 from linforest_precond.precond.multigrid.multilevel import multilevel
-from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
+from linforest_precond.precond.tridiagonal.tridiagonal import block_tridiagonal, tridiagonal
 from linforest_precond.records.progress import showing
 
 # Unknowns along a side of the grids, and of the coarsest level.

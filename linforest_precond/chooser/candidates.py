@@ -10,14 +10,14 @@ from typing import Any
 from linforest_precond.chooser import gpu_costs
 from linforest_precond.chooser.cost_model import MAX_COARSE, affordable_inverse
 from linforest_precond.chooser.facts import Facts
-from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
+from linforest_precond.precond.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.ilu.order_choice import CANDIDATES as ORDERS
 from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.multigrid.multilevel import multilevel
-from linforest_precond.precond.operators import Preconditioner
-from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
+from linforest_precond.precond.preconditioner import Preconditioner
+from linforest_precond.precond.tridiagonal.tridiagonal import block_tridiagonal, tridiagonal
 
 
 def _never(facts: Facts) -> bool:

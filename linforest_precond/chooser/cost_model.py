@@ -21,7 +21,7 @@ from linforest_precond.chooser import gpu_costs
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 from linforest_precond.precond.multigrid.multigrid_cycle import twice_visited
-from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.storage.stored import held_bytes
 

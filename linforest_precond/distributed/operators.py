@@ -19,8 +19,8 @@ from linforest_precond.distributed.rank_parts import LocalPart, RankJacobiPart, 
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.storage.stored import stored_dtype
-from linforest_precond.precond.tridiagonal import operators as one_rank
-from linforest_precond.precond.tridiagonal.operators import check_repair
+from linforest_precond.precond.tridiagonal import tridiagonal as one_rank
+from linforest_precond.precond.tridiagonal.tridiagonal import check_repair
 
 SCOPES = "global", "local"
 

@@ -16,11 +16,11 @@ from linforest_precond import distributed
 from linforest_precond.backends import annotations as argument_types
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.petsc.library import petsc_module
-from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
+from linforest_precond.precond.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.jacobi import block_jacobi, jacobi
 from linforest_precond.precond.multigrid.multilevel import multilevel
-from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
+from linforest_precond.precond.tridiagonal.tridiagonal import block_tridiagonal, tridiagonal
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function

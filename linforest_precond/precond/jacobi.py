@@ -12,8 +12,8 @@ from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array, DType, MatrixLike, ScalingName
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.matrix.checked import CSR
-from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup

@@ -99,7 +99,7 @@ RESTORERS: dict[str, Callable[..., Part]] = {}
 SCHEMAS: dict[str, Table] = {}
 # The modules that call it, below this package: a process that only restores has not imported them.
 REGISTERING = (
-    "jacobi", "approximate_inverse.operators", "ilu.ilu_part", "multigrid.multilevel_part",
+    "jacobi", "approximate_inverse.approximate_inverse", "ilu.ilu_part", "multigrid.multilevel_part",
     "tridiagonal.several_forests", "tridiagonal.tridiagonal_part",
 )  # fmt: skip
 

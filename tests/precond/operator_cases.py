@@ -9,7 +9,7 @@ import strategies as graphs
 from ilu_oracles import product_in_order
 
 import linforest_precond as lf
-from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.preconditioner import Preconditioner
 
 LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
 KINDS = {

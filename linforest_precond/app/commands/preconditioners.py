@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any
 
 from linforest_precond.backends.annotations import SparseMatrix
-from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
+from linforest_precond.precond.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.jacobi import block_jacobi, jacobi
 from linforest_precond.precond.memory import MemoryEstimate, memory_estimate
 from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.multigrid.multilevel_options import CHOICES as MULTIGRID_CHOICES
-from linforest_precond.precond.operators import Preconditioner
-from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
+from linforest_precond.precond.preconditioner import Preconditioner
+from linforest_precond.precond.tridiagonal.tridiagonal import block_tridiagonal, tridiagonal
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from linforest_precond.precond.ilu.ilu_part import IluPart
 from linforest_precond.precond.ilu.ilu_schema import MOST_SWEEPS
 from linforest_precond.precond.ilu.order_choice import best_part
 from linforest_precond.precond.ilu.row_orders import ORDERS, schedule_of
-from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 

@@ -21,7 +21,7 @@ from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
-from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.tridiagonal.several_forests import (

@@ -18,8 +18,8 @@ from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.approximate_inverse.functionals import Functionals, kaporin, least_squares
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
