@@ -14,10 +14,8 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.returns import FactorFinding
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.matrix.checked import CSR
-from linforest_precond.precond.ilu.ilu_schema import SCHEMA
 from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
 from linforest_precond.precond.ilu.row_orders import Schedule
-from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.storage.stored import held_bytes, stored_array
 from linforest_precond.records.forest import Ordering, magnitudes_of
@@ -57,7 +55,6 @@ class Findings(NamedTuple):
     dropped: float
 
 
-@part_of_kind(ilu=SCHEMA)
 @dataclass(frozen=True, eq=False)
 class IluPart:
     """(I + L) D (I + U), which equals A on its pattern; rows and columns are sorted by level."""

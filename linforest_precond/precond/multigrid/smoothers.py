@@ -9,13 +9,9 @@ from typing import Any
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
-from linforest_precond.precond.approximate_inverse.approximate_inverse import (
-    ENTRIES,
-    TOLERANCES,
-    InversePart,
-    method_for,
-)
-from linforest_precond.precond.approximate_inverse.approximate_inverse import SCHEMA as INVERSE_PART
+from linforest_precond.precond.approximate_inverse.approximate_inverse import ENTRIES, TOLERANCES
+from linforest_precond.precond.approximate_inverse.inverse_part import SCHEMA as INVERSE_PART
+from linforest_precond.precond.approximate_inverse.inverse_part import InversePart, method_for
 from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix

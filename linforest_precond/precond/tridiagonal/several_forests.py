@@ -14,7 +14,6 @@ from linforest_precond.graph.forest import pipeline
 from linforest_precond.matrix.checked import CSR, described
 from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
-from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.repairs import Repairs, in_words
 from linforest_precond.precond.storage.record_schemas import CSR as CSR_SCHEMA
 from linforest_precond.precond.storage.schema import (
@@ -56,7 +55,6 @@ SCHEMA = Table(
 )
 
 
-@part_of_kind(several_forests=SCHEMA)
 @dataclass(frozen=True, eq=False)
 class SeveralForestsPart:
     """Tridiagonal systems along disjoint forests, combined in sweeps or sums, and a polynomial of these.

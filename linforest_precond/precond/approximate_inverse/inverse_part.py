@@ -1,0 +1,278 @@
+"""The part of approximate inverses: their rows, and products with them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.user_warnings import warn_user
+from linforest_precond.backends.workspaces import Workspaces
+from linforest_precond.matrix.checked import CSR
+from linforest_precond.precond.approximate_inverse.functionals import Functionals, kaporin, least_squares
+from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.precond.repairs import Repairs, happened, in_words
+from linforest_precond.precond.storage.record_schemas import columns_ascend
+from linforest_precond.precond.storage.schema import (
+    Choice,
+    Complaint,
+    Fields,
+    Integer,
+    Names,
+    Real,
+    Size,
+    Table,
+)
+from linforest_precond.precond.storage.schema_arrays import Indices, Numbers, Pointers
+from linforest_precond.precond.storage.stored import held_bytes, stored_array
+
+# Of a row, with the diagonal: the systems of rows are in shared memory on the GPU.
+MOST_ENTRIES = 64
+
+
+def method_for(matrix: LevelMatrix, method: str) -> str:
+    if method == "spai":
+        return method
+    if has_factor(matrix):
+        return "fsai"
+    if method == "fsai":
+        raise ValueError(
+            'method="fsai" needs a Hermitian A with a positive diagonal, but for empty rows, got another; '
+            'use "spai", or "auto"'
+        )
+    return "spai"
+
+
+def has_factor(matrix: LevelMatrix) -> bool:
+    """Whether A may be definite, but for empty rows and columns: those of G are then the identity's."""
+    if matrix.definite or not matrix.n:
+        return True
+    if not matrix.hermitian or matrix.facts.smallest_diagonal > 0:
+        return False
+    is_possible = (matrix.csr.diagonal.real > 0) | (matrix.row_magnitudes == 0)
+    return bool(is_possible.all())  # stall: decides the method
+
+
+def rows_are_possible(fields: Fields, names: Names) -> Complaint:
+    """Rows are not empty and not too long; those of a triangular factor end with a positive diagonal."""
+    indptr, indices, data = fields["indptr"], fields["indices"], fields["data"]
+    lengths = np.diff(indptr)
+    if lengths.size and not 1 <= lengths.min() <= lengths.max() <= fields["entries"]:
+        return "indptr", f"give each row 1 to {fields['entries']} entries"
+    last = indptr[1:] - 1
+    if fields["method"] == "fsai":
+        if not np.array_equal(indices[last], np.arange(lengths.size)):
+            return "indices", "end each row with its diagonal"
+        if not (data[last].real > 0).all():
+            return "data", "have a positive diagonal"
+    return None
+
+
+SCHEMA = Table(
+    {
+        "kind": Choice("approximate_inverse"),
+        "method": Choice("fsai", "spai"),
+        "n": Size("n"),
+        "indptr": Pointers("n", "nnz"),
+        "indices": Indices("nnz", below="n"),
+        "data": Numbers("nnz"),
+        "entries": Integer(1, MOST_ENTRIES),
+        "tolerance": Real(0.0, 1.0),
+        "dependent": Integer(),
+        "empty": Integer(),
+    },
+    columns_ascend,
+    rows_are_possible,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class InversePart:
+    """CSR arrays of the factor G of FSAI, or of the inverse M of SPAI."""
+
+    method: str
+    n: int
+    indptr: Array
+    indices: Array
+    data: Array
+    entries: int
+    tolerance: float
+    dependent: int  # rows of G that left out columns as A is not definite; rows of M with dependent columns
+    empty: int  # rows of M that are those of the identity
+    _vectors: Workspaces = field(default_factory=Workspaces, repr=False)
+    # The transposed part once it was needed; as the work space, it does not count among the bytes held.
+    _mirror: dict[str, InversePart] = field(default_factory=dict, repr=False)
+
+    kind = "approximate_inverse"
+    forest = ordering = bands = None
+    coverage = 1.0
+
+    @classmethod
+    def of(cls, csr: CSR, stored: DType, method: str, entries: int, tolerance: float) -> InversePart:
+        """Find the pattern and the values; "fsai" needs a Hermitian matrix with a positive diagonal."""
+        (indptr, indices, data), report = _functionals(csr, method).grow(entries, tolerance)
+        counts = _counted(report, method)
+        arrays = indptr, indices, stored_array(data, stored)
+        return cls(method, csr.n, *arrays, entries, tolerance, *counts)._complete()
+
+    @classmethod
+    def from_state(cls, kind: str, **fields: Any) -> InversePart:
+        return cls(**fields)._complete()
+
+    def state(self) -> dict[str, Any]:
+        fields = {name: value for name, value in vars(self).items() if name in SCHEMA.fields}
+        return {"kind": self.kind, **fields}
+
+    def refreshed(self, csr: CSR) -> InversePart:
+        if self.method == "fsai" and not has_factor(LevelMatrix(csr)):
+            raise ValueError(
+                "A must be Hermitian with a positive diagonal as that of the setup was; "
+                'make a new preconditioner with method="auto"'
+            )
+        data, report = _functionals(csr, self.method).refill(self.indptr, self.indices)
+        dependent, empty = _counted(report, self.method)
+        return self._with(stored_array(data, self.stored), dependent=dependent, empty=empty)
+
+    def damped(self, factor: float) -> InversePart:
+        """The inverse times a positive factor."""
+        own = math.sqrt(factor) if self.method == "fsai" else factor
+        return self._with(self.data * self.stored.type(own))
+
+    def _with(self, data: Array, **changes: Any) -> InversePart:
+        return replace(self, data=data, _vectors=Workspaces(), _mirror={}, **changes)._complete()
+
+    def _complete(self) -> InversePart:
+        """The same with the matrices of its products made now, and not on one of several streams later."""
+        _ = self._matrices
+        return self
+
+    @property
+    def stored(self) -> DType:
+        return self.data.dtype
+
+    @property
+    def _backend(self) -> Backend:
+        return backend_of(self.data)
+
+    @cached_property
+    def _adjoint(self) -> tuple[Array, Array, Array]:
+        """The CSR arrays of G^H, by rows, so that its products have the speed of others."""
+        indptr, indices, data = self._backend.matrix.entries.transposed(self.indptr, self.indices, self.data)
+        return indptr, indices, data.conj()
+
+    @cached_property
+    def _matrices(self) -> list[Any]:
+        """The matrices that a product applies, one after the other."""
+        make = self._backend.multigrid.vector_ops.Matrix
+        first = make(self.indptr, self.indices, self.data, self.entries)
+        return [first, make(*self._adjoint, None)] if self.method == "fsai" else [first]
+
+    @property
+    def transposed(self) -> InversePart:
+        """The part of the transposed inverse; that of G^H G is its conjugate."""
+        if self.method == "fsai" and self.stored.kind != "c":
+            return self
+        if "transposed" not in self._mirror:
+            part = self._transposed()
+            self._backend.runtime.streams.finish()  # stall: other streams may use it as soon as it is kept
+            self._mirror["transposed"] = part
+        return self._mirror["transposed"]
+
+    def _transposed(self) -> InversePart:
+        if self.method == "fsai":
+            return self._with(self.data.conj())
+        indptr, indices, data = self._backend.matrix.entries.transposed(self.indptr, self.indices, self.data)
+        longest = int(self._backend.xp.diff(indptr).max()) if self.n else 0  # stall: once
+        return self._with(data, indptr=indptr, indices=indices, entries=longest)
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        part = self.transposed if transpose else self
+        most = self._backend.multigrid.vector_ops.MOST_COLUMNS
+        for first in range(0, b.shape[1], most):
+            part._multiply(b[:, first : first + most], x[:, first : first + most])
+
+    def _multiply(self, b: Array, x: Array) -> None:
+        columns = b.shape[1]
+        key = columns, self._backend.runtime.streams.current()
+        loan = self._vectors.take(key, lambda: _Vectors(self.n, columns, self.stored, self._backend))
+        loan.workspace.multiply(self._matrices, b, x)
+        self._vectors.give_back(loan)
+
+    @property
+    def nbytes(self) -> int:
+        adjoint = self._adjoint if self.method == "fsai" else ()
+        return held_bytes(self.indptr, self.indices, self.data, adjoint)
+
+    @property
+    def name(self) -> str:
+        if self.method == "fsai":
+            return "approximate inverse: FSAI, G^H G with a lower triangular G"
+        return "approximate inverse: SPAI, rows of least squares"
+
+    @property
+    def repairs(self) -> Repairs:
+        dependent = "rows_not_definite" if self.method == "fsai" else "rows_dependent"
+        return happened(**{dependent: self.dependent}, rows_of_identity=self.empty)
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.method == "fsai"
+
+    def described(self) -> list[tuple[str, str]]:
+        mean = self.data.size / max(self.n, 1)
+        return [
+            ("entries", f"{self.data.size:,}, {mean:.1f} per row, at most {self.entries}"),
+            ("repairs", in_words(self.repairs, self.positive_definite)),
+        ]
+
+
+def _functionals(csr: CSR, method: str) -> Functionals:
+    return kaporin(csr) if method == "fsai" else least_squares(csr)
+
+
+def _counted(report: Array, method: str) -> tuple[int, int]:
+    """The counts of dependent and empty rows, with a warning where they matter."""
+    dependent, empty = (int(count) for count in report.tolist())  # stall: reported to the user
+    if dependent and method == "fsai":
+        warn_user(
+            f"A is not positive definite: {dependent} rows of its approximate inverse have fewer entries; "
+            'method="spai" with bicgstab may do better'
+        )
+    if empty:
+        warn_user(f"{empty} rows of the approximate inverse have become those of the identity: A is singular")
+    return dependent, empty
+
+
+class _Vectors:
+    """The vectors of one product with this many columns."""
+
+    def __init__(self, n: int, columns: int, dtype: DType, backend: Backend):
+        self._shape, self._dtype, self._backend = (n, columns), dtype, backend
+        self._made: dict[str, Array] = {}
+
+    def _vector(self, name: str) -> Array:
+        if name not in self._made:
+            self._made[name] = self._backend.xp.empty(self._shape, self._dtype)
+        return self._made[name]
+
+    def _fits(self, vector: Array) -> bool:
+        return bool(vector.dtype == self._dtype and vector.flags.c_contiguous)
+
+    def multiply(self, matrices: list[Any], b: Array, x: Array) -> None:
+        """x = the product of all matrices, the last one first, with b; of any strides and precision."""
+        ops = self._backend.multigrid.vector_ops
+        result, source = x if self._fits(x) else self._vector("x"), b
+        if not self._fits(b):
+            source = self._vector("b")
+            ops.copy(b, source)
+        for place, matrix in enumerate(matrices):
+            target = result if place == len(matrices) - 1 else self._vector("middle")
+            ops.multiply(matrix, source, target)
+            source = target
+        if result is not x:
+            ops.copy(result, x)
