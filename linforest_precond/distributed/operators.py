@@ -83,7 +83,7 @@ def tridiagonal(
             own: dict[str, Any] = {**dict(zip(names, given)), "dtype": stored, "repair": repair}
             return setup.operator(LocalPart.of(A, lambda block: one_rank.tridiagonal(block, **own)), 0)
         graph = graph_of(A)
-        forest = forest_of(graph, propose_factor(graph, **options))
+        forest = forest_of(graph, propose_factor(graph, options))
         return setup.operator(*RankTridiagonalPart.of(A, "tridiagonal", forest, stored, repair))
 
 

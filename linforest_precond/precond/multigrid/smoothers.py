@@ -43,9 +43,6 @@ INVERSE = "approximate_inverse"
 SMOOTHERS = *DIAGONAL, *LINES, INVERSE
 # Line relaxation with a larger eigenvalue is damped so much that Jacobi's iteration does better.
 LARGEST_LINE_EIGENVALUE = 10.0
-# The options of the forests of line relaxation: the defaults of `tridiagonal` and `block_tridiagonal`.
-FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": 5, "k_m": 0, "p": 0.5}
-BLOCK_FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": "auto", "k_m": 0, "p": 0.5}
 
 
 DIAGONAL_SCHEMA = Table(
@@ -205,9 +202,9 @@ class LineSmoother(PartSmoother):
     @classmethod
     def of(cls, matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:
         if kind == "tridiagonal":
-            part = scalar_part(matrix.csr, stored, "forest", check_options(2, **FOREST_OPTIONS, seed=seed))
+            part = scalar_part(matrix.csr, stored, "forest", check_options(2, seed=seed))
         else:
-            part = block_part(matrix.csr, stored, check_block_options(2, **BLOCK_FOREST_OPTIONS, seed=seed))
+            part = block_part(matrix.csr, stored, check_block_options(2, seed=seed))
         return cls._damped(matrix, kind, part)
 
     @classmethod

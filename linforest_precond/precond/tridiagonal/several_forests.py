@@ -11,6 +11,7 @@ from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.graph.forest import pipeline
+from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.matrix.checked import CSR, described
 from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
@@ -258,7 +259,7 @@ class SeveralForestsPart:
 def several_forests_part(
     csr: CSR,
     stored: DType,
-    options: dict[str, Any],
+    options: FactorOptions,
     repair: str,
     forests: int,
     combine: str,

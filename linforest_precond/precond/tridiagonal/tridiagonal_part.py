@@ -14,6 +14,7 @@ from linforest_precond.backends.returns import BandSlots
 from linforest_precond.graph.forest import pipeline
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import block_slots, copy_block_bands
+from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
@@ -330,7 +331,7 @@ def scalar_part(
     csr: CSR,
     stored: DType,
     ordering: str | Forest | npt.ArrayLike,
-    options: dict[str, Any],
+    options: FactorOptions,
     repair: str = "auto",
 ) -> TridiagonalPart:
     """The tridiagonal part of a checked matrix in an order, with checked options."""
