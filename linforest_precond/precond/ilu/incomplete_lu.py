@@ -105,7 +105,7 @@ def part_in_order(csr: CSR, stored: DType, order: str, seed: int, sweeps: int | 
     return IluPart.of(csr, stored, schedule, sweeps)
 
 
-def _memory(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
+def memory_of_triangles(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
     """Two triangles without the diagonal, the pivots, and an order of levels; factored in A's precision."""
     wide = max(sizes.stored, sizes.value)
     rows = sizes.stored * sizes.rows + 5 * sizes.index * sizes.rows
@@ -118,7 +118,7 @@ def _memory(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
     return operator, operator + max(pattern, 5 * matrix + 16 * sizes.rows)
 
 
-def _bytes_moved(part: IluPart) -> float:
+def triangles_moved(part: Any) -> float:
     """Both triangles, the pivots and the order of the rows; and a latency for each level of each."""
     costs = COSTS[backend_of(part.inverse).name]
     levels = int(part.starts.size) - 1
@@ -133,8 +133,8 @@ register(
         IluPart.from_state,
         SCHEMA,
         follows_indices=True,
-        bytes_moved=_bytes_moved,
+        bytes_moved=triangles_moved,
         on_gpu=GpuApplication(efficiency=0.4),
-        face=Face(ilu, "incomplete LU factors", _memory, setup_products=20),
+        face=Face(ilu, "incomplete LU factors", memory_of_triangles, setup_products=20),
     )
 )
