@@ -243,9 +243,13 @@ class GaussSeidelPart(TriangularSolves):
         fields = {name: getattr(self, name) for name in names}
         return {**fields, **self.packed_triangles, **vars(self.relaxation)}
 
-    def refreshed(self, csr: CSR) -> GaussSeidelPart:
+    def with_values(self, csr: CSR) -> GaussSeidelPart:
+        """The same colours with the values of another matrix."""
         schedule = Schedule("colors", self.ordering, self.starts)
-        return self.of(csr, self.stored, schedule, self.relaxation).warned()
+        return self.of(csr, self.stored, schedule, self.relaxation)
+
+    def refreshed(self, csr: CSR) -> GaussSeidelPart:
+        return self.with_values(csr).warned()
 
     @cached_property
     def _iterations(self) -> PartIterations:

@@ -498,7 +498,7 @@ class TestFace:
         for options, name in [
             ({"coarsening": "classical"}, "coarsening"),
             ({"coarsening": "paths", "smooth_prolongation": True}, "smooth_prolongation"),
-            ({"smoother": "gauss_seidel"}, "smoother"),
+            ({"smoother": "kaczmarz"}, "smoother"),
             ({"cycle": "X"}, "cycle"),
             ({"matchings": 0}, "matchings"),
             ({"max_coarse": 0}, "max_coarse"),

@@ -1,4 +1,4 @@
-"""Gauss-Seidel and SOR by colours, against relaxation row by row."""
+"""Gauss-Seidel and SOR by colours, against relaxation row by row; and as a smoother of multigrid."""
 
 import inspect
 import pickle
@@ -120,6 +120,30 @@ def test_several_sweeps_hold_the_matrix():
     one, two = lf.gauss_seidel(A), lf.gauss_seidel(A, sweeps=2)
     assert two.nbytes - one.nbytes >= A.data.nbytes + A.indices.nbytes
     assert one.nbytes <= lf.memory_estimate(A, "gauss_seidel", symmetric=True).operator
+
+
+class TestSmoother:
+    @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.complex64]))
+    def test_multigrid(self, backend, dtype):
+        A = lf.matrices.poisson((20, 20), dtype=dtype)
+        ml = lf.multilevel(backend.csr(A), smoother="gauss_seidel", max_coarse=20)
+        M = ml.aspreconditioner()
+        dense = backend.host(M @ backend.array(np.eye(400, dtype=dtype)))
+        assert M.positive_definite and "gauss_seidel, 1 sweeps before and 1 after" in str(M)
+        assert_close(dense, dense.conj().T, tolerance(M))
+        assert abs(np.linalg.eigvals(np.eye(400) - dense @ A.toarray())).max() < 0.4
+
+    def test_update_transpose_and_storage(self, backend, tmp_path):
+        A = lf.matrices.stencil((20, 20), [[0, -1, 0], [-2, 5, -1], [0, -1, 0]])
+        M = lf.multilevel(backend.csr(A), smoother="gauss_seidel", max_coarse=30).aspreconditioner()
+        lf.save_preconditioner(M, tmp_path / "M")
+        again = lf.load_preconditioner(tmp_path / "M")
+        for operator in (M, again):
+            operator.update(backend.csr(2 * A))
+        identity = backend.array(np.eye(400))
+        dense = backend.host(M @ identity)
+        np.testing.assert_array_equal(backend.host(again @ identity), dense)
+        assert_close(backend.host(M.T @ identity), dense.T, tolerance(M))
 
 
 def test_kinds_are_described_once():

@@ -115,13 +115,13 @@ def multilevel(
         2 by default, 3 with `smooth_prolongation`: on grids of three dimensions the coarse matrices fill up
         with 2.
     smoother : {"auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", \
-            "block_tridiagonal", "approximate_inverse"}
+            "block_tridiagonal", "approximate_inverse", "gauss_seidel"}
         The iteration on each level: Jacobi's, damped by an estimate of the largest eigenvalue; l1-Jacobi,
         which divides by the rows' sums of magnitudes and needs no estimate; a Chebyshev polynomial of degree
         2 or 3; or line relaxation along the paths of a linear forest, for strong couplings in few directions,
         whatever these are (Jacobi's on levels where line relaxation would have to be damped too much); or
         steps with the `approximate_inverse` of each level, of 20 entries in each row: the strongest of them,
-        and the dearest.
+        and the dearest; or symmetric sweeps of `gauss_seidel` by colours.
         "auto" is "chebyshev3" with `B` or `block_size`; "l1_jacobi" for other smoothed aggregation,
         "chebyshev" if rows sum to more than 2.5 times the diagonal on average; "tridiagonal" for paths of
         nonsymmetric matrices; else "jacobi".
