@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from linforest_precond.graph.forest.bands import extract_bands as extract_bands
     from linforest_precond.graph.forest.linear_forest import linear_forest as linear_forest
     from linforest_precond.graph.reordering.permute import permute as permute
-    from linforest_precond.precond.approximate_inverse.operators import (
+    from linforest_precond.precond.approximate_inverse.approximate_inverse import (
         approximate_inverse as approximate_inverse,
     )
+    from linforest_precond.precond.gauss_seidel import gauss_seidel as gauss_seidel
     from linforest_precond.precond.ilu.incomplete_lu import ilu as ilu
     from linforest_precond.precond.jacobi import block_jacobi as block_jacobi
     from linforest_precond.precond.jacobi import jacobi as jacobi
@@ -31,18 +32,18 @@ if TYPE_CHECKING:
     from linforest_precond.precond.multigrid.hierarchy import Hierarchy as Hierarchy
     from linforest_precond.precond.multigrid.multilevel import multilevel as multilevel
     from linforest_precond.precond.multigrid.rigid_body_modes import rigid_body_modes as rigid_body_modes
-    from linforest_precond.precond.operators import Preconditioner as Preconditioner
+    from linforest_precond.precond.preconditioner import Preconditioner as Preconditioner
     from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling as MatrixScaling
     from linforest_precond.precond.scaling.scale import scale as scale
     from linforest_precond.precond.storage.files import load_preconditioner as load_preconditioner
     from linforest_precond.precond.storage.files import save_preconditioner as save_preconditioner
     from linforest_precond.precond.storage.schema import PreconditionerFileError as PreconditionerFileError
-    from linforest_precond.precond.tridiagonal.operators import block_tridiagonal as block_tridiagonal
-    from linforest_precond.precond.tridiagonal.operators import tridiagonal as tridiagonal
     from linforest_precond.precond.tridiagonal.solver import (
         BlockTridiagonalSolver as BlockTridiagonalSolver,
     )
     from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver as TridiagonalSolver
+    from linforest_precond.precond.tridiagonal.tridiagonal import block_tridiagonal as block_tridiagonal
+    from linforest_precond.precond.tridiagonal.tridiagonal import tridiagonal as tridiagonal
     from linforest_precond.records.forest import Bands as Bands
     from linforest_precond.records.forest import BlockForest as BlockForest
     from linforest_precond.records.forest import Factor as Factor

@@ -9,6 +9,7 @@ from linforest_precond.interop.dlpack import takes_foreign_arrays
 from .driver import Callback, Info, Method, solve
 from .history import History
 from .problem import Inner, LinearMap, checked_problem
+from .shared_parameters import with_shared_parameters
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 
@@ -40,6 +41,7 @@ class Bicgstab(Method):
 
 
 @takes_foreign_arrays
+@with_shared_parameters
 def bicgstab(
     A: LinearMap,
     b: Array,
@@ -58,20 +60,16 @@ def bicgstab(
 ) -> tuple[Array, Info]:
     """Solve A x = b by stabilized bi-conjugate gradients (BiCGStab), for any nonsingular A.
 
-    van der Vorst (1992), doi:10.1137/0913035.
+    van der Vorst (1992), doi:10.1137/0913035. A history has the half steps, too. After a breakdown (rho or
+    omega vanishes) the method restarts from b - A x, as long as that residual keeps halving.
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, maxiter, callback, history, inner, nullspace, reorder, verbose
-        As for `cg`; A need not be symmetric. A history has the half steps, too. After a breakdown (rho or
-        omega vanishes) the method restarts from b - A x, as long as that residual keeps halving.
-    M : LinearOperator, matrix or array, optional
-        An approximate inverse of A.
+    {A, b, x0, rtol, maxiter, M, callback, history, inner, nullspace, reorder, verbose}
 
     Returns
     -------
-    x, info
-        As of `cg`.
+    {x, info}
 
     Examples
     --------

@@ -10,6 +10,7 @@ from .cg import Cg
 from .driver import Callback, Info, solve
 from .history import History
 from .problem import Inner, LinearMap, checked_problem
+from .shared_parameters import with_shared_parameters
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 
@@ -35,6 +36,7 @@ class Fcg(Cg):
 
 
 @takes_foreign_arrays
+@with_shared_parameters
 def fcg(
     A: LinearMap,
     b: Array,
@@ -58,13 +60,14 @@ def fcg(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, maxiter, M, callback, history, inner, nullspace, reorder, verbose
-        As for `cg`.
+    {A, b, x0, rtol, maxiter}
+    M : LinearOperator, matrix or array, optional
+        An approximate inverse of A, close to a Hermitian and positive definite one.
+    {callback, history, inner, nullspace, reorder, verbose}
 
     Returns
     -------
-    x, info
-        As of `cg`.
+    {x, info}
 
     Examples
     --------

@@ -11,6 +11,7 @@ from linforest_precond.interop.dlpack import takes_foreign_arrays
 from .driver import Callback, Info, Method, solve
 from .history import History
 from .problem import Inner, LinearMap, Problem, checked_problem
+from .shared_parameters import with_shared_parameters
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 # Steps of a cycle.
@@ -86,6 +87,7 @@ class Fgmres(Gmres):
 
 
 @takes_foreign_arrays
+@with_shared_parameters
 def gmres(
     A: LinearMap,
     b: Array,
@@ -110,10 +112,7 @@ def gmres(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, history, inner, nullspace, reorder, verbose
-        As for `cg`; A need not be symmetric.
-    restart : int, optional
-        The iterations of a cycle, 30 by default, at most n. A cycle stores as many vectors, and one more.
+    {A, b, x0, rtol, restart}
     maxiter : int, optional
         The most iterations, 10 n by default. Unlike SciPy's, it counts products with A, not cycles.
     M : LinearOperator, matrix or array, optional
@@ -122,11 +121,11 @@ def gmres(
     callback : function, optional
         Called with the current x after each iteration, as SciPy's with ``callback_type="x"`` is after each
         cycle. Each x costs a product with M and one with the basis.
+    {history, inner, nullspace, reorder, verbose}
 
     Returns
     -------
-    x, info
-        As of `cg`.
+    {x, info}
 
     Examples
     --------
@@ -143,6 +142,7 @@ def gmres(
 
 
 @takes_foreign_arrays
+@with_shared_parameters
 def fgmres(
     A: LinearMap,
     b: Array,
@@ -167,13 +167,14 @@ def fgmres(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, restart, maxiter, M, callback, history, inner, nullspace, reorder, verbose
-        As for `gmres`.
+    {A, b, x0, rtol, restart}
+    maxiter : int, optional
+        The most iterations, 10 n by default. Unlike SciPy's, it counts products with A, not cycles.
+    {M, callback, history, inner, nullspace, reorder, verbose}
 
     Returns
     -------
-    x, info
-        As of `cg`.
+    {x, info}
 
     Examples
     --------

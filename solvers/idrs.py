@@ -14,6 +14,7 @@ from linforest_precond.interop.dlpack import takes_foreign_arrays
 from .driver import Callback, Info, Method, solve
 from .history import History
 from .problem import Inner, LinearMap, Problem, checked_problem
+from .shared_parameters import with_shared_parameters
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 # Of the shadow vectors.
@@ -70,6 +71,7 @@ def shadow_vectors(backend: Backend, n: int, s: int) -> Array:
 
 
 @takes_foreign_arrays
+@with_shared_parameters
 def idrs(
     A: LinearMap,
     b: Array,
@@ -94,17 +96,16 @@ def idrs(
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, M, callback, history, inner, nullspace, reorder, verbose
-        As for `bicgstab`.
+    {A, b, x0, rtol}
     s : int
         Shadow vectors. 3 s vectors are stored; more of them make the iteration closer to `gmres`.
     maxiter : int, optional
         The most iterations, 10 n by default; each has one product with A, half of one of `bicgstab`.
+    {M, callback, history, inner, nullspace, reorder, verbose}
 
     Returns
     -------
-    x, info
-        As of `cg`.
+    {x, info}
 
     Examples
     --------

@@ -9,6 +9,7 @@ from linforest_precond.interop.dlpack import takes_foreign_arrays
 from .driver import Callback, Info, Method, solve
 from .history import History
 from .problem import Inner, LinearMap, checked_problem
+from .shared_parameters import with_shared_parameters
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 
@@ -43,6 +44,7 @@ class Minres(Method):
 
 
 @takes_foreign_arrays
+@with_shared_parameters
 def minres(
     A: LinearMap,
     b: Array,
@@ -62,21 +64,20 @@ def minres(
     """Solve A x = b by minimal residuals (MINRES), for a Hermitian A that may be indefinite or singular.
 
     Paige & Saunders (1975), doi:10.1137/0712047. A singular system is solved where b is in the range of A;
-    elsewhere the result is close to a least squares solution, with the status `SINGULAR`.
+    elsewhere the result is close to a least squares solution, with the status `SINGULAR`. There is no
+    `shift`: pass A - shift I. SciPy stops by a norm that depends on M and on an estimate of the norm of A,
+    this function by the 2-norm of b - A x.
 
     Parameters
     ----------
-    A, b, x0, rtol, atol, maxiter, callback, history, inner, nullspace, reorder, verbose
-        As for `cg`; A is Hermitian and need not be definite. There is no `shift`: pass A - shift I. SciPy
-        stops by a norm that depends on M and on an estimate of the norm of A, this function by the 2-norm of
-        b - A x.
+    {A, b, x0, rtol, maxiter}
     M : LinearOperator, matrix or array, optional
         An approximate inverse of A or of abs(A), Hermitian and positive definite.
+    {callback, history, inner, nullspace, reorder, verbose}
 
     Returns
     -------
-    x, info
-        As of `cg`.
+    {x, info}
 
     Examples
     --------

@@ -17,11 +17,9 @@ from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.cpu.runtime.jit import threads_for_small_arrays
 from linforest_precond.chooser.solve import solve
 from linforest_precond.graph import csgraph
-from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
-from linforest_precond.precond.ilu.incomplete_lu import ilu
-from linforest_precond.precond.jacobi import block_jacobi, jacobi
+from linforest_precond.precond.jacobi import jacobi
+from linforest_precond.precond.kinds import faces
 from linforest_precond.precond.multigrid.multilevel import multilevel
-from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
 from linforest_precond.records.progress import showing
 
 # Unknowns along a side of the grids, and of the coarsest level.
@@ -153,13 +151,8 @@ def _csgraph_steps() -> dict[str, Callable[[Systems], None]]:
 
 
 STEPS: dict[str, Callable[[Systems], Any]] = {
-    "jacobi": _preconditioner(jacobi),
-    "block_jacobi": _preconditioner(block_jacobi),
+    **{name: _preconditioner(face.operator) for name, face in faces().items()},
     "scaling": _preconditioner(jacobi, scaling="matching"),
-    "tridiagonal": _preconditioner(tridiagonal),
-    "block_tridiagonal": _preconditioner(block_tridiagonal),
-    "ilu": _preconditioner(ilu),
-    "approximate_inverse": _preconditioner(approximate_inverse),
     "multilevel": _hierarchy(),
     "multilevel by matchings": _hierarchy(coarsening="matching"),
     "multilevel with lines": _hierarchy(smoother="tridiagonal"),

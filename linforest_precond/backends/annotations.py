@@ -49,7 +49,7 @@ InverseMethod: TypeAlias = Literal["auto", "fsai", "spai"]
 CoarseningName: TypeAlias = Literal["auto", "smoothed_aggregation", "matching", "paths"]
 SmootherName: TypeAlias = Literal[
     "auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", "block_tridiagonal",
-    "approximate_inverse",
+    "approximate_inverse", "gauss_seidel",
 ]  # fmt: skip
 CycleName: TypeAlias = Literal["auto", "V", "W", "F", "K"]
 CouplingWeights: TypeAlias = Literal["coupling", "magnitude"]

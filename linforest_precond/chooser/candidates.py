@@ -10,14 +10,15 @@ from typing import Any
 from linforest_precond.chooser import gpu_costs
 from linforest_precond.chooser.cost_model import MAX_COARSE, affordable_inverse
 from linforest_precond.chooser.facts import Facts
-from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
+from linforest_precond.precond.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.ilu.order_choice import CANDIDATES as ORDERS
 from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 from linforest_precond.precond.jacobi import jacobi
+from linforest_precond.precond.kinds import kind_named
 from linforest_precond.precond.multigrid.multilevel import multilevel
-from linforest_precond.precond.operators import Preconditioner
-from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
+from linforest_precond.precond.preconditioner import Preconditioner
+from linforest_precond.precond.tridiagonal.tridiagonal import block_tridiagonal, tridiagonal
 
 
 def _never(facts: Facts) -> bool:
@@ -167,7 +168,7 @@ def _on_gpu(candidate: Candidate, product: float, hermitian: bool) -> Candidate:
     Approximate inverses are trusted there in place of incomplete factors, which have a launch for each level,
     if multigrid is no better choice; where products are short, they get more entries.
     """
-    costs, application = gpu_costs.SETUPS[candidate.name], gpu_costs.APPLICATIONS[candidate.kind]
+    costs, application = gpu_costs.SETUPS[candidate.name], kind_named(candidate.kind).on_gpu
     seconds, is_trusted = application.seconds, candidate.is_trusted
     if candidate.kind == "ilu":
         seconds = 2 * LEVEL_COSTS["cuda"].most_launches * LEVEL_COSTS["cuda"].launch

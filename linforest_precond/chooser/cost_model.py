@@ -7,7 +7,7 @@ ones are bound by latencies, which are counted as the bytes that could be moved 
 - A product with A reads its entries and column indices once, row pointers once, and a vector; it writes one.
 - An iteration reads and writes the vectors that its fused updates and inner products touch (`METHODS`).
 - A setup is counted in products with A (`Candidate.setup_products`), as measured on large systems.
-- An application of M reads what M holds once, if not counted below.
+- An application of M reads what M holds once, or what `Kind.bytes_moved` counts.
 """
 
 from __future__ import annotations
@@ -19,14 +19,11 @@ from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.chooser import gpu_costs
 from linforest_precond.matrix.checked import CSR
-from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
-from linforest_precond.precond.multigrid.multigrid_cycle import twice_visited
-from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.kinds import kind_named
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.storage.stored import held_bytes
 
-# Vectors that a level of a cycle reads and writes for smoothing, transfers and corrections.
-VECTORS_OF_LEVEL = 10
 # Dense inverses: floating-point operations that take as long as a byte, the most rows, and the most products
 # with A that one may take as long as.
 FLOPS_PER_BYTE = 10
@@ -128,56 +125,12 @@ class CostModel:
         moved = 2.0 * self.vector
         if isinstance(part, ScaledPart):
             moved, part = moved + held_bytes(part.scaling) + 2 * self.vector, part.inner
-        counted = COUNTS.get(part.kind, _held)(part)
+        kind = kind_named(part.kind)
+        counted = kind.bytes_moved(part)
         if self.on_gpu:
-            seconds, efficiency = gpu_costs.APPLICATIONS[part.kind]
+            seconds, efficiency = kind.on_gpu
             counted = counted / efficiency + gpu_costs.as_bytes(seconds)
         return moved + counted
-
-
-def _held(part: Any) -> float:
-    return float(part.nbytes)
-
-
-def _triangles(part: Any) -> float:
-    """Both triangles, the pivots and the order of the rows; and a latency for each level of each."""
-    costs = LEVEL_COSTS[part.backend.name]
-    levels = int(part.starts.size) - 1
-    each = costs.launch if levels <= costs.most_launches else costs.level
-    return float(part.nbytes) + 2 * levels * each * costs.bandwidth
-
-
-def _paths(part: Any) -> float:
-    """Three bands and the order of the rows."""
-    bands = part.bands
-    order = 0 if part.order is None else part.order.nbytes
-    return float(bands.lower.nbytes + bands.diagonal.nbytes + bands.upper.nbytes + order)
-
-
-def _cycle(part: Any) -> float:
-    """Products, smoothing and grid transfers of all visits to all levels, and the inverse of the coarsest."""
-    levels, kind = part.levels, part.cycle
-    twice = twice_visited(kind, len(levels) - 1)
-    total, visits = float(held_bytes(part.coarsest)), 1
-    for i, level in enumerate(levels[:-1]):
-        if i in twice:
-            visits = visits + 1 if kind == "F" else 2 * visits
-        total += visits * _level(level, part.options.presmooth + part.options.postsmooth)
-    return total
-
-
-def _level(level: Any, sweeps: int) -> float:
-    """Each step of a smoother is one product; the first starts from 0, but a residual is restricted."""
-    csr = level.csr
-    matrix = csr.data.nbytes + csr.indices.nbytes + csr.indptr.nbytes
-    vectors = VECTORS_OF_LEVEL * csr.n * csr.data.dtype.itemsize
-    smoother = level.smoother
-    lines = sweeps * _paths(smoother.part) if hasattr(smoother, "part") else 0.0
-    products = sweeps * len(getattr(smoother, "steps", (None,)))
-    return products * matrix + lines + vectors + held_bytes(level.transfer)
-
-
-COUNTS = {"tridiagonal": _paths, "block_tridiagonal": _paths, "multilevel": _cycle, "ilu": _triangles}
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,6 @@ class Setup(NamedTuple):
     seconds: float
 
 
-class Application(NamedTuple):
-    """Seconds of launches, and the share of the bandwidth that is reached."""
-
-    seconds: float
-    efficiency: float
-
-
 SETUPS = {
     "jacobi": Setup(1, 4e-4),
     "tridiagonal": Setup(10, 1.5e-3),
@@ -47,15 +40,6 @@ SETUPS = {
 }
 # Least squares by rows, for a matrix that is not Hermitian.
 LEAST_SQUARES = Setup(600, 2.5e-3)
-# Levels of incomplete factors have a latency of their own.
-APPLICATIONS = {
-    "jacobi": Application(0.0, 1.0),
-    "tridiagonal": Application(5e-6, 1.0),
-    "block_tridiagonal": Application(6e-6, 1.0),
-    "ilu": Application(0.0, 0.4),
-    "multilevel": Application(7e-5, 0.55),
-    "approximate_inverse": Application(6e-6, 1.0),
-}
 
 
 def as_bytes(seconds: float) -> float:

@@ -18,7 +18,7 @@ from linforest_precond.chooser.report import SolveReport, TrialReport
 from linforest_precond.chooser.trials import Trial, method_for, quietly
 from linforest_precond.interop.dlpack import takes_foreign_arrays
 from linforest_precond.matrix.checked import checked
-from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.driver import SLACK, Callback, Info
 from linforest_precond.solvers.interruption import Interrupted
 from linforest_precond.solvers.problem import Problem, checked_problem

@@ -18,7 +18,7 @@ from linforest_precond.chooser.candidates import Candidate
 from linforest_precond.chooser.cost_model import CostModel
 from linforest_precond.matrix.vectors import residual_norms
 from linforest_precond.precond.ilu.ilu_part import IluPart
-from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.bicgstab import Bicgstab
 from linforest_precond.solvers.cg import Cg
 from linforest_precond.solvers.driver import Callback, Run

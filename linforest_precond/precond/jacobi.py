@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,9 @@ from linforest_precond.backends.annotations import Array, DType, MatrixLike, Sca
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.matrix.checked import CSR
-from linforest_precond.precond.operators import Preconditioner
-from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.kinds import Face, Kind, register
+from linforest_precond.precond.memory_sizes import Sizes
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
@@ -153,7 +155,6 @@ SCHEMAS = {
 }
 
 
-@part_of_kind(**SCHEMAS)
 @dataclass(frozen=True, eq=False)
 class JacobiPart(OnBackend):
     """The inverses of A's diagonal blocks."""
@@ -246,3 +247,31 @@ def _coverages(csr: CSR, blocks: Array, backend: Backend) -> tuple[float, float]
         off_diagonal = (blocks * (1 - backend.xp.eye(size, dtype=blocks.dtype))).ravel()
         weight = backend.matrix.sums.tree_sum(backend.matrix.entries.magnitudes(off_diagonal), csr.scale)
     return min(1.0, weight / csr.total_weight), min(1.0, csr.adjacent_weight / csr.total_weight)
+
+
+def _memory(sizes: Sizes, block_size: int) -> tuple[int, int]:
+    rows = sizes.rows + block_size
+    operator = block_size * sizes.stored * (sizes.rows if block_size == 1 else rows)
+    return operator, block_size * (3 * sizes.value + 2 * sizes.stored + 16) * rows
+
+
+def _memory_of_blocks(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
+    return _memory(sizes, options["block_size"])
+
+
+register(
+    Kind(
+        "jacobi",
+        JacobiPart.from_state,
+        SCHEMAS["jacobi"],
+        face=Face(jacobi, "the diagonal", lambda sizes, options: _memory(sizes, 1), setup_products=1),
+    )
+)
+register(
+    Kind(
+        "block_jacobi",
+        JacobiPart.from_state,
+        SCHEMAS["block_jacobi"],
+        face=Face(block_jacobi, "2 x 2 blocks on the diagonal", _memory_of_blocks, setup_products=2),
+    )
+)

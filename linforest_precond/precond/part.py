@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.returns import BandSlots
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.repairs import Repairs
-from linforest_precond.precond.storage.schema import Table
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 
 
@@ -91,37 +88,3 @@ class OnPermutedVectors(Protocol):
 
     def on_permuted_vectors(self) -> Part | None:
         """The same part on vectors in its order; None where it has ghost rows, or is on such vectors."""
-
-
-# The function that restores the part of each kind from its state, and the schema of that state: filled by
-# `part_of_kind`.
-RESTORERS: dict[str, Callable[..., Part]] = {}
-SCHEMAS: dict[str, Table] = {}
-# The modules that call it, below this package: a process that only restores has not imported them.
-REGISTERING = (
-    "jacobi", "approximate_inverse.operators", "ilu.ilu_part", "multigrid.multilevel_part",
-    "tridiagonal.several_forests", "tridiagonal.tridiagonal_part",
-)  # fmt: skip
-
-
-def register_all_kinds() -> None:
-    """Fill `RESTORERS` and `SCHEMAS`."""
-    for name in REGISTERING:
-        importlib.import_module(f"{__package__}.{name}")
-
-
-PartClass = TypeVar("PartClass", bound=type[Part])
-
-
-def part_of_kind(**schemas: Table) -> Callable[[PartClass], PartClass]:
-    """Class decorator: kinds that the class method `from_state` restores, each with its schema.
-
-    The schema describes the keyword arguments of `from_state`, as `packing` writes them.
-    """
-
-    def register(part: PartClass) -> PartClass:
-        SCHEMAS.update(schemas)
-        RESTORERS.update(dict.fromkeys(schemas, cast(Any, part).from_state))
-        return part
-
-    return register

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import DType, MatrixLike
 from linforest_precond.matrix.checked import CSR, checked
-from linforest_precond.precond.operators import Preconditioner, operator_of
 from linforest_precond.precond.part import Part
 from linforest_precond.precond.pattern_digest import pattern_digest
+from linforest_precond.precond.preconditioner import Preconditioner, operator_of
 from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.methods import check_scaling, scaling_of

@@ -12,7 +12,7 @@ import strategies as graphs
 import linforest_precond as lf
 from linforest_precond.backends.cuda.approximate_inverse import row_systems
 from linforest_precond.precond.approximate_inverse import functionals
-from linforest_precond.precond.operators import restore
+from linforest_precond.precond.preconditioner import restore
 
 VALUES = [np.float64, *(graphs.slow(dtype) for dtype in (np.float32, np.complex64, np.complex128))]
 

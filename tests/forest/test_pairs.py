@@ -457,7 +457,7 @@ class TestBlockForest:
         """The lines 0-1-2-3 and 7-6-5-4, the second numbered backwards, are aligned with an offset of one."""
         edges = {(v, v + 1): 4.0 for v in (0, 1, 2, 4, 5, 6)} | {(v, 6 - v): 1.0 for v in (0, 1, 2)}
         A = matrix_of({edge: np.float64(weight) for edge, weight in edges.items()}, 8, np.float64)
-        pairs = pair_paths(checked(backend.csr(A)).graph, **check_options(2, "auto", 5, 0, 0.5, 0))
+        pairs = pair_paths(checked(backend.csr(A)).graph, check_options(2))
         assert backend.host(pairs.members).tolist() == [[0, 6], [1, 5], [2, 4], [3, -1], [7, -1]]
         assert pairs_across_paths(A, 0) == [(0, 6), (1, 5), (2, 4), (3, -1), (7, -1)]
 
@@ -478,7 +478,7 @@ class TestBlockForest:
     @staticmethod
     def assert_across_paths(backend, A, seed):
         graph = checked(backend.csr(A)).graph
-        pairs = pair_paths(graph, **check_options(2, "auto", 5, 0, 0.5, seed))
+        pairs = pair_paths(graph, check_options(2, seed=seed))
         size = A.shape[0]
         plain = matrix_of(oracles.graph_edges(A), size, A.data.real.dtype)
         assert list(map(tuple, backend.host(pairs.members).tolist())) == pairs_across_paths(plain, seed)
@@ -690,7 +690,7 @@ class TestBackendsAgree:
     def test_pairs_across_paths(self, cuda, name):
         """Pairs across paths, whether or not their coverage is the larger one."""
         A, options = SMALL_GRAPHS[name](), check_options(2, "auto", 5, 0, 0.5, 3)
-        one, other = (pair_paths(checked(backend.csr(A)).graph, **options) for backend in (CPU, cuda))
+        one, other = (pair_paths(checked(backend.csr(A)).graph, options) for backend in (CPU, cuda))
         assert_same_bits(one.members, cuda.host(other.members))
 
     @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.TYPES)

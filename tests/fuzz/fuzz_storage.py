@@ -29,7 +29,7 @@ from storage_changes import (
 )
 
 import linforest_precond as lf
-from linforest_precond.precond.operators import packed, restore
+from linforest_precond.precond.preconditioner import packed, restore
 from linforest_precond.precond.storage import files as storage
 
 ARRAYS = "preconditioner files: arrays changed"

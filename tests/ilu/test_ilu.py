@@ -14,7 +14,7 @@ from operator_cases import assert_close, dominant, other_values, vectors
 import linforest_precond as lf
 from linforest_precond.backends.cuda.ilu.triangular import tiles_of
 from linforest_precond.precond.ilu.row_orders import ORDERS
-from linforest_precond.precond.operators import packed, restore
+from linforest_precond.precond.preconditioner import packed, restore
 
 # Symmetric positive definite, without incomplete Cholesky factors (Kershaw 1978).
 KERSHAW = np.array([[3.0, -2, 0, 2], [-2, 3, -2, 0], [0, -2, 3, -2], [2, 0, -2, 3]])

@@ -9,7 +9,7 @@ import strategies as graphs
 from ilu_oracles import product_in_order
 
 import linforest_precond as lf
-from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.preconditioner import Preconditioner
 
 LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
 KINDS = {
@@ -25,6 +25,7 @@ KINDS = {
     "block jacobi 3": lambda A, **options: lf.block_jacobi(A, 3, **options),
     "block jacobi 32": lambda A, **options: lf.block_jacobi(A, 32, **options),
     "ilu": lambda A, **options: lf.ilu(A, order="natural", **options),
+    "gauss seidel": lambda A, **options: lf.gauss_seidel(A, 1.25, **options),
 }
 SIZE = 50
 
@@ -53,7 +54,7 @@ def held(backend, M):
     where = np.arange(n)
     if M.kind == "jacobi":
         return np.eye(n, dtype=bool)
-    if M.kind == "ilu":
+    if M.kind in ("ilu", "gauss_seidel"):
         return np.ones((n, n), bool)
     if M.kind == "block_jacobi":
         block = where // M._part.block_size
@@ -84,8 +85,22 @@ def approximation(backend, A, M):
     """The dense matrix whose inverse a preconditioner is."""
     if M.kind == "ilu":
         return product_in_order(sp.csr_array(A), backend.host(M.ordering.order))
+    if M.kind == "gauss_seidel":
+        return ssor_in_order(A.toarray(), backend.host(M.ordering.order), M._part.relaxation.omega)
     wide = np.promote_types(A.dtype, np.float64)
     return np.where(held(backend, M), A.toarray(), 0).astype(wide)
+
+
+def ssor_in_order(dense, order, omega):
+    """omega/(2 - omega) (D/omega + L) D^-1 (D/omega + U), with rows and columns in an order."""
+    permuted = dense[np.ix_(order, order)].astype(np.promote_types(dense.dtype, np.float64))
+    diagonal = np.diag(permuted)
+    before, after = (
+        part(permuted, k) + np.diag(diagonal / omega) for part, k in ((np.tril, -1), (np.triu, 1))
+    )
+    product = np.empty_like(permuted)
+    product[np.ix_(order, order)] = omega / (2 - omega) * before / diagonal @ after
+    return product
 
 
 def wanted_inverse(backend, A, M):

@@ -22,6 +22,7 @@ KINDS = [
     ("jacobi", {}),
     ("block_jacobi", {"block_size": 5}),
     ("ilu", {}),
+    ("gauss_seidel", {}),
     ("approximate_inverse", {}),
     ("multilevel", {}),
     graphs.slow("multilevel", {"dtype": np.float32}),

@@ -21,6 +21,7 @@ KINDS = {
     "blocks of 2": lf.block_tridiagonal,
     "blocks of 4": lambda A: lf.block_tridiagonal(A, 4),
     "ilu": lambda A: lf.ilu(A, order="natural"),
+    "gauss seidel": lambda A: lf.gauss_seidel(A, sweeps=2),
     **{
         f"multilevel {smoother}": lambda A, smoother=smoother: one_cycle(A, smoother=smoother)
         for smoother in SMOOTHERS

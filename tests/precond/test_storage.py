@@ -16,7 +16,7 @@ import strategies as graphs
 from operator_cases import KINDS, SIZE, dominant, other_values, state, vectors
 
 import linforest_precond as lf
-from linforest_precond.precond import operators
+from linforest_precond.precond import preconditioner
 from linforest_precond.precond.storage import files as storage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -253,8 +253,8 @@ class TestWithoutGpu:
         """A file and a pickle whose headers name the GPU, made on any machine."""
         A = dominant(symmetric=False)
         M = KINDS[kind](A)
-        packed = operators.packed(M)
-        for module in (operators, storage):  # pickles and files
+        packed = preconditioner.packed(M)
+        for module in (preconditioner, storage):  # pickles and files
             monkeypatch.setattr(module, "packed", lambda _: ({**packed[0], "backend": "cuda"}, packed[1]))
         (tmp_path / "M.pickle").write_bytes(pickle.dumps(M))
         lf.save_preconditioner(M, tmp_path / "M.npz")

@@ -12,7 +12,7 @@ import strategies as graphs
 from operator_cases import KINDS, dominant, other_values, state
 
 import linforest_precond as lf
-from linforest_precond.precond.operators import packed, restore
+from linforest_precond.precond.preconditioner import packed, restore
 from linforest_precond.precond.storage import files as storage
 from linforest_precond.precond.storage.schema import PreconditionerFileError
 

@@ -48,6 +48,7 @@ KINDS = {
     "block_jacobi": (poisson, lf.block_jacobi),
     "ilu by levels": (poisson, lambda A: lf.ilu(A, order="colors")),
     "ilu, many levels": (convection, lambda A: lf.ilu(A, order="natural")),
+    "gauss_seidel": (convection, lambda A: lf.gauss_seidel(A, sweeps=2)),
     "tridiagonal": (poisson, lf.tridiagonal),
     "not symmetric": (convection, lf.tridiagonal),
     "long carries": (long_carries, lambda A: lf.tridiagonal(A, "original")),

@@ -10,11 +10,11 @@ import pytest
 
 from linforest_precond.backends import annotations
 from linforest_precond.graph.forest import factor
-from linforest_precond.precond.approximate_inverse import operators as approximate_inverse
+from linforest_precond.precond.approximate_inverse import approximate_inverse
 from linforest_precond.precond.ilu import row_orders
 from linforest_precond.precond.multigrid import hierarchy, multilevel_options, pairwise_aggregation
 from linforest_precond.precond.scaling import matrix_scaling
-from linforest_precond.precond.tridiagonal import operators, several_forests, tridiagonal_part
+from linforest_precond.precond.tridiagonal import several_forests, tridiagonal, tridiagonal_part
 
 SCRIPT = Path(__file__).with_name("typed_script.py")
 ROOT = SCRIPT.parents[2]
@@ -29,7 +29,7 @@ NAMES = {
     "CycleName": CHOICES["cycle"],
     "IluOrder": ("auto", *row_orders.ORDERS),
     "InverseMethod": approximate_inverse.METHODS,
-    "OrderingName": operators.ORDERINGS,
+    "OrderingName": tridiagonal.ORDERINGS,
     "Repair": tridiagonal_part.REPAIRS,
     "ScalingMethod": matrix_scaling.METHODS,
     "ScalingName": ("auto", *matrix_scaling.METHODS),

@@ -65,7 +65,7 @@ def wrong() -> None:
     lf.tridiagonal(A, scaling="match")  # type: ignore[arg-type]
     lf.ilu(A, order="color")  # type: ignore[arg-type]
     lf.multilevel(A, cycle="Y")  # type: ignore[arg-type]
-    lf.multilevel(A, smoother="gauss_seidel")  # type: ignore[arg-type]
+    lf.multilevel(A, smoother="kaczmarz")  # type: ignore[arg-type]
     M.setup_tim  # type: ignore[attr-defined]  # noqa: B018
     lf.solvers.cg(A, M=M)  # type: ignore[call-arg]
 

@@ -12,7 +12,7 @@ from conftest import CPU, load_real, manifest, skip_or_fail
 from scipy.sparse.linalg import bicgstab
 
 import linforest_precond as lf
-from linforest_precond.precond.operators import packed, restore
+from linforest_precond.precond.preconditioner import packed, restore
 
 KINDS = {
     "forest": lf.tridiagonal,

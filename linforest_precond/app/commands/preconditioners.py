@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from linforest_precond.backends.annotations import SparseMatrix
-from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
-from linforest_precond.precond.ilu.incomplete_lu import ilu
-from linforest_precond.precond.jacobi import block_jacobi, jacobi
+from linforest_precond.precond.kinds import Face, faces
 from linforest_precond.precond.memory import MemoryEstimate, memory_estimate
-from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.multigrid.multilevel_options import CHOICES as MULTIGRID_CHOICES
-from linforest_precond.precond.operators import Preconditioner
-from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
+from linforest_precond.precond.preconditioner import Preconditioner
 
 
 @dataclass(frozen=True)
@@ -26,38 +22,26 @@ class Choice:
     title: str
     make: Callable[..., Preconditioner]
     kind: str
-    options: dict[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def memory(self, A: SparseMatrix, symmetric: bool) -> MemoryEstimate:
         return memory_estimate(A, self.kind, symmetric=symmetric, **self.options)
 
 
-def _multigrid(A: SparseMatrix, **options: Any) -> Preconditioner:
-    return multilevel(A, **options).aspreconditioner()
+def _choices(kind: str, face: Face) -> Iterator[tuple[str, Choice]]:
+    for variant in face.variants:
+        make = partial(face.operator, **variant.options)
+        yield variant.name, Choice(variant.title, make, kind, variant.options)
+    yield kind, Choice(face.title, face.operator, kind)
 
 
-CHOICES = {
-    "jacobi": Choice("the diagonal", jacobi, "jacobi"),
-    "block_jacobi": Choice("2 x 2 blocks on the diagonal", block_jacobi, "block_jacobi"),
-    "tridiagonal_original": Choice(
-        "tridiagonal, original order",
-        partial(tridiagonal, ordering="original"),
-        "tridiagonal",
-        {"ordering": "original"},
-    ),
-    "tridiagonal": Choice("tridiagonal, linear forest", tridiagonal, "tridiagonal"),
-    "ilu": Choice("incomplete LU factors", ilu, "ilu"),
-    "block_tridiagonal": Choice("2 x 2 block tridiagonal, forest", block_tridiagonal, "block_tridiagonal"),
-    "approximate_inverse": Choice("sparse approximate inverse", approximate_inverse, "approximate_inverse"),
-    "multilevel": Choice("algebraic multigrid", _multigrid, "multilevel"),
-}
+CHOICES = dict(choice for kind, face in faces().items() for choice in _choices(kind, face))
 # Earlier names, and those of the paper.
 ALIASES = {
-    "original": "tridiagonal_original",
-    "triscal": "tridiagonal_original",
-    "algtriscal": "tridiagonal",
-    "block": "block_tridiagonal",
-    "algtriblock": "block_tridiagonal",
+    alias: name
+    for kind, face in faces().items()
+    for name, aliases in ((kind, face.aliases), *((each.name, each.aliases) for each in face.variants))
+    for alias in aliases
 }
 MULTIGRID_OPTIONS = ("smoother", "coarsening", "cycle")
 

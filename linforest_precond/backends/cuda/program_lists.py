@@ -57,8 +57,8 @@ def bands_along_block_forest_programs(csr, graph, candidates, across_paths):
 
 
 def _factor_program(graph, options):
-    switches = factor.needs_switches(options["charge"], options["ties"], options["m"])
-    return factor.program_of(graph, options["n"], switches)
+    switches = factor.needs_switches(options.charge, options.ties, options.m)
+    return factor.program_of(graph, options.n, switches)
 
 
 @lists_programs_of("tridiagonal")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,10 +16,11 @@ from linforest_precond.distributed.forest.path_pairs import partners_across_path
 from linforest_precond.distributed.forest.records import RankBlockForest
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.distributed.partition.owners import lookup
+from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.graph.forest.pairs import check_block_options
 
 # The checked options of one candidate: one set for each factor, the pairings' first.
-Options = tuple[dict[str, Any], ...]
+Options = tuple[FactorOptions, ...]
 
 
 def block_forest(
@@ -81,22 +82,22 @@ def edge_forest(graph: RankGraph, options: Options) -> RankBlockForest:
     """Pair vertices by [0,1]-factors, one for each option but the last, which is for the paths of blocks."""
     coarse, pairings, kept = graph, [], []
     for pairing in options[:-1]:
-        factor = propose_factor(coarse, **pairing)
+        factor = propose_factor(coarse, pairing)
         pairings.append(pair_up(coarse, factor.neighbors[:, 0]))
         kept.append(factor.values)
         coarse = graph_of_pairs(coarse, pairings[-1])
-    paths = break_cycles(coarse, propose_factor(coarse, **options[-1]))
+    paths = break_cycles(coarse, propose_factor(coarse, options[-1]))
     coverage = covered_share(coarse, *kept, paths.values)
     return _block_forest_of(graph, coarse, paths, pairings, coverage, options, "edges")
 
 
-def ladder_forest(graph: RankGraph, options: Options, path_options: dict[str, Any]) -> RankBlockForest:
+def ladder_forest(graph: RankGraph, options: Options, path_options: FactorOptions) -> RankBlockForest:
     """The same with pairs across the paths of a forest that is found with `path_options`."""
     coarse, pairings = graph, []
     for _ in options[:-1]:
         pairings.append(pair_up(coarse, partners_across_paths(coarse, path_options)))
         coarse = graph_of_pairs(coarse, pairings[-1])
-    paths = break_cycles(coarse, propose_factor(coarse, **options[-1]))
+    paths = break_cycles(coarse, propose_factor(coarse, options[-1]))
     # All weight is covered but that between blocks that are not neighbours on a path.
     between = covered_share(coarse, coarse.values)
     coverage = 1.0 - (between - covered_share(coarse, paths.values))
@@ -117,7 +118,7 @@ def _block_forest_of(
     for pairs in reversed(pairings):
         positions, numbers = _of_members(graph, pairs, positions, numbers)
     order = forest_order(graph.comm, graph.offsets, positions, numbers, coarse.n, 2 ** len(pairings))
-    m = tuple(each["m"] for each in options)
+    m = tuple(each.m for each in options)
     return RankBlockForest(order, places.n_paths, places.longest, coverage, m, pairing)
 
 

@@ -27,7 +27,7 @@ from linforest_precond.distributed.forest.records import RankFactor
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
-from linforest_precond.graph.forest.factor import check_options
+from linforest_precond.graph.forest.factor import FactorOptions, check_options
 from linforest_precond.records.forest import share_of
 
 
@@ -74,7 +74,7 @@ def factor(
     options = agreed_options(A, lambda: check_options(*given))
     with A.comm.together():
         graph = graph_of(A)
-        found = propose_factor(graph, **options)
+        found = propose_factor(graph, options)
         return RankFactor(
             *found, coverage=covered_share(graph, found.values), n_edges=edges_of(graph.comm, found.neighbors)
         )
@@ -89,27 +89,17 @@ class FactorArrays(NamedTuple):
     maximal: bool
 
 
-def propose_factor(
-    graph: RankGraph,
-    n: int,
-    limit: int | None,
-    automatic: bool,
-    m: int,
-    k_m: int,
-    threshold: int,
-    seed: int,
-    charge: str = "splitmix64",
-    ties: str = "auto",
-) -> FactorArrays:
+def propose_factor(graph: RankGraph, options: FactorOptions) -> FactorArrays:
     """Propose and confirm edges until the limit, the automatic rule or a maximal factor ends it."""
-    proposals = Proposals(graph, n)
+    proposals = Proposals(graph, options.n)
+    limit, m, k_m, seed = options.limit, options.m, options.k_m, options.seed
     edges = k = 0
     maximal = False
     while not maximal and (limit is None or k < limit):
         charged = k % m != k_m
         if charged:
-            proposals.draw_charges(charge, threshold, seed, k)
-        made = proposals.propose(charged, *tie_rule_of(ties, charged, seed, k))
+            proposals.draw_charges(options.charge, options.threshold, seed, k)
+        made = proposals.propose(charged, *tie_rule_of(options.ties, charged, seed, k))
         k += 1
         proposals.exchange()
         confirmed = proposals.confirm()
@@ -118,7 +108,7 @@ def propose_factor(
         maximal = not charged and made == 0
         new = confirmed // 2
         edges += new
-        if automatic and k >= 5 and 100 * new <= edges:
+        if options.automatic and k >= 5 and 100 * new <= edges:
             break
         if active == 0 and limit is None and not maximal:
             k += (k_m - k) % m  # charged iterations propose nothing without active vertices

@@ -69,7 +69,7 @@ def linear_forest(
     options = agreed_options(A, lambda: check_options(*given))
     with A.comm.together():
         graph = graph_of(A)
-        return forest_of(graph, propose_factor(graph, **options))
+        return forest_of(graph, propose_factor(graph, options))
 
 
 def forest_of(graph: RankGraph, factor: FactorArrays) -> RankForest:

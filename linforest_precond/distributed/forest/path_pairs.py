@@ -7,7 +7,7 @@ direction of its mate.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from linforest_precond.distributed.forest.linear_forest import Paths, Places, br
 from linforest_precond.distributed.forest.local_paths import remove
 from linforest_precond.distributed.forest.ordering import forest_order
 from linforest_precond.distributed.partition.owners import lookup, owners_of, send_to
+from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.matrix.value_range import is_nonzero, magnitude_bits
 
 
@@ -49,12 +50,12 @@ class OwnPaths(NamedTuple):
     middles: Array
 
 
-def partners_across_paths(graph: RankGraph, options: dict[str, Any]) -> Array:
+def partners_across_paths(graph: RankGraph, options: FactorOptions) -> Array:
     """The partner of each own vertex on the neighbouring path, -1 where there is none.
 
     The checked options are those of the paths' factor.
     """
-    factor = without_weak_edges(graph, propose_factor(graph, **options))
+    factor = without_weak_edges(graph, propose_factor(graph, options))
     paths = break_cycles(graph, factor)
     places = place_paths(graph, paths)
     own = own_paths(graph, paths, places)
@@ -117,9 +118,9 @@ def graph_of_paths(graph: RankGraph, own: OwnPaths, samples: Samples) -> RankGra
     return symmetrized(graph_of_entries(graph.comm, own.offsets, *entries))
 
 
-def mates_of(graph: RankGraph, options: dict[str, Any]) -> Array:
+def mates_of(graph: RankGraph, options: FactorOptions) -> Array:
     """The vertex that each one of a forest is paired with along its path, the first with the second."""
-    paths = break_cycles(graph, propose_factor(graph, **options))
+    paths = break_cycles(graph, propose_factor(graph, options))
     there = paths.neighbors >= 0
     theirs = graph.with_ghosts(paths.position)[
         graph.halo.local(np.where(there, paths.neighbors, graph.first))

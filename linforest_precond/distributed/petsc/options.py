@@ -16,18 +16,9 @@ from linforest_precond import distributed
 from linforest_precond.backends import annotations as argument_types
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.distributed.petsc.library import petsc_module
-from linforest_precond.precond.approximate_inverse.operators import approximate_inverse
-from linforest_precond.precond.ilu.incomplete_lu import ilu
-from linforest_precond.precond.jacobi import block_jacobi, jacobi
-from linforest_precond.precond.multigrid.multilevel import multilevel
-from linforest_precond.precond.tridiagonal.operators import block_tridiagonal, tridiagonal
+from linforest_precond.precond.kinds import faces
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (
-        tridiagonal, block_tridiagonal, multilevel, jacobi, block_jacobi, approximate_inverse, ilu
-    )
-}  # fmt: skip
+FUNCTIONS: dict[str, Callable[..., Any]] = {name: face.function for name, face in faces().items()}
 SCOPES = "local", "global"
 STEM = "pc_linforest_"
 # Options of the preconditioner itself; all others are arguments of the function.

@@ -36,8 +36,7 @@ class PC:
     Parameters
     ----------
     kind : str
-        The function of `linforest_precond` that sets it up: "tridiagonal", "block_tridiagonal",
-        "multilevel", "jacobi", "block_jacobi", "approximate_inverse" or "ilu".
+        The function of `linforest_precond` that sets it up: "tridiagonal", "multilevel", "ilu" and so on.
     scope : {"local", "global"}
         Of a parallel matrix, take the block of each rank, or the whole matrix
         (`linforest_precond.distributed`): then iterations do not depend on the number of ranks.

@@ -22,8 +22,8 @@ from linforest_precond.distributed.tridiagonal.preconditioner_parts import (
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.storage.stored import stored_dtype
-from linforest_precond.precond.tridiagonal import operators as one_rank
-from linforest_precond.precond.tridiagonal.operators import check_repair
+from linforest_precond.precond.tridiagonal import tridiagonal as one_rank
+from linforest_precond.precond.tridiagonal.tridiagonal import check_repair
 
 SCOPES = "global", "local"
 
@@ -86,7 +86,7 @@ def tridiagonal(
             own: dict[str, Any] = {**dict(zip(names, given)), "dtype": stored, "repair": repair}
             return setup.operator(LocalPart.of(A, lambda block: one_rank.tridiagonal(block, **own)), 0)
         graph = graph_of(A)
-        forest = forest_of(graph, propose_factor(graph, **options))
+        forest = forest_of(graph, propose_factor(graph, options))
         return setup.operator(*RankTridiagonalPart.of(A, "tridiagonal", forest, stored, repair))
 
 

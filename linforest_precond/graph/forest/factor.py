@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from linforest_precond.backends.annotations import Charge, MatrixLike, Ties
@@ -83,20 +84,47 @@ def factor(
       iterations  5 (not proven maximal)
     """
     options = check_options(n, iterations, m, k_m, p, seed, charge, ties)
-    return propose_factor(checked(A, shared=True).graph, **options)
+    return propose_factor(checked(A, shared=True).graph, options)
+
+
+@dataclass(frozen=True)
+class FactorOptions:
+    """The checked options of a factor, as the backends take them.
+
+    Attributes
+    ----------
+    n, m, k_m, seed, charge, ties
+        Those of `factor`; the seed modulo 2**64.
+    limit
+        The most iterations; None for any number.
+    automatic
+        Whether fewer are made where they add few edges.
+    threshold
+        The charge of a vertex compares 53 bits of a hash with this integer: exact on every device.
+    """
+
+    n: int
+    limit: int | None
+    automatic: bool
+    m: int
+    k_m: int
+    threshold: int
+    seed: int
+    charge: str
+    ties: str
 
 
 def check_options(
     n: Any,
-    iterations: Any,
-    m: Any,
-    k_m: Any,
-    p: Any,
-    seed: Any,
+    iterations: Any = "auto",
+    m: Any = 5,
+    k_m: Any = 0,
+    p: Any = 0.5,
+    seed: Any = 0,
     charge: Any = "splitmix64",
     ties: Any = "auto",
-) -> dict[str, Any]:
-    """Check the options of a factor; return the keyword arguments of `propose_factor`."""
+) -> FactorOptions:
+    """Check the options of a factor; the defaults are those of `linear_forest`."""
     n = as_integer("n", n)
     if not 1 <= n <= 4:
         raise ValueError(f"n must be 1, 2, 3 or 4, got {n}")
@@ -119,23 +147,22 @@ def check_options(
         raise TypeError(f"p must be a number in [0, 1], got {p!r}") from None
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"p must lie in [0, 1], got {p}")
-    return {
-        "n": n,
-        "limit": limit,
-        "automatic": automatic,
-        "m": m,
-        "k_m": k_m,
-        # The charge of a vertex compares 53 bits of a hash with this integer: exact on every device.
-        "threshold": math.floor(p * 2.0**53),
-        "seed": as_integer("seed", seed) % 2**64,
-        "charge": as_choice("charge", charge, CHARGES),
-        "ties": as_choice("ties", ties, TIES),
-    }
+    return FactorOptions(
+        n,
+        limit,
+        automatic,
+        m,
+        k_m,
+        threshold=math.floor(p * 2.0**53),
+        seed=as_integer("seed", seed) % 2**64,
+        charge=as_choice("charge", charge, CHARGES),
+        ties=as_choice("ties", ties, TIES),
+    )
 
 
-def propose_factor(graph: Graph, **options: Any) -> Factor:
+def propose_factor(graph: Graph, options: FactorOptions) -> Factor:
     """The factor of a checked graph, with checked options."""
     backend = graph.backend
-    neighbors, values, slots, progress = backend.forest.factor.propose_factor(graph, **options)
+    neighbors, values, slots, progress = backend.forest.factor.propose_factor(graph, **vars(options))
     own_slots = slots if graph.slots_are_matrix else None
     return Factor(neighbors, values, own_slots, progress, graph.total_weight, graph.scale)

@@ -42,9 +42,10 @@ def greedy_factor(A: MatrixLike | CSR, n: int = 2, *, ties: str = "index", seed:
     >>> round(lf.graph.greedy_factor(lf.matrices.aniso(1, 100), n=2).coverage, 2)
     0.67
     """
-    options = check_options(n, 1, 1, 0, 0.5, seed)
-    rule = {"ties": as_choice("ties", ties, TIES), "seed": options["seed"]}
+    options = check_options(n, seed=seed)
+    ties = as_choice("ties", ties, TIES)
     graph = checked(A).graph
-    neighbors, values, slots = graph.backend.forest.greedy.greedy_factor(graph, options["n"], **rule)
+    greedy = graph.backend.forest.greedy
+    neighbors, values, slots = greedy.greedy_factor(graph, options.n, ties, options.seed)
     own_slots = slots if graph.slots_are_matrix else None
     return Factor(neighbors, values, own_slots, (1, True), graph.total_weight, graph.scale)

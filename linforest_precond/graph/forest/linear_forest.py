@@ -75,7 +75,7 @@ def linear_forest(
     options = check_options(2, iterations, m, k_m, p, seed, charge, ties)
     graph = checked(A, shared=True).graph
     graph.backend.runtime.prefetch.prefetch("linear_forest", graph, options, method)
-    return break_cycles(propose_factor(graph, **options), in_place=True, **methods)
+    return break_cycles(propose_factor(graph, options), in_place=True, **methods)
 
 
 def check_methods(method: Any, permutation: Any) -> dict[str, str]:

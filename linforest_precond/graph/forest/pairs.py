@@ -9,7 +9,7 @@ from typing import Any
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.graph.forest.factor import check_options, propose_factor
+from linforest_precond.graph.forest.factor import FactorOptions, check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.forest.path_pairs import pair_paths
 from linforest_precond.matrix.graphs import Graph
@@ -28,14 +28,14 @@ MARGIN = 1e-12
 
 def check_block_options(
     block_size: Any,
-    m: Any,
-    iterations: Any,
-    k_m: Any,
-    p: Any,
-    seed: Any,
+    m: Any = "auto",
+    iterations: Any = "auto",
+    k_m: Any = 0,
+    p: Any = 0.5,
+    seed: Any = 0,
     charge: Any = "splitmix64",
     ties: Any = "auto",
-) -> list[tuple[dict[str, Any], ...]]:
+) -> list[tuple[FactorOptions, ...]]:
     """Check the options of a block forest: a list of candidates, each with the options of all factors.
 
     The pairings' factors come first, that of the paths last.
@@ -53,10 +53,10 @@ def check_block_options(
     ]
 
 
-def _factor_options(degree: int, iterations: Any, m: Any, *others: Any) -> dict[str, Any]:
+def _factor_options(degree: int, iterations: Any, m: Any, *others: Any) -> FactorOptions:
     options = check_options(degree, iterations, m, *others)
-    if options["automatic"] and options["m"] == 1:
-        options |= {"limit": UNCHARGED_ITERATIONS, "automatic": False}
+    if options.automatic and options.m == 1:
+        return replace(options, limit=UNCHARGED_ITERATIONS, automatic=False)
     return options
 
 
@@ -74,7 +74,7 @@ def _candidates(m: Any, factors: int) -> list[tuple[Any, ...]]:
 
 
 def best_block_forest(
-    graph: Graph, candidates: list[tuple[dict[str, Any], ...]], partners: Array | None = None
+    graph: Graph, candidates: list[tuple[FactorOptions, ...]], partners: Array | None = None
 ) -> BlockForest:
     """The block forest of largest coverage among the candidates; the first one if several are equal.
 
@@ -90,7 +90,7 @@ def best_block_forest(
     return _best_of([best, Candidate(ladders)]).blocks.forest
 
 
-def tries_pairs_across_paths(candidates: list[tuple[dict[str, Any], ...]], partners: Array | None) -> bool:
+def tries_pairs_across_paths(candidates: list[tuple[FactorOptions, ...]], partners: Array | None) -> bool:
     """Whether pairs across paths are tried where the candidates do not cover all edges."""
     return len(candidates) > 1 and len(candidates[0]) > 1 and partners is None
 
@@ -128,7 +128,7 @@ def _best_of(candidates: list[Candidate]) -> Candidate:
         max(unsure, key=lambda each: each.most).tighten()
 
 
-def block_forest(graph: Graph, options: tuple[dict[str, Any], ...]) -> BlockForest:
+def block_forest(graph: Graph, options: tuple[FactorOptions, ...]) -> BlockForest:
     """Pair vertices by [0,1]-factors, once for each option but the last; that one is for the paths of blocks.
 
     Section 6 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035.
@@ -157,7 +157,7 @@ class Blocks:
 
     graph: Graph
     pairings: list[Pairs]
-    options: tuple[dict[str, Any], ...]
+    options: tuple[FactorOptions, ...]
     pairing: str
     kept: tuple[Array, ...]
 
@@ -205,7 +205,7 @@ class Blocks:
     @cached_property
     def factor(self) -> Factor:
         """The factor of the blocks' graph, until the forest is asked for, which changes it."""
-        return propose_factor(self.graph, **self.options[-1])
+        return propose_factor(self.graph, self.options[-1])
 
     @cached_property
     def forest(self) -> BlockForest:
@@ -216,20 +216,20 @@ class Blocks:
             block_size=self.block_size,
             forest=forest,
             coverage=self._coverage(forest.values),
-            m=tuple(each["m"] for each in self.options),
+            m=tuple(each.m for each in self.options),
             pairing=self.pairing,
         )
 
 
 def blocks_along_edges(
-    graph: Graph, options: tuple[dict[str, Any], ...], partners: Array | None = None
+    graph: Graph, options: tuple[FactorOptions, ...], partners: Array | None = None
 ) -> Blocks:
     """Pair vertices by [0,1]-factors, once for each option but the last."""
     pairings: list[Pairs] = []
     kept: list[Array] = []
     for pairing in options[:-1]:
         if partners is None or pairings:
-            factor = propose_factor(graph, **pairing)
+            factor = propose_factor(graph, pairing)
         else:
             factor = factor_with_partners(graph, partners, pairing)
         pairings.append(pair_up(factor))
@@ -238,14 +238,14 @@ def blocks_along_edges(
     return Blocks(graph, pairings, options, "edges", tuple(kept))
 
 
-def factor_with_partners(graph: Graph, partners: Array, options: dict[str, Any]) -> Factor:
+def factor_with_partners(graph: Graph, partners: Array, options: FactorOptions) -> Factor:
     """The [0,1]-factor with the edges between partners, and a factor of the vertices without one."""
     backend = graph.backend
     xp, rows = backend.xp, backend.matrix.entries.rows_of(graph.indptr, graph.indices.size)
     mates = partners.astype(graph.indices.dtype, copy=False)
     free = mates < 0
     others = xp.where(free[rows] & free[graph.indices], graph.values, graph.values.dtype.type(0))
-    rest = propose_factor(replace(graph, values=others), **options)
+    rest = propose_factor(replace(graph, values=others), options)
     paired = backend.matching.matched_edge_values.matched_edge_values(graph, mates)
     neighbors = xp.where(free, rest.neighbors[:, 0], mates).reshape(-1, 1)
     values = xp.where(free, rest.values[:, 0], paired).reshape(-1, 1)
@@ -253,12 +253,12 @@ def factor_with_partners(graph: Graph, partners: Array, options: dict[str, Any])
 
 
 def blocks_across_paths(
-    graph: Graph, options: tuple[dict[str, Any], ...], path_options: dict[str, Any]
+    graph: Graph, options: tuple[FactorOptions, ...], path_options: FactorOptions
 ) -> Blocks:
     """As `blocks_along_edges`, with pairs across the paths of a forest that is found with `path_options`."""
     pairings = []
     for _ in options[:-1]:
-        pairings.append(pair_paths(graph, **path_options))
+        pairings.append(pair_paths(graph, path_options))
         graph = graph_of_pairs(graph, pairings[-1])
     return Blocks(graph, pairings, options, "paths", (graph.values,))
 

@@ -7,19 +7,18 @@ one path of blocks, which covers both paths and the edges between them.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from linforest_precond.backends.returns import SampledRows
-from linforest_precond.graph.forest.factor import propose_factor
+from linforest_precond.graph.forest.factor import FactorOptions, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.records.forest import Factor, Pairs
 
 
-def pair_paths(graph: Graph, **options: Any) -> Pairs:
+def pair_paths(graph: Graph, options: FactorOptions) -> Pairs:
     """Pair the vertices of neighbouring paths; the checked options are those of the paths' factor.
 
     The graph has at least one vertex. The paths are those of a linear forest. They are the vertices of a
@@ -27,10 +26,10 @@ def pair_paths(graph: Graph, **options: Any) -> Pairs:
     determine the offset and the direction of its mate.
     """
     backend = graph.backend.forest
-    forest = break_cycles(without_weak_edges(propose_factor(graph, **options)), in_place=True)
+    forest = break_cycles(without_weak_edges(propose_factor(graph, options)), in_place=True)
     paths = backend.path_pairs.number_paths(forest.order, forest.rank, forest.position, forest.n_paths)
     samples = backend.path_pairs.sample_rows(graph, paths)
-    factor = propose_factor(_graph_of_paths(graph, forest.n_paths, samples), **options)
+    factor = propose_factor(_graph_of_paths(graph, forest.n_paths, samples), options)
     partners = backend.path_pairs.partners(paths, samples, break_cycles(factor, in_place=True))
     return Pairs(*backend.pairs.pair_up(partners))
 

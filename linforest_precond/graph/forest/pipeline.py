@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import copy_block_bands
-from linforest_precond.graph.forest.factor import check_options, propose_factor
+from linforest_precond.graph.forest.factor import FactorOptions, check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles, check_methods
 from linforest_precond.graph.forest.pairs import (
     best_block_forest,
@@ -23,7 +23,7 @@ from linforest_precond.records.forest import Bands, BlockForest, Forest
 
 
 def bands_along_forest(
-    csr: CSR, options: dict[str, Any], methods: dict[str, str] | None = None
+    csr: CSR, options: FactorOptions, methods: dict[str, str] | None = None
 ) -> tuple[Forest, Bands]:
     """A linear forest of a checked matrix and the matrix's bands along it, with checked options.
 
@@ -32,13 +32,13 @@ def bands_along_forest(
     graph, methods = checked(csr).graph, methods or {"method": "list_ranking"}
     prefetch = csr.backend.runtime.prefetch.prefetch
     prefetch("bands_along_forest", csr, graph, options, methods["method"])
-    factor = propose_factor(graph, **options)
+    factor = propose_factor(graph, options)
     forest = break_cycles(factor, in_place=True, **methods)  # and order the vertices along the paths
     values = forest.values if graph.values_are_matrix else None
     return forest, copy_bands(csr, forest, values, forest.slots)
 
 
-def bands_along_forests(csr: CSR, options: dict[str, Any], count: int) -> list[tuple[Forest, Bands]]:
+def bands_along_forests(csr: CSR, options: FactorOptions, count: int) -> list[tuple[Forest, Bands]]:
     """Disjoint linear forests, each of the edges that those before have left, and the bands along them.
 
     There are fewer where no edges are left.
@@ -46,7 +46,7 @@ def bands_along_forests(csr: CSR, options: dict[str, Any], count: int) -> list[t
     graph = checked(csr).graph
     found: list[tuple[Forest, Bands]] = []
     for _ in range(count):
-        forest = break_cycles(propose_factor(graph, **options), in_place=True)
+        forest = break_cycles(propose_factor(graph, options), in_place=True)
         if found and forest.n_paths == csr.n:
             break
         values = forest.values if graph.values_are_matrix else None
@@ -56,7 +56,7 @@ def bands_along_forests(csr: CSR, options: dict[str, Any], count: int) -> list[t
 
 
 def bands_along_block_forest(
-    csr: CSR, candidates: list[tuple[dict[str, Any], ...]], partners: Array | None = None
+    csr: CSR, candidates: list[tuple[FactorOptions, ...]], partners: Array | None = None
 ) -> tuple[BlockForest, Bands]:
     """The same with blocks of vertices; `check_block_options` gives the candidates.
 

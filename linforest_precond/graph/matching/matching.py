@@ -147,8 +147,8 @@ def match_graph(
     if graph.values_are_matrix:  # rounds end only if the weights do not change meanwhile
         graph = replace(graph, values=graph.values.copy())
     if method == "factor":
-        options = check_options(1, None, 5, 0, 0.5, seed) | {"limit": limit}
-        factor = propose_factor(graph, **options)
+        options = replace(check_options(1, None, seed=seed), limit=limit)
+        factor = propose_factor(graph, options)
         return factor.neighbors.reshape(-1), factor.progress
     if method in ("random", "weighted"):
         return backend.matching.proposals.match(graph, method == "weighted", threshold, seed, limit)
@@ -193,9 +193,9 @@ def check_matching_options(
     if max_rounds is None and not 0.0 < float(p) < 1.0:
         raise ValueError(f"p must lie in (0, 1) where max_rounds is None, got {p}: one colour never matches")
     return {
-        "seed": checked["seed"],
-        "threshold": checked["threshold"],
-        "limit": checked["limit"],
+        "seed": checked.seed,
+        "threshold": checked.threshold,
+        "limit": checked.limit,
         "epsilon": _as_epsilon(epsilon),
     }
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linforest_precond.backends import OnBackend, backend_of
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.returns import FactorFinding
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.matrix.checked import CSR
-from linforest_precond.precond.ilu.ilu_schema import SCHEMA
 from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
 from linforest_precond.precond.ilu.row_orders import Schedule
-from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.ilu.triangular_solves import (
+    Triangle,
+    TriangularSolves,
+    adjoint,
+    with_triangles,
+)
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.storage.stored import held_bytes, stored_array
 from linforest_precond.records.forest import Ordering, magnitudes_of
@@ -29,10 +32,6 @@ LARGEST_CHOLESKY_SHIFT = 4.0
 # Smaller diagonal entries count as this in the norm of what is dropped, so that it is a number; and the norm
 # that counts where it overflows.
 LEAST_SIZE, LARGEST_ERROR = 1e-300, 1e300
-
-# A strictly triangular matrix, and the names of its arrays in files.
-Triangle = tuple[Array, Array, Array]
-NAMES = "indptr", "indices", "data"
 
 
 class Findings(NamedTuple):
@@ -57,9 +56,8 @@ class Findings(NamedTuple):
     dropped: float
 
 
-@part_of_kind(ilu=SCHEMA)
 @dataclass(frozen=True, eq=False)
-class IluPart(OnBackend):
+class IluPart(TriangularSolves):
     """(I + L) D (I + U), which equals A on its pattern; rows and columns are sorted by level."""
 
     kind: str
@@ -102,52 +100,21 @@ class IluPart(OnBackend):
         return self
 
     @classmethod
-    def from_state(
-        cls, lower: dict[str, Array] | None, upper: dict[str, Array], findings: Any, **fields: Any
-    ) -> IluPart:
-        after = _unpacked(upper)
-        before = adjoint(after) if lower is None else _unpacked(lower)
-        return cls(lower=before, upper=after, findings=Findings(*findings), **fields)
+    def from_state(cls, findings: Any, **fields: Any) -> IluPart:
+        return cls(findings=Findings(*findings), **with_triangles(fields))
 
     def state(self) -> dict[str, Any]:
         names = "kind", "n", "order", "ordering", "starts", "inverse", "cholesky", "sweeps"
-        lower = None if self.cholesky else dict(zip(NAMES, self.lower))
-        triangles = {"lower": lower, "upper": dict(zip(NAMES, self.upper))}
         fields = {name: getattr(self, name) for name in names}
-        return {**fields, **triangles, "findings": tuple(self.findings)}
-
-    def __post_init__(self) -> None:
-        self.solver  # noqa: B018  made now: its stall belongs to the setup
+        return {**fields, **self.packed_triangles, "findings": tuple(self.findings)}
 
     def refreshed(self, csr: CSR) -> IluPart:
         schedule = Schedule(self.order, self.ordering, self.starts)
         return self.of(csr, self.stored, schedule, self.sweeps).warned()
 
     @property
-    def stored(self) -> DType:
-        return self.inverse.dtype
-
-    @cached_property
-    def solver(self) -> Any:
-        return self._solver(self.lower, self.upper)
-
-    @cached_property
-    def transposed_solver(self) -> Any:
-        """The transpose is (I + U^T) D (I + L^T)."""
-        if self.cholesky and self.stored.kind != "c":
-            return self.solver
-        solver = self._solver(transposed(self.upper), transposed(self.lower))
-        # stall: other streams may use it as soon as it is cached
-        self.backend.runtime.streams.finish()
-        return solver
-
-    def _solver(self, lower: Triangle, upper: Triangle) -> Any:
-        return self.backend.ilu.triangular.Substitution(
-            lower, self.inverse, upper, self.ordering.order, self.starts, self.sweeps
-        )
-
-    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
-        (self.transposed_solver if transpose else self.solver).solve(b, x)
+    def jacobi_sweeps(self) -> int | None:
+        return self.sweeps
 
     @property
     def nbytes(self) -> int:
@@ -230,7 +197,7 @@ def factored(
         if shift > 4 * longest_row:
             break
         largest = 0.25 if found[FactorFinding.PERTURBED] else 1.0
-        if not broken and solution_exponent(lower, inverse, upper, starts, stored) < largest:
+        if not broken and solution_exponent(lower, inverse, upper, starts, stored, backend) < largest:
             break
         shift, breakdowns = shift * SHIFT_GROWTH or FIRST_SHIFT, breakdowns + 1
         if cholesky and shift > LARGEST_CHOLESKY_SHIFT:
@@ -242,14 +209,13 @@ def factored(
 
 
 def solution_exponent(
-    lower: Triangle, inverse: Array, upper: Triangle, starts: Array, stored: DType
+    lower: Triangle, inverse: Array, upper: Triangle, starts: Array, stored: DType, backend: Backend
 ) -> float:
     """The binary exponent of the largest entry of a solution for ones, as a share of the largest exponent.
 
     Infinite where the solution is: an estimate of the stability of factors (Chow & Saad 1997).
     """
-    backend, n = backend_of(starts), inverse.size
-    xp = backend.xp
+    xp, n = backend.xp, inverse.size
     if not n:
         return 0.0
     before, after = ((*triangle[:2], triangle[2].astype(stored, copy=False)) for triangle in (lower, upper))
@@ -259,16 +225,3 @@ def solution_exponent(
     solver.solve(xp.ones((n, 1), stored), x)
     largest = float(abs(x).max())  # stall: decides whether the factorization has to be repeated
     return math.frexp(largest)[1] / np.finfo(stored).maxexp if math.isfinite(largest) else math.inf
-
-
-def _unpacked(arrays: dict[str, Array]) -> Triangle:
-    return arrays["indptr"], arrays["indices"], arrays["data"]
-
-
-def transposed(triangle: Triangle) -> Triangle:
-    return backend_of(triangle[0]).matrix.entries.transposed(*triangle)
-
-
-def adjoint(triangle: Triangle) -> Triangle:
-    indptr, indices, data = transposed(triangle)
-    return indptr, indices, data.conj() if data.dtype.kind == "c" else data

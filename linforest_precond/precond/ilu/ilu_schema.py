@@ -59,7 +59,7 @@ def lower_is_stored_or_derived(fields: Fields, names: Names) -> Complaint:
     return None
 
 
-def _triangle(entries: str) -> Table:
+def triangle(entries: str) -> Table:
     return Table(
         {"data": Numbers(entries), "indptr": Pointers("n", entries), "indices": Indices(entries, below="n")}
     )
@@ -72,8 +72,8 @@ SCHEMA = Table(
         "order": Choice(*ORDERS),
         "ordering": Record("Ordering", ORDERING, n="n", index="index"),
         "starts": Indices("levels + 1"),
-        "upper": _triangle("upper entries"),
-        "lower": Optional(_triangle("lower entries")),
+        "upper": triangle("upper entries"),
+        "lower": Optional(triangle("lower entries")),
         "inverse": Numbers("n"),
         "cholesky": Flag(),
         "sweeps": Optional(Integer(0, MOST_SWEEPS)),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import DType, IluOrder, MatrixLike, ScalingName
@@ -9,10 +13,12 @@ from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.matrix.checked import CSR, as_pattern
 from linforest_precond.precond.ilu.ilu_part import IluPart
-from linforest_precond.precond.ilu.ilu_schema import MOST_SWEEPS
-from linforest_precond.precond.ilu.order_choice import best_part
+from linforest_precond.precond.ilu.ilu_schema import MOST_SWEEPS, SCHEMA
+from linforest_precond.precond.ilu.order_choice import COSTS, best_part
 from linforest_precond.precond.ilu.row_orders import ORDERS, schedule_of
-from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.kinds import Face, GpuApplication, Kind, register
+from linforest_precond.precond.memory_sizes import Sizes
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 
@@ -96,3 +102,38 @@ def part_in_order(csr: CSR, stored: DType, order: str, seed: int, sweeps: int | 
     schedule = schedule_of(csr, as_pattern(csr), order, seed)
     assert schedule is not None  # for any number of levels
     return IluPart.of(csr, stored, schedule, sweeps)
+
+
+def memory_of_triangles(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
+    """Two triangles without the diagonal, the pivots, and an order of levels; factored in A's precision."""
+    wide = max(sizes.stored, sizes.value)
+    rows = sizes.stored * sizes.rows + 5 * sizes.index * sizes.rows
+    operator = (sizes.index + sizes.stored) * sizes.entries + rows
+    # Beside the factors in the best order so far: the pattern of A + A^T and what an ordering needs; or
+    # several matrices, with missing diagonal entries: the permuted one, its transpose, the triangles, and
+    # those in the stored type.
+    pattern = replace(sizes, value=4, weight=4).graph_in_making + 8 * sizes.entries + 60 * sizes.rows
+    matrix = (sizes.index + wide) * (sizes.entries + sizes.rows)
+    return operator, operator + max(pattern, 5 * matrix + 16 * sizes.rows)
+
+
+def triangles_moved(part: Any) -> float:
+    """Both triangles, the pivots and the order of the rows; and a latency for each level of each."""
+    costs = COSTS[part.backend.name]
+    levels = int(part.starts.size) - 1
+    each = costs.launch if levels <= costs.most_launches else costs.level
+    return float(part.nbytes) + 2 * levels * each * costs.bandwidth
+
+
+# Levels have a latency of their own.
+register(
+    Kind(
+        "ilu",
+        IluPart.from_state,
+        SCHEMA,
+        follows_indices=True,
+        bytes_moved=triangles_moved,
+        on_gpu=GpuApplication(efficiency=0.4),
+        face=Face(ilu, "incomplete LU factors", memory_of_triangles, setup_products=20),
+    )
+)

@@ -66,7 +66,7 @@ def _order_of(csr: CSR, pattern: Pattern, name: str, seed: int) -> Array:
     if name == "rcm":
         order: Array = order_pattern(pattern)[::-1]
     else:
-        factor = propose_factor(checked(csr).graph, **check_options(2, "auto", 5, 0, 0.5, seed))
+        factor = propose_factor(checked(csr).graph, check_options(2, seed=seed))
         order = break_cycles(factor, in_place=True).order
     return xp_of(order).ascontiguousarray(order, dtype=np.int32)
 

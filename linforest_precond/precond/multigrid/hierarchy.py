@@ -20,7 +20,7 @@ from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, twi
 from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart
 from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
 from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
-from linforest_precond.precond.operators import Applied, Preconditioner, operator_of
+from linforest_precond.precond.preconditioner import Applied, Preconditioner, operator_of
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.records.forest import ratio_to_finest

@@ -20,12 +20,16 @@ from linforest_precond.backends.annotations import (
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.matrix.checked import CSR
+from linforest_precond.precond.kinds import Face, GpuApplication, Kind, register
 from linforest_precond.precond.multigrid.candidate_coarsening import coarsening_of
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
 from linforest_precond.precond.multigrid.hierarchy import Hierarchy
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.level_setup import part_of_levels
+from linforest_precond.precond.multigrid.multilevel_costs import cycle_moved, memory_of_levels
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
+from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart
+from linforest_precond.precond.multigrid.multilevel_schema import SCHEMA
 from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
 from linforest_precond.precond.multigrid.pairwise_aggregation import aggregate_pairwise
 from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
@@ -110,13 +114,13 @@ def multilevel(
         2 by default, 3 with `smooth_prolongation`: on grids of three dimensions the coarse matrices fill up
         with 2.
     smoother : {"auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", \
-            "block_tridiagonal", "approximate_inverse"}
+            "block_tridiagonal", "approximate_inverse", "gauss_seidel"}
         The iteration on each level: Jacobi's, damped by an estimate of the largest eigenvalue; l1-Jacobi,
         which divides by the rows' sums of magnitudes and needs no estimate; a Chebyshev polynomial of degree
         2 or 3; or line relaxation along the paths of a linear forest, for strong couplings in few directions,
         whatever these are (Jacobi's on levels where line relaxation would have to be damped too much); or
         steps with the `approximate_inverse` of each level, of 20 entries in each row: the strongest of them,
-        and the dearest.
+        and the dearest; or symmetric sweeps of `gauss_seidel` by colours.
         "auto" is "chebyshev3" with `B` or `block_size`; "l1_jacobi" for other smoothed aggregation,
         "chebyshev" if rows sum to more than 2.5 times the diagonal on average; "tridiagonal" for paths of
         nonsymmetric matrices; else "jacobi".
@@ -302,3 +306,16 @@ def root_aggregates(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[Ro
     if found[0].count <= MOST_SIGNED * matrix.n:
         return found
     return min(found, RootAggregates.of(*connection, signed=False), key=lambda each: each[0].count)
+
+
+register(
+    Kind(
+        "multilevel",
+        MultilevelPart.from_state,
+        SCHEMA,
+        follows_indices=True,
+        bytes_moved=cycle_moved,
+        on_gpu=GpuApplication(7e-5, 0.55),
+        face=Face(multilevel, "algebraic multigrid", memory_of_levels, setup_products=100),
+    )
+)

@@ -16,15 +16,12 @@ from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.multigrid_cycle import SYMMETRIC_CYCLES, MultigridCycle
 from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
-from linforest_precond.precond.multigrid.multilevel_schema import SCHEMA
 from linforest_precond.precond.multigrid.smoothers import INVERSE, smoother_of
-from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.storage.stored import held_bytes
 from linforest_precond.records.forest import ratio_to_finest
 
 
-@part_of_kind(multilevel=SCHEMA)
 @dataclass(frozen=True, eq=False)
 class MultilevelPart:
     """The levels of a hierarchy, and the options of the cycle that the operator applies."""

@@ -13,7 +13,6 @@ from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.pairwise_aggregation import strength_graph
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR, product
-from linforest_precond.precond.multigrid.smoothers import FOREST_OPTIONS
 
 # A coarse matrix with more than this share of the fine matrix's entries is not worth its cost.
 MOST_ENTRIES = 0.8
@@ -62,7 +61,7 @@ def path_prolongator(matrix: LevelMatrix, weights: str, strength: float, seed: i
     """
     csr, backend = matrix.csr, matrix.backend
     graph = strength_graph(matrix, weights, strength)
-    factor = propose_factor(graph, **check_options(2, **FOREST_OPTIONS, seed=seed))
+    factor = propose_factor(graph, check_options(2, seed=seed))
     paths = backend.forest.linear_forest.linear_forest(
         factor.neighbors, factor.values, factor.slots, in_place=True
     )

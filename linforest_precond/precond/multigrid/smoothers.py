@@ -1,21 +1,19 @@
-"""Smoothers of a level: damped Jacobi, l1-Jacobi, Chebyshev, line relaxation, approximate inverses."""
+"""Smoothers of a level: damped Jacobi, l1-Jacobi, Chebyshev, lines, approximate inverses, Gauss-Seidel."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
-from linforest_precond.precond.approximate_inverse.operators import (
-    ENTRIES,
-    TOLERANCES,
-    InversePart,
-    method_for,
-)
-from linforest_precond.precond.approximate_inverse.operators import SCHEMA as INVERSE_PART
+from linforest_precond.precond.approximate_inverse.approximate_inverse import ENTRIES, TOLERANCES
+from linforest_precond.precond.approximate_inverse.inverse_part import SCHEMA as INVERSE_PART
+from linforest_precond.precond.approximate_inverse.inverse_part import InversePart, method_for
+from linforest_precond.precond.gauss_seidel import SCHEMA as GAUSS_SEIDEL_PART
+from linforest_precond.precond.gauss_seidel import GaussSeidelPart, Relaxation, part_by_colors
 from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
@@ -44,12 +42,10 @@ LINES = "tridiagonal", "block_tridiagonal"
 CHEBYSHEV = {"chebyshev": (2, 1 / 4), "chebyshev3": (3, 1 / 8)}
 DIAGONAL = "jacobi", "l1_jacobi", *CHEBYSHEV
 INVERSE = "approximate_inverse"
-SMOOTHERS = *DIAGONAL, *LINES, INVERSE
+GAUSS_SEIDEL = "gauss_seidel"
+SMOOTHERS = *DIAGONAL, *LINES, INVERSE, GAUSS_SEIDEL
 # Line relaxation with a larger eigenvalue is damped so much that Jacobi's iteration does better.
 LARGEST_LINE_EIGENVALUE = 10.0
-# The options of the forests of line relaxation: the defaults of `tridiagonal` and `block_tridiagonal`.
-FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": 5, "k_m": 0, "p": 0.5}
-BLOCK_FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": "auto", "k_m": 0, "p": 0.5}
 
 
 DIAGONAL_SCHEMA = Table(
@@ -171,9 +167,9 @@ def largest_of_part(matrix: LevelMatrix, part: TridiagonalPart | InversePart, de
 
 
 class PartSmoother:
-    """Sweeps x += M (b - A x) with the part of a preconditioner M, which is damped already."""
+    """Sweeps x += M (b - A x) with the part of a preconditioner M, which is damped where it has to be."""
 
-    part: TridiagonalPart | InversePart
+    part: TridiagonalPart | InversePart | GaussSeidelPart
 
     def converts(self, sweeps: tuple[int, int]) -> bool:
         return False
@@ -209,9 +205,9 @@ class LineSmoother(PartSmoother):
     @classmethod
     def of(cls, matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:
         if kind == "tridiagonal":
-            part = scalar_part(matrix.csr, stored, "forest", check_options(2, **FOREST_OPTIONS, seed=seed))
+            part = scalar_part(matrix.csr, stored, "forest", check_options(2, seed=seed))
         else:
-            part = block_part(matrix.csr, stored, check_block_options(2, **BLOCK_FOREST_OPTIONS, seed=seed))
+            part = block_part(matrix.csr, stored, check_block_options(2, seed=seed))
         return cls._damped(matrix, kind, part)
 
     @classmethod
@@ -275,8 +271,36 @@ class InverseSmoother(PartSmoother):
         return self._damped(matrix, self.part.refreshed(matrix.csr))
 
 
-Smoother = DiagonalSmoother | LineSmoother | InverseSmoother
-SMOOTHER_SCHEMA = OneOf(DIAGONAL_SCHEMA, LINE_SCHEMA, INVERSE_SCHEMA)
+GAUSS_SEIDEL_SCHEMA = Table(
+    {"kind": Choice(GAUSS_SEIDEL), "part": Nested(GAUSS_SEIDEL_PART, n="n", value="value")},
+    part_is_of_kind,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussSeidelSmoother(PartSmoother):
+    """Symmetric Gauss-Seidel sweeps by colours; they converge for every positive definite matrix."""
+
+    kind: str
+    part: GaussSeidelPart
+
+    @classmethod
+    def of(cls, matrix: LevelMatrix, stored: DType, seed: int) -> GaussSeidelSmoother:
+        return cls(GAUSS_SEIDEL, part_by_colors(matrix.csr, stored, Relaxation(), seed))
+
+    @classmethod
+    def from_state(cls, kind: str, part: dict[str, Any]) -> GaussSeidelSmoother:
+        return cls(kind, GaussSeidelPart.from_state(**part))
+
+    def state(self) -> dict[str, Any]:
+        return {"kind": self.kind, "part": self.part.state()}
+
+    def refreshed(self, matrix: LevelMatrix) -> GaussSeidelSmoother:
+        return replace(self, part=self.part.with_values(matrix.csr))
+
+
+Smoother = DiagonalSmoother | LineSmoother | InverseSmoother | GaussSeidelSmoother
+SMOOTHER_SCHEMA = OneOf(DIAGONAL_SCHEMA, LINE_SCHEMA, INVERSE_SCHEMA, GAUSS_SEIDEL_SCHEMA)
 
 
 def smoother_of(matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:
@@ -285,12 +309,16 @@ def smoother_of(matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smo
         return LineSmoother.of(matrix, stored, kind, seed)
     if kind == INVERSE:
         return InverseSmoother.of(matrix, stored)
+    if kind == GAUSS_SEIDEL:
+        return GaussSeidelSmoother.of(matrix, stored, seed)
     return DiagonalSmoother.of(matrix, stored, kind)
 
 
 def smoother_from_state(state: dict[str, Any]) -> Smoother:
     if "part" not in state:
         return DiagonalSmoother.from_state(**state)
+    if state["kind"] == GAUSS_SEIDEL:
+        return GaussSeidelSmoother.from_state(**state)
     made_of = InverseSmoother if state["kind"] == INVERSE else LineSmoother
     return made_of.from_state(**state)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.matrices.readers.atomic_files import replacing
-from linforest_precond.precond.operators import Preconditioner, packed, restore
+from linforest_precond.precond.preconditioner import Preconditioner, packed, restore
 from linforest_precond.precond.storage.npz_arrays import read_arrays
 from linforest_precond.precond.storage.schema import PreconditionerFileError
 

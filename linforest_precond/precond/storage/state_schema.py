@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.matrix.checks import VALUE_DTYPES, value_dtype
-from linforest_precond.precond.part import SCHEMAS, register_all_kinds
+from linforest_precond.precond.kinds import all_kinds, kind_named
 from linforest_precond.precond.pattern_digest import SCHEMA as PATTERN
 from linforest_precond.precond.scaling.matrix_scaling import SCHEMA as SCALING
 from linforest_precond.precond.storage.packing import HostArrays
@@ -44,8 +44,7 @@ def numbers_are_of_one_kind(fields: Fields, names: Names) -> Complaint:
 def checked_state(kind: Any, state: Any, source: str) -> tuple[dict[str, Any], HostArrays]:
     """Header and arrays that passed the schema of the kind; no array is left over."""
     scope = Scope(source, {})
-    register_all_kinds()
-    Choice(*SCHEMAS).check(kind, scope.inside("kind"))
+    Choice(*all_kinds()).check(kind, scope.inside("kind"))
     if not isinstance(state, tuple) or [type(part) for part in state] != [dict, dict]:
         scope.fail("be a table, with a table of arrays", type(state).__name__)
     header, arrays = {"exponent": 0, "scaling": None, **state[0]}, state[1]  # older files have neither
@@ -67,7 +66,7 @@ def header_schema(kind: str) -> Table:
             "exponent": Integer(-LARGEST_EXPONENT, LARGEST_EXPONENT),
             "pattern": Record("Pattern", PATTERN, n="n"),
             "scaling": Optional(Record("MatrixScaling", SCALING, n="n")),
-            "part": Nested(SCHEMAS[kind], n="n", value="value"),
+            "part": Nested(kind_named(kind).schema, n="n", value="value"),
         },
         numbers_are_of_one_kind,
     )

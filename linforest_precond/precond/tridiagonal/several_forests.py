@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.graph.forest import pipeline
-from linforest_precond.matrix.checked import CSR, described
+from linforest_precond.graph.forest.factor import FactorOptions
+from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
-from linforest_precond.precond.part import part_of_kind
+from linforest_precond.precond.part_iteration import PartIteration, PartIterations, Steps, visits
 from linforest_precond.precond.repairs import Repairs, in_words
 from linforest_precond.precond.storage.record_schemas import CSR as CSR_SCHEMA
 from linforest_precond.precond.storage.schema import (
@@ -29,7 +29,6 @@ from linforest_precond.precond.storage.schema import (
     Table,
 )
 from linforest_precond.precond.storage.stored import held_bytes, stored_array
-from linforest_precond.precond.tridiagonal.forest_iteration import ForestIteration, Steps, visits
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart
 from linforest_precond.records.forest import Bands, Forest, Ordering
@@ -56,7 +55,6 @@ SCHEMA = Table(
 )
 
 
-@part_of_kind(several_forests=SCHEMA)
 @dataclass(frozen=True, eq=False)
 class SeveralForestsPart:
     """Tridiagonal systems along disjoint forests, combined in sweeps or sums, and a polynomial of these.
@@ -73,7 +71,6 @@ class SeveralForestsPart:
     steps: Steps
     hermitian: bool
     definite: bool  # A is Hermitian with a positive diagonal, and all parts are positive definite
-    _iterations: Workspaces = field(default_factory=Workspaces, repr=False)
 
     kind = "several_forests"
 
@@ -87,7 +84,7 @@ class SeveralForestsPart:
         own = replace(csr, data=data, diagonal=diagonal)
         plain = cls(csr.n, own, tuple(parts), combine, ((0.0, 1.0),), hermitian, definite)
         scaled = plain._scaled()
-        return replace(scaled, steps=scaled._polynomial(degree), _iterations=Workspaces())
+        return replace(scaled, steps=scaled._polynomial(degree))
 
     def _scaled(self) -> SeveralForestsPart:
         """With damping factors, or with weights: shares of the forests in the coverage."""
@@ -100,7 +97,7 @@ class SeveralForestsPart:
             largest = [self._largest_eigenvalue((part,)) for part in self.parts]
             factors = [min(1.0, LARGEST_EIGENVALUE / each) for each in largest]
         parts = tuple(_times(part, factor) for part, factor in zip(self.parts, factors))
-        return replace(self, parts=parts, _iterations=Workspaces())
+        return replace(self, parts=parts)
 
     def _polynomial(self, degree: int) -> Steps:
         """Chebyshev's where everything is definite; else a truncated Neumann series, damped where needed."""
@@ -113,9 +110,9 @@ class SeveralForestsPart:
 
     def _largest_eigenvalue(self, parts: tuple[TridiagonalPart, ...]) -> float:
         """An estimate for the product of A with a sweep over some of the parts, or with their sum."""
-        ops, matrix = self._backend.multigrid.vector_ops, self._matrix
-        stored = self.stored
-        sweep = ForestIteration(matrix, parts, self.combine, ((0.0, 1.0),), 1, stored, transpose=False)
+        ops, matrix, stored = self._backend.multigrid.vector_ops, self._iterations.matrix, self.stored
+        fields = matrix, parts, self.combine, ((0.0, 1.0),), 1, stored
+        sweep = PartIteration(self._backend, *fields, transpose=False)
         return largest_eigenvalue(
             self.n, stored, lambda x, y: ops.multiply(matrix, x, y), sweep.apply, self.definite, self._backend
         )
@@ -154,40 +151,15 @@ class SeveralForestsPart:
         return min(1.0, sum(part.coverage for part in self.parts))
 
     @cached_property
-    def _matrix(self) -> Any:
-        csr = self.csr
-        return self._backend.multigrid.vector_ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
-
-    @cached_property
-    def _transposed_matrix(self) -> Any:
-        if self.hermitian and self.stored.kind != "c":
-            return self._matrix
-        csr, backend = self.csr, self._backend
-        arrays = backend.matrix.entries.transposed(csr.indptr, csr.indices, csr.data)
-        other = described(*arrays)
-        backend.runtime.streams.finish()  # stall: other streams may use it as soon as it is cached
-        return backend.multigrid.vector_ops.Matrix(other.indptr, other.indices, other.data, other.longest_row)
+    def _iterations(self) -> PartIterations:
+        return PartIterations(self.csr, self.parts, self.combine, self.steps, self.hermitian)
 
     @cached_property
     def _backend(self) -> Backend:
         return self.csr.backend
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
-        most = self._backend.multigrid.vector_ops.MOST_COLUMNS
-        for first in range(0, b.shape[1], most):
-            self._solve_columns(b[:, first : first + most], x[:, first : first + most], transpose)
-
-    def _solve_columns(self, b: Array, x: Array, transpose: bool) -> None:
-        columns, stream = b.shape[1], self._backend.runtime.streams.current()
-        key = 2 * columns + transpose, stream
-        loan = self._iterations.take(key, lambda: self._iteration(columns, transpose))
-        loan.workspace.apply(b, x)
-        self._iterations.give_back(loan)
-
-    def _iteration(self, columns: int, transpose: bool) -> ForestIteration:
-        matrix = self._transposed_matrix if transpose else self._matrix
-        fields = matrix, self.parts, self.combine, self.steps, columns, self.stored, transpose
-        return ForestIteration(*fields)
+        self._iterations.solve_into(b, x, transpose)
 
     @property
     def nbytes(self) -> int:
@@ -260,7 +232,7 @@ class SeveralForestsPart:
 def several_forests_part(
     csr: CSR,
     stored: DType,
-    options: dict[str, Any],
+    options: FactorOptions,
     repair: str,
     forests: int,
     combine: str,

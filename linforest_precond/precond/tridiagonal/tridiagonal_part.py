@@ -14,11 +14,11 @@ from linforest_precond.backends.returns import BandSlots
 from linforest_precond.graph.forest import pipeline
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import block_slots, copy_block_bands
+from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.matrix.checked import CSR, as_pattern, checked
-from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.storage.record_schemas import (
@@ -98,7 +98,6 @@ SCHEMAS = {
 }
 
 
-@part_of_kind(**SCHEMAS)
 @dataclass(frozen=True, eq=False)
 class TridiagonalPart:
     """A factored (block) tridiagonal system, and the row of A that each of its rows is."""
@@ -343,7 +342,7 @@ def scalar_part(
     csr: CSR,
     stored: DType,
     ordering: str | Forest | npt.ArrayLike,
-    options: dict[str, Any],
+    options: FactorOptions,
     repair: str = "auto",
 ) -> TridiagonalPart:
     """The tridiagonal part of a checked matrix in an order, with checked options."""

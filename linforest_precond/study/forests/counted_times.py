@@ -61,5 +61,5 @@ def _proposition(graph: Graph, n: int, k: int, repeats: int) -> JsonObject:
 
 def two_factor(graph: Graph, charge: str = "splitmix64", ties: str = "auto", **_: Any) -> Factor:
     """The [0,2]-factor of figure 6: M = 5, m = 5, k_m = 0."""
-    options = check_options(2, ITERATIONS, m=5, k_m=0, p=0.5, seed=0, charge=charge, ties=ties)
-    return propose_factor(graph, **options)
+    options = check_options(2, ITERATIONS, charge=charge, ties=ties)
+    return propose_factor(graph, options)

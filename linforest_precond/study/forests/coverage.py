@@ -99,8 +99,7 @@ def _by_rule(csr: CSR, graph: Graph, charge: str, ties: str) -> JsonObject:
 
 
 def _factor(graph: Graph, n: int, **options: Any) -> Any:
-    defaults = {"iterations": ITERATIONS, "m": 5, "k_m": 0, "p": 0.5, "seed": 0}
-    return propose_factor(graph, **check_options(n, **defaults | options))
+    return propose_factor(graph, check_options(n, **{"iterations": ITERATIONS} | options))
 
 
 def _configuration(graph: Graph, **options: Any) -> JsonObject:
@@ -116,8 +115,7 @@ def _configuration(graph: Graph, **options: Any) -> JsonObject:
 
 
 def _block_coverage(graph: Graph, m: int, **options: Any) -> float:
-    fixed = {"block_size": 2, "iterations": ITERATIONS, "k_m": 0, "p": 0.5, "seed": 0}
-    (checked,) = check_block_options(m=m, **fixed, **options)
+    (checked,) = check_block_options(2, m, ITERATIONS, **options)
     return block_forest(graph, checked).coverage
 
 

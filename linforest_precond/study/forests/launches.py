@@ -17,10 +17,10 @@ from linforest_precond.study.forests import recording
 
 def proposition_samples(graph: Graph, n: int, repeats: int) -> list[float]:
     """Milliseconds of the first proposition, by the kernel's own clock."""
-    options = check_options(n, iterations=1, m=5, k_m=0, p=0.5, seed=0)
+    options = check_options(n, iterations=1)
     for _ in range(timing.WARM_CALLS):
-        propose_factor(graph, **options)
-    logs = [recorded(partial(propose_factor, graph, **options)) for _ in range(repeats)]
+        propose_factor(graph, options)
+    logs = [recorded(partial(propose_factor, graph, options)) for _ in range(repeats)]
     return [recording.first_proposition(read(log)) for log in logs]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, SparseMatrix
 from linforest_precond.graph.reordering.permute import ordering_of, permute
-from linforest_precond.precond.operators import LIBRARIES
+from linforest_precond.precond.products import LIBRARIES
 
 # Rows are shuffled within chunks of this size, whose vectors fit into a cache.
 ROWS_TOGETHER = 2048

@@ -14,8 +14,8 @@ import numpy as np
 from linforest_precond import matrices
 from linforest_precond.backends.cpu.runtime.jit import cache_folder, threads_for_small_arrays
 from linforest_precond.precond.jacobi import jacobi
-from linforest_precond.precond.tridiagonal.operators import tridiagonal
 from linforest_precond.precond.tridiagonal.solver import BlockTridiagonalSolver
+from linforest_precond.precond.tridiagonal.tridiagonal import tridiagonal
 from linforest_precond.study.forests.convergence import System, convergence
 from linforest_precond.study.forests.coverage import coverages
 from linforest_precond.study.forests.performance import performance

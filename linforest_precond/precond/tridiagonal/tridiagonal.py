@@ -21,7 +21,8 @@ from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
-from linforest_precond.precond.operators import Preconditioner
+from linforest_precond.precond.kinds import Face, GpuApplication, Kind, Variant, register
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.tridiagonal.several_forests import (
@@ -31,7 +32,21 @@ from linforest_precond.precond.tridiagonal.several_forests import (
     SeveralForestsPart,
     several_forests_part,
 )
-from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS, block_part, scalar_part
+from linforest_precond.precond.tridiagonal.several_forests import (
+    SCHEMA as SEVERAL_FORESTS,
+)
+from linforest_precond.precond.tridiagonal.tridiagonal_costs import (
+    bands_moved,
+    memory_of_blocks,
+    memory_of_paths,
+)
+from linforest_precond.precond.tridiagonal.tridiagonal_part import (
+    REPAIRS,
+    SCHEMAS,
+    TridiagonalPart,
+    block_part,
+    scalar_part,
+)
 from linforest_precond.records.forest import Forest
 
 ORDERINGS = "forest", "original", "rcm"
@@ -218,3 +233,46 @@ def block_tridiagonal(
 def check_repair(repair: Any) -> None:
     if repair not in REPAIRS:
         raise ValueError(f'repair must be "auto" or "none", got {repair!r}')
+
+
+register(
+    Kind(
+        "tridiagonal",
+        TridiagonalPart.from_state,
+        SCHEMAS["tridiagonal"],
+        bytes_moved=bands_moved,
+        on_gpu=GpuApplication(5e-6),
+        face=Face(
+            tridiagonal,
+            "tridiagonal, linear forest",
+            memory_of_paths,
+            setup_products=10,
+            aliases=("algtriscal",),
+            variants=(
+                Variant(
+                    "tridiagonal_original",
+                    "tridiagonal, original order",
+                    {"ordering": "original"},
+                    ("original", "triscal"),
+                ),
+            ),
+        ),
+    )
+)
+register(
+    Kind(
+        "block_tridiagonal",
+        TridiagonalPart.from_state,
+        SCHEMAS["block_tridiagonal"],
+        bytes_moved=bands_moved,
+        on_gpu=GpuApplication(6e-6),
+        face=Face(
+            block_tridiagonal,
+            "2 x 2 block tridiagonal, forest",
+            memory_of_blocks,
+            setup_products=60,
+            aliases=("block", "algtriblock"),
+        ),
+    )
+)
+register(Kind("several_forests", SeveralForestsPart.from_state, SEVERAL_FORESTS, follows_indices=True))

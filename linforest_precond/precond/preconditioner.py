@@ -1,171 +1,39 @@
 """Preconditioners as LinearOperators of SciPy and cupyx: what all kinds share.
 
 An operator holds a `Part`, which implements its kind. This module adds products with arrays of any shape and
-type, transposes, updates, storage and printing.
+type, updates, storage and printing.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib
-import math
-import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, backend_named, cuda_status, is_on
+from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
-from linforest_precond.backends.array_libraries import is_foreign
 from linforest_precond.backends.returns import BandSlots
-from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
-from linforest_precond.interop.dlpack import native_array, native_matrix, returned_as
+from linforest_precond.backends.user_warnings import without_numpy_warnings
+from linforest_precond.interop.dlpack import native_array, native_matrix
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.value_range import shift, shifted
-from linforest_precond.precond.part import RESTORERS, OnPermutedVectors, Part, RefreshedInPlace
+from linforest_precond.precond.kinds import kind_named
+from linforest_precond.precond.part import OnPermutedVectors, Part, RefreshedInPlace
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
+from linforest_precond.precond.products import Products, operator_class, view_of
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
-from linforest_precond.precond.setup_time import SetupTime, StoredTime
-from linforest_precond.precond.storage.packing import HostArrays, pack, unpack
-from linforest_precond.precond.storage.state_schema import checked_state
+from linforest_precond.precond.setup_time import SetupTime
+from linforest_precond.precond.storage.operator_state import OperatorState, packed_state, restored_state
+from linforest_precond.precond.storage.packing import HostArrays
 from linforest_precond.precond.storage.stored import is_same_memory, result_dtype
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import handed_out
 from linforest_precond.solvers.in_place_operator import InPlaceOperator
-
-# Kinds whose setups or products follow index arrays without checks, and need copies of them.
-FOLLOWING_INDICES = "multilevel", "ilu", "approximate_inverse", "several_forests"
-LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
-
-
-class _Products:
-    """The products of a LinearOperator, in terms of `_apply(r, transpose, conjugate)` for a 1- or 2-D r.
-
-    Vectors of shape (n,) and matrices of shape (n, k) are handled here. The library decides which other
-    shapes it accepts: since SciPy 1.18, batches (..., n) and (..., n, k).
-    """
-
-    shape: tuple[int, int]
-
-    if TYPE_CHECKING:  # of the LinearOperator that the class is combined with
-
-        @property
-        def T(self) -> _Products: ...  # noqa: N802
-        @property
-        def H(self) -> _Products: ...  # noqa: N802
-        @property
-        def dtype(self) -> DType: ...
-        @overload
-        def __matmul__(self, other: Array, /) -> Array: ...
-        @overload
-        def __matmul__(self, other: Any, /) -> Any: ...
-        def __matmul__(self, other: Any, /) -> Any: ...
-
-    def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
-        raise NotImplementedError
-
-    def _array(self, r: npt.ArrayLike) -> Array:
-        raise NotImplementedError
-
-    def _view(self, transpose: bool, conjugate: bool) -> Any:
-        raise NotImplementedError
-
-    def _transpose(self) -> Any:
-        return self._view(True, False)
-
-    def _adjoint(self) -> Any:
-        return self._view(True, True)
-
-    def dot(self, x: Any) -> Any:
-        """The product with an array or another operator; ``M @ x`` calls it."""
-        if not is_foreign(x):
-            return super().dot(x)  # type: ignore[misc]
-        return returned_as(x)(self.dot(native_array("r", x)))
-
-    def matvec(self, x: npt.ArrayLike) -> Array:
-        """The product with a vector of shape (n,), or of another shape that the library accepts."""
-        return self._vector_product(x, False, super().matvec)  # type: ignore[misc]
-
-    def rmatvec(self, x: npt.ArrayLike) -> Array:
-        """The adjoint's product with a vector of shape (n,), or of another shape that the library accepts."""
-        return self._vector_product(x, True, super().rmatvec)  # type: ignore[misc]
-
-    def matmat(self, X: npt.ArrayLike) -> Array:
-        """The product with a matrix of shape (n, k), or with a batch of them where the library accepts it."""
-        return self._matrix_product(X, False, super().matmat)  # type: ignore[misc]
-
-    def rmatmat(self, X: npt.ArrayLike) -> Array:
-        """The adjoint's product with a matrix of shape (n, k), or with a batch of them as for `matmat`."""
-        return self._matrix_product(X, True, super().rmatmat)  # type: ignore[misc]
-
-    def _vector_product(self, x: npt.ArrayLike, adjoint: bool, by_library: Callable[[Array], Array]) -> Array:
-        r, n, returned = self._array(x), self.shape[0], returned_as(x)
-        if r.shape == (n,):
-            return returned(self._apply(r, adjoint, adjoint))
-        try:
-            return returned(by_library(r))
-        except ValueError as error:
-            raise ValueError(
-                f"r must have the shape ({n},), or ({n}, k) for @ and matmat, got {r.shape}"
-            ) from error
-
-    def _matrix_product(self, X: npt.ArrayLike, adjoint: bool, by_library: Callable[[Array], Array]) -> Array:
-        R, n, returned = self._array(X), self.shape[0], returned_as(X)
-        if R.ndim == 2 and R.shape[0] == n:
-            return returned(self._apply(R, adjoint, adjoint))
-        try:
-            return returned(by_library(R))
-        except ValueError as error:
-            raise ValueError(f"r must have the shape ({n}, k), got {R.shape}") from error
-
-    # The library calls these for the shapes that it has accepted.
-
-    def _matvec(self, r: npt.ArrayLike) -> Array:
-        return self._apply_to_vectors(self._array(r), adjoint=False)
-
-    def _rmatvec(self, r: npt.ArrayLike) -> Array:
-        return self._apply_to_vectors(self._array(r), adjoint=True)
-
-    def _matmat(self, R: npt.ArrayLike) -> Array:
-        return self._apply_along(self._array(R), -2, adjoint=False)
-
-    def _rmatmat(self, R: npt.ArrayLike) -> Array:
-        return self._apply_along(self._array(R), -2, adjoint=True)
-
-    def _apply_to_vectors(self, r: Array, adjoint: bool) -> Array:
-        """Shapes (n,), (n, 1) and (..., n)."""
-        return self._apply_along(r, 0 if r.shape == (self.shape[0], 1) else -1, adjoint)
-
-    def _apply_along(self, r: Array, axis: int, adjoint: bool) -> Array:
-        """Apply to the vectors along one axis."""
-        swapped = r.swapaxes(0, axis)
-        columns = swapped.reshape(swapped.shape[0], math.prod(swapped.shape[1:]))
-        return self._apply(columns, adjoint, adjoint).reshape(swapped.shape).swapaxes(0, axis)
-
-
-class _View(_Products):
-    """The transpose, adjoint or conjugate of a preconditioner; an update of that changes the view, too."""
-
-    def __init__(self, operator: Preconditioner, transpose: bool, conjugate: bool):
-        super().__init__(operator.dtype, operator.shape)  # type: ignore[call-arg]
-        self.operator, self.flags = operator, (transpose, conjugate)
-
-    def _array(self, r: npt.ArrayLike) -> Array:
-        return self.operator._array(r)
-
-    def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
-        return self.operator._apply(r, self.flags[0] != transpose, self.flags[1] != conjugate)
-
-    def _view(self, transpose: bool, conjugate: bool) -> Any:
-        return self.operator._view(self.flags[0] != transpose, self.flags[1] != conjugate)
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _view_of, (self.operator, *self.flags)
 
 
 class Applied(NamedTuple):
@@ -175,13 +43,12 @@ class Applied(NamedTuple):
     exponent: int  # the part is that of A 2**-exponent
 
 
-class Preconditioner(_Products, InPlaceOperator, Printed):
+class Preconditioner(Products, InPlaceOperator, Printed):
     """An approximate inverse of a matrix A, to be passed as ``M=`` to the solvers of A's own library.
 
-    Made by `linforest_precond.tridiagonal`, `block_tridiagonal`, `jacobi`, `block_jacobi`, `ilu` and
-    `approximate_inverse`. It is a `LinearOperator` of SciPy or cupyx, whichever A belongs to: ``M @ r``,
-    ``M.T``, ``M.H``, one or several columns. A product has the common type of A and r, whatever type is
-    stored.
+    Made by `linforest_precond.tridiagonal` and the other preconditioners. It is a `LinearOperator` of SciPy
+    or cupyx, whichever A belongs to: ``M @ r``, ``M.T``, ``M.H``, one or several columns. A product has the
+    common type of A and r, whatever type is stored.
 
     The arrays of `forest`, `ordering` and `bands` are read-only on the CPU. On the GPU, where arrays have no
     such flag, each access makes copies.
@@ -238,6 +105,13 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
     @property
     def _part(self) -> Part:
         return self._applied.part
+
+    @property
+    def _state(self) -> OperatorState:
+        part, exponent = self._applied
+        return OperatorState(
+            part, self._pattern, self.dtype, self._setup, self._backend, self._device, exponent
+        )
 
     @property
     def kind(self) -> str:
@@ -380,7 +254,7 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
 
     def _refreshed(self, part: Part, A: Any) -> tuple[Applied, BandSlots | None]:
         """The part with the values of A, which are checked first; the slots of its entries in A."""
-        follows = part.kind in FOLLOWING_INDICES or isinstance(part, ScaledPart)
+        follows = isinstance(part, ScaledPart) or kind_named(part.kind).follows_indices
         given = checked(A, shared=not follows)
         csr, exponent = scaled_into_range(given, part.stored)
         self._pattern.require_same(pattern_digest(A))
@@ -417,8 +291,7 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
     def _with_part(self, part: Part, exponent: int) -> Preconditioner:
         """An operator like this one, with a part that shares arrays with the present one."""
         self._streams.add(self._backend.runtime.streams.handle())
-        state = part, self._pattern, self.dtype, self._setup, self._backend, self._device, exponent
-        operator: Preconditioner = type(self)(*state)
+        operator: Preconditioner = type(self)(*self._state._replace(part=part, exponent=exponent))
         return operator
 
     def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
@@ -464,7 +337,7 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
         return np.asarray(r) if xp is np else cast(Array, r)  # not np.matrix, which is always 2-D
 
     def _view(self, transpose: bool, conjugate: bool) -> Any:
-        return _view_of(self, transpose, conjugate) if transpose or conjugate else self
+        return view_of(self, transpose, conjugate) if transpose or conjugate else self
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return restore, (self.kind, packed(self))
@@ -481,18 +354,6 @@ class Preconditioner(_Products, InPlaceOperator, Printed):
             ("setup", f"{self._setup} on {self._backend.name}"),
             *([("chosen", self.choice)] if self.choice else []),
         )
-
-
-@functools.cache
-def operator_class(kind: type, backend_name: str) -> type:
-    """The kind as a LinearOperator of the backend's library, which is imported only here."""
-    library = importlib.import_module(LIBRARIES[backend_name])
-    name = f"{kind.__name__.strip('_')}_{backend_name}"
-    return type(name, (kind, library.LinearOperator), {"__doc__": kind.__doc__, "__module__": __name__})
-
-
-def _view_of(operator: Preconditioner, transpose: bool, conjugate: bool) -> Any:
-    return operator_class(_View, operator._backend.name)(operator, transpose, conjugate)
 
 
 def operator_of(
@@ -514,45 +375,13 @@ def operator_of(
 
 def packed(M: Preconditioner) -> tuple[dict[str, Any], HostArrays]:
     """A preconditioner as a header of plain values and host arrays."""
-    arrays: HostArrays = {}
-    header = {
-        "backend": M._backend.name,
-        "dtype": str(M.dtype),
-        "setup": [M._setup.milliseconds, M._setup.first],
-        "exponent": M._applied.exponent,
-        "pattern": pack(M._pattern, "pattern", arrays),
-        "scaling": pack(getattr(M._part, "scaling", None), "scaling", arrays),
-        "part": pack(M._part.state(), "part", arrays),
-    }
-    return header, arrays
+    return packed_state(M._state)
 
 
 def restore(
     kind: str, state: tuple[dict[str, Any], HostArrays], source: str = "a pickled preconditioner"
 ) -> Preconditioner:
-    """The preconditioner that was packed, on the GPU if it was there and a GPU is usable.
-
-    All of it is checked on the host before any of it is used; `PreconditionerFileError` names the source.
-    """
-    header, arrays = checked_state(kind, state, source)
-    backend = _restored_backend(header["backend"])
-    names = "pattern", "scaling", "part"
-    pattern, scaling, fields_of_part = (unpack(header[name], arrays, backend.xp) for name in names)
-    with warnings.catch_warnings():  # the user was warned when it was made
-        warnings.simplefilter("ignore", RuntimeWarning)
-        part = RESTORERS[kind](**fields_of_part)
-    part = part if scaling is None else ScaledPart(part, scaling)
-    milliseconds, first = header["setup"]
-    dtype = np.dtype(header["dtype"])
-    setup = SetupTime(StoredTime(milliseconds), first)
-    exponent = header["exponent"]
-    return operator_of(part, pattern, dtype, setup, backend, pattern.digest, exponent)
-
-
-def _restored_backend(name: str) -> Backend:
-    if name == "cuda":
-        usable, reason = cuda_status()
-        if usable:
-            return backend_named("cuda")
-        warn_user(f"the preconditioner was made on a GPU and is restored on the CPU: {reason}")
-    return backend_named("cpu")
+    """The preconditioner that was packed: pickles refer to this function by its name."""
+    restored = restored_state(kind, state, source)
+    operator: Preconditioner = operator_class(Preconditioner, restored.backend.name)(*restored)
+    return operator

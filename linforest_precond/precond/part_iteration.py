@@ -1,4 +1,4 @@
-"""The product with several tridiagonal solves: sweeps over forests, and a polynomial of them.
+"""Products that iterate with the parts of preconditioners: sweeps over the parts, and a polynomial of them.
 
 The vectors are allocated beforehand, and the host decides nothing in between: a CUDA graph can capture it.
 """
@@ -6,22 +6,26 @@ The vectors are allocated beforehand, and the host decides nothing in between: a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart
+from linforest_precond.backends.workspaces import Workspaces
+from linforest_precond.matrix.checked import CSR, described
+from linforest_precond.precond.part import Part
 
 Steps = tuple[tuple[float, float], ...]
 
 
 def visits(count: int, combine: str) -> list[int]:
-    """The forests in the order in which they are solved with: 0, 1, ..., and back to 0 in a sweep."""
+    """The parts in the order in which they are applied: 0, 1, ..., and back to 0 in a sweep."""
     there = list(range(count))
     return there + there[-2::-1] if combine == "multiplicative" else there
 
 
-class ForestIteration:
+class PartIteration:
     """Vectors for one shape and type, and what is computed with them.
 
     Parameters
@@ -29,7 +33,7 @@ class ForestIteration:
     matrix
         A, or its transpose, as the backend's vector operations take it.
     parts
-        The tridiagonal systems T, scaled by their damping factors or weights.
+        Approximations T of A, scaled by their damping factors or weights.
     combine
         "multiplicative" makes symmetric sweeps of ``x += T^-1 (b - A x)``; "additive" sums ``T^-1 b``.
     steps
@@ -38,8 +42,9 @@ class ForestIteration:
 
     def __init__(
         self,
+        backend: Backend,
         matrix: Any,
-        parts: Sequence[TridiagonalPart],
+        parts: Sequence[Part],
         combine: str,
         steps: Steps,
         columns: int,
@@ -48,7 +53,6 @@ class ForestIteration:
     ):
         self._matrix, self._parts, self._transpose = matrix, parts, transpose
         self._visits, self._combine, self._steps = visits(len(parts), combine), combine, steps
-        backend = parts[0].bands.backend
         self._ops, self._room = backend.multigrid.vector_ops, backend.tridiagonal
         self._xp, self._shape, self._dtype = backend.xp, (parts[0].n, columns), dtype
         # The residual and correction of a sweep; the right-hand side, solution and iterate of a step.
@@ -99,7 +103,7 @@ class ForestIteration:
             now, new = new, now
 
     def _sweep(self, b: Array, x: Array) -> None:
-        """One sweep over all forests, or the sum of their solutions, into x."""
+        """One sweep over all parts, or the sum of their solutions, into x."""
         first, *others = self._visits
         self._parts[first].solve_into(b, x, self._transpose)
         for i in others:
@@ -109,3 +113,54 @@ class ForestIteration:
             right = residual if self._combine == "multiplicative" else b
             self._parts[i].solve_into(right, correction, self._transpose)
             self._ops.add(correction, x)
+
+
+@dataclass(frozen=True, eq=False)
+class PartIterations:
+    """Iterations with the parts of a matrix, for any number of columns and streams, and for the transpose.
+
+    Parameters are those of `PartIteration`, for a matrix in the stored type; `hermitian` is that of A.
+    """
+
+    csr: CSR
+    parts: tuple[Part, ...]
+    combine: str
+    steps: Steps
+    hermitian: bool
+    _pool: Workspaces = field(default_factory=Workspaces, repr=False)
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        most = self._backend.multigrid.vector_ops.MOST_COLUMNS
+        for first in range(0, b.shape[1], most):
+            self._solve_columns(b[:, first : first + most], x[:, first : first + most], transpose)
+
+    def _solve_columns(self, b: Array, x: Array, transpose: bool) -> None:
+        columns, stream = b.shape[1], self._backend.runtime.streams.current()
+        loan = self._pool.take((2 * columns + transpose, stream), lambda: self._iteration(columns, transpose))
+        loan.workspace.apply(b, x)
+        self._pool.give_back(loan)
+
+    def _iteration(self, columns: int, transpose: bool) -> PartIteration:
+        matrix = self._transposed_matrix if transpose else self.matrix
+        fields = matrix, self.parts, self.combine, self.steps, columns, self.csr.data.dtype, transpose
+        return PartIteration(self._backend, *fields)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """A as the backend's vector operations take it."""
+        csr = self.csr
+        return self._backend.multigrid.vector_ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
+
+    @cached_property
+    def _transposed_matrix(self) -> Any:
+        if self.hermitian and self.csr.data.dtype.kind != "c":
+            return self.matrix
+        csr, backend = self.csr, self._backend
+        arrays = backend.matrix.entries.transposed(csr.indptr, csr.indices, csr.data)
+        other = described(*arrays)
+        backend.runtime.streams.finish()  # stall: other streams may use it as soon as it is cached
+        return backend.multigrid.vector_ops.Matrix(other.indptr, other.indices, other.data, other.longest_row)
+
+    @property
+    def _backend(self) -> Backend:
+        return self.csr.backend

@@ -1,0 +1,305 @@
+"""Gauss-Seidel and SOR preconditioners by the colours of a vertex colouring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linforest_precond.backends.annotations import Array, DType, MatrixLike, ScalingName
+from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
+from linforest_precond.matrix.checked import CSR, as_pattern
+from linforest_precond.precond.ilu.ilu_schema import (
+    entries_are_in_other_levels,
+    levels_cover_rows,
+    lower_is_stored_or_derived,
+    triangle,
+)
+from linforest_precond.precond.ilu.incomplete_lu import memory_of_triangles, triangles_moved
+from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
+from linforest_precond.precond.ilu.row_orders import Schedule, schedule_of
+from linforest_precond.precond.ilu.triangular_solves import (
+    Triangle,
+    TriangularSolves,
+    adjoint,
+    with_triangles,
+)
+from linforest_precond.precond.kinds import Face, GpuApplication, Kind, register
+from linforest_precond.precond.part_iteration import PartIterations
+from linforest_precond.precond.preconditioner import Preconditioner
+from linforest_precond.precond.repairs import Repairs, happened, in_words
+from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
+from linforest_precond.precond.setup import Setup
+from linforest_precond.precond.storage.record_schemas import CSR as CSR_SCHEMA
+from linforest_precond.precond.storage.record_schemas import ORDERING
+from linforest_precond.precond.storage.schema import (
+    Choice,
+    Complaint,
+    Fields,
+    Flag,
+    Integer,
+    Names,
+    Optional,
+    Real,
+    Record,
+    Size,
+    Table,
+)
+from linforest_precond.precond.storage.schema_arrays import Indices, Numbers
+from linforest_precond.precond.storage.stored import held_bytes, stored_array
+from linforest_precond.records.forest import Ordering
+
+MOST_SWEEPS = 1000
+
+
+@without_numpy_warnings
+def gauss_seidel(
+    A: MatrixLike,
+    omega: float = 1.0,
+    *,
+    sweeps: int = 1,
+    symmetric: bool = True,
+    dtype: npt.DTypeLike | None = None,
+    scaling: ScalingName | MatrixScaling | None = None,
+    seed: int = 0,
+) -> Preconditioner:
+    """Gauss-Seidel sweeps by colours, over-relaxed (SOR) where omega is not 1: the preconditioner of Young.
+
+    Rows are sorted by the colours of `linforest_precond.graph.vertex_coloring`: those of one colour are not
+    coupled, and are relaxed in parallel (multicolour ordering; Adams & Ortega 1982). With A = L + D + U in
+    this order, one sweep from x = 0 solves with D/omega + L. A symmetric sweep goes through the colours and
+    back (SSOR): it solves with ``omega/(2 - omega) (D/omega + L) D^-1 (D/omega + U)``, at the cost of one
+    product with A. Young, "Iterative solution of large linear systems" (1971).
+
+    For a Hermitian A with a positive diagonal, symmetric sweeps are a Hermitian positive definite operator,
+    for `cg`. A diagonal entry that is 0 counts as 1, with a RuntimeWarning.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        Square, of SciPy, NumPy or CuPy.
+    omega : float
+        The relaxation factor, above 0 and below 2; 1 is Gauss-Seidel.
+    sweeps : int
+        Sweeps of a product, each from the result of the one before; with several, M keeps A, and each further
+        one costs a product with A more.
+    symmetric : bool
+        Whether a sweep goes forward and backward, or forward only.
+    dtype : dtype, optional
+        The precision to store, A's own by default.
+    scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
+        As for `tridiagonal`: set up for a scaled and permuted matrix, and still act on A itself.
+    seed : int
+        The seed of the colours.
+
+    Returns
+    -------
+    Preconditioner
+        A LinearOperator of A's library. ``ordering`` has the rows sorted by colour.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> from scipy.sparse.linalg import cg
+    >>> A = lf.matrices.poisson((30, 30))
+    >>> M = lf.gauss_seidel(A)
+    >>> cg(A, A.sum(axis=1), M=M)[1], M.positive_definite
+    (0, True)
+    """
+    relaxation = checked_relaxation(omega, sweeps, symmetric)
+    seed = as_integer("seed", seed) % 2**64
+    setup = Setup(A, dtype, scaling=scaling)
+    return setup.operator(part_by_colors(setup.csr, setup.stored, relaxation, seed).warned())
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """The checked options of the sweeps."""
+
+    omega: float = 1.0
+    sweeps: int = 1
+    symmetric: bool = True
+
+
+def checked_relaxation(omega: Any, sweeps: Any, symmetric: Any) -> Relaxation:
+    if not isinstance(omega, int | float | np.number) or not 0 < omega < 2:
+        raise ValueError(f"omega must lie in (0, 2), got {omega!r}")
+    sweeps = as_integer("sweeps", sweeps)
+    if not 1 <= sweeps <= MOST_SWEEPS:
+        raise ValueError(f"sweeps must lie in [1, {MOST_SWEEPS}], got {sweeps}")
+    return Relaxation(float(omega), sweeps, bool(symmetric))
+
+
+def part_by_colors(csr: CSR, stored: DType, relaxation: Relaxation, seed: int) -> GaussSeidelPart:
+    """The part of a checked matrix, with checked options."""
+    schedule = schedule_of(csr, as_pattern(csr), "colors", seed)
+    assert schedule is not None  # for any number of colours
+    return GaussSeidelPart.of(csr, stored, schedule, relaxation)
+
+
+def several_sweeps_have_a_matrix(fields: Fields, names: Names) -> Complaint:
+    if (fields["csr"] is None) != (fields["sweeps"] == 1):
+        return "csr", "be null for one sweep, and only there"
+    return None
+
+
+SCHEMA = Table(
+    {
+        "kind": Choice("gauss_seidel"),
+        "n": Size("n"),
+        "ordering": Record("Ordering", ORDERING, n="n", index="index"),
+        "starts": Indices("levels + 1"),
+        "upper": triangle("upper entries"),
+        "lower": Optional(triangle("lower entries")),
+        "inverse": Numbers("n"),
+        "cholesky": Flag(),
+        "lifted": Integer(),
+        "omega": Real(0.0, 2.0),
+        "sweeps": Integer(1, MOST_SWEEPS),
+        "symmetric": Flag(),
+        "csr": Optional(Record("CSR", CSR_SCHEMA, n="n", value="value")),
+    },
+    levels_cover_rows,
+    lower_is_stored_or_derived,
+    entries_are_in_other_levels,
+    several_sweeps_have_a_matrix,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussSeidelPart(TriangularSolves):
+    """One sweep as (I + L) D (I + U), with rows and columns sorted by colour; A where there are several.
+
+    Of A = L + D + U, these are omega L D^-1, D / (omega (2 - omega)) and omega D^-1 U; without the backward
+    sweep, the second is D / omega, and the third is 0.
+    """
+
+    n: int
+    ordering: Ordering
+    starts: Array
+    lower: Triangle
+    upper: Triangle
+    inverse: Array
+    cholesky: bool
+    lifted: int  # diagonal entries that count as 1
+    relaxation: Relaxation
+    csr: CSR | None  # in the stored type
+
+    kind = "gauss_seidel"
+    forest = bands = None
+    coverage = 1.0
+
+    @classmethod
+    def of(cls, csr: CSR, stored: DType, schedule: Schedule, relaxation: Relaxation) -> GaussSeidelPart:
+        """Scale the triangles of a matrix in its own precision, or the stored one if that is wider."""
+        backend, omega, ordering = csr.backend, relaxation.omega, schedule.ordering
+        wide = np.promote_types(csr.data.dtype, stored)
+        indptr, indices, data = permuted_with_diagonal(csr, ordering, wide)
+        rows = backend.matrix.entries.rows_of(indptr, indices.size)
+        blocks, report = backend.matrix.diagonal_blocks.invert(
+            csr.diagonal[ordering.order].astype(wide).reshape(-1, 1, 1)
+        )
+        lifted = int(report[0])  # stall: reported to the user
+        inverse, real = blocks.ravel(), wide.type(0).real.dtype.type
+        above = indices > rows if relaxation.symmetric else indices < 0
+        cholesky = relaxation.symmetric and (csr.n == 0 or csr.definite)
+
+        def scaled(is_kept: Array, by: Array) -> Triangle:
+            before = backend.xp.zeros(indices.size + 1, indptr.dtype)
+            before[1:] = backend.xp.cumsum(is_kept)
+            values = data[is_kept] * inverse[by[is_kept]] * real(omega)
+            return before[indptr], indices[is_kept], stored_array(values, stored)
+
+        upper = scaled(above, rows)
+        lower = adjoint(upper) if cholesky else scaled(indices < rows, indices)
+        inverse = stored_array(inverse * real(omega * (2 - omega if relaxation.symmetric else 1)), stored)
+        kept = None
+        if relaxation.sweeps > 1:
+            data, diagonal = (stored_array(each, stored, csr.exponent) for each in (csr.data, csr.diagonal))
+            kept = replace(csr, data=data, diagonal=diagonal)
+        return cls(
+            csr.n, ordering, schedule.starts, lower, upper, inverse, cholesky, lifted, relaxation, kept
+        )
+
+    def warned(self) -> GaussSeidelPart:
+        """This part, after a warning if the diagonal has zeros."""
+        if self.lifted:
+            warn_user(f"{self.lifted} diagonal entries of A are 0 and count as 1")
+        return self
+
+    @classmethod
+    def from_state(
+        cls, kind: str, omega: float, sweeps: int, symmetric: bool, **fields: Any
+    ) -> GaussSeidelPart:
+        return cls(relaxation=Relaxation(omega, sweeps, symmetric), **with_triangles(fields))
+
+    def state(self) -> dict[str, Any]:
+        names = "kind", "n", "ordering", "starts", "inverse", "cholesky", "lifted", "csr"
+        fields = {name: getattr(self, name) for name in names}
+        return {**fields, **self.packed_triangles, **vars(self.relaxation)}
+
+    def with_values(self, csr: CSR) -> GaussSeidelPart:
+        """The same colours with the values of another matrix."""
+        schedule = Schedule("colors", self.ordering, self.starts)
+        return self.of(csr, self.stored, schedule, self.relaxation)
+
+    def refreshed(self, csr: CSR) -> GaussSeidelPart:
+        return self.with_values(csr).warned()
+
+    @cached_property
+    def _iterations(self) -> PartIterations:
+        """The first sweep is a solve, the others correct its result."""
+        assert self.csr is not None
+        sweep = replace(self, relaxation=replace(self.relaxation, sweeps=1), csr=None)
+        steps = ((0.0, 1.0),) * self.relaxation.sweeps
+        return PartIterations(self.csr, (sweep,), "multiplicative", steps, self.cholesky)
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        if self.csr is None:
+            super().solve_into(b, x, transpose)
+        else:
+            self._iterations.solve_into(b, x, transpose)
+
+    @property
+    def nbytes(self) -> int:
+        """Without the transposed triangles, which the first product with the transpose makes."""
+        return held_bytes(self.ordering, self.starts, self.lower, self.upper, self.inverse, self.csr)
+
+    @property
+    def name(self) -> str:
+        method = "Gauss-Seidel" if self.relaxation.omega == 1 else f"SOR with omega {self.relaxation.omega:g}"
+        return f"{'symmetric ' if self.relaxation.symmetric else ''}{method}: sweeps by colours"
+
+    @property
+    def repairs(self) -> Repairs:
+        return happened(pivots_perturbed=self.lifted)
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.cholesky
+
+    def described(self) -> list[tuple[str, str]]:
+        entries = self.lower[2].size + self.upper[2].size + self.n
+        return [
+            ("colours", f"{self.starts.size - 1:,}"),
+            ("sweeps", f"{self.relaxation.sweeps}"),
+            ("entries", f"{entries:,}"),
+            ("repairs", in_words(self.repairs, self.positive_definite)),
+        ]
+
+
+register(
+    Kind(
+        "gauss_seidel",
+        GaussSeidelPart.from_state,
+        SCHEMA,
+        follows_indices=True,
+        bytes_moved=lambda part: part.relaxation.sweeps * triangles_moved(part),
+        on_gpu=GpuApplication(efficiency=0.4),
+        face=Face(gauss_seidel, "Gauss-Seidel by colours", memory_of_triangles, setup_products=15),
+    )
+)

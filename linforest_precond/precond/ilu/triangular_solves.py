@@ -1,0 +1,97 @@
+"""Solves with (I + L) D (I + U), whose rows are sorted by level: what such parts share."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from linforest_precond.backends import OnBackend, backend_of
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.records.forest import Ordering
+
+# A strictly triangular matrix, and the names of its arrays in files.
+Triangle: TypeAlias = tuple[Array, Array, Array]
+NAMES = "indptr", "indices", "data"
+
+
+class TriangularSolves(OnBackend):
+    """Base of the dataclasses of such parts.
+
+    Attributes
+    ----------
+    ordering, starts
+        Those of a `Schedule`.
+    lower, upper
+        L and U, in that order of rows and columns.
+    inverse
+        Of D.
+    cholesky
+        Hermitian, with a positive D: L is the conjugate transpose of U.
+    jacobi_sweeps
+        In place of each substitution; None where it is exact.
+    """
+
+    ordering: Ordering
+    starts: Array
+    lower: Triangle
+    upper: Triangle
+    inverse: Array
+    cholesky: bool
+
+    def __post_init__(self) -> None:
+        self.solver  # noqa: B018  made now: its stall belongs to the setup
+
+    @property
+    def jacobi_sweeps(self) -> int | None:
+        return None
+
+    @property
+    def stored(self) -> DType:
+        return self.inverse.dtype
+
+    @cached_property
+    def solver(self) -> Any:
+        return self._solver(self.lower, self.upper)
+
+    @cached_property
+    def transposed_solver(self) -> Any:
+        """The transpose is (I + U^T) D (I + L^T)."""
+        if self.cholesky and self.stored.kind != "c":
+            return self.solver
+        solver = self._solver(transposed(self.upper), transposed(self.lower))
+        # stall: other streams may use it as soon as it is cached
+        self.backend.runtime.streams.finish()
+        return solver
+
+    def _solver(self, lower: Triangle, upper: Triangle) -> Any:
+        return self.backend.ilu.triangular.Substitution(
+            lower, self.inverse, upper, self.ordering.order, self.starts, self.jacobi_sweeps
+        )
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        (self.transposed_solver if transpose else self.solver).solve(b, x)
+
+    @property
+    def packed_triangles(self) -> dict[str, Any]:
+        """L and U for files, without an L that U determines."""
+        lower = None if self.cholesky else dict(zip(NAMES, self.lower))
+        return {"lower": lower, "upper": dict(zip(NAMES, self.upper))}
+
+
+def with_triangles(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a file, with L and U as `TriangularSolves` has them."""
+    before, after = fields["lower"], _unpacked(fields["upper"])
+    return {**fields, "lower": adjoint(after) if before is None else _unpacked(before), "upper": after}
+
+
+def _unpacked(arrays: dict[str, Array]) -> Triangle:
+    return arrays["indptr"], arrays["indices"], arrays["data"]
+
+
+def transposed(triangle: Triangle) -> Triangle:
+    return backend_of(triangle[0]).matrix.entries.transposed(*triangle)
+
+
+def adjoint(triangle: Triangle) -> Triangle:
+    indptr, indices, data = transposed(triangle)
+    return indptr, indices, data.conj() if data.dtype.kind == "c" else data

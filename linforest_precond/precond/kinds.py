@@ -1,0 +1,131 @@
+"""Kinds of preconditioners: one descriptor for each, registered beside its public function.
+
+Storage, updates, memory estimates, the cost model, the command line, PETSc's options and the warm-up know
+the kinds from here. `all_kinds` imports the modules of this package when it is first called: `import
+linforest_precond` stays light, and a process that only restores a file finds all kinds.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from linforest_precond.precond.memory_sizes import Estimate
+from linforest_precond.precond.part import Part
+from linforest_precond.precond.storage.schema import Table
+
+
+class GpuApplication(NamedTuple):
+    """Seconds of launches, and the share of the bandwidth that is reached."""
+
+    seconds: float = 0.0
+    efficiency: float = 1.0
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A kind with options of its own, under another name on the command line."""
+
+    name: str
+    title: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
+
+
+def bytes_held(part: Part) -> float:
+    return float(part.nbytes)
+
+
+@dataclass(frozen=True)
+class Face:
+    """What users see of a kind, and what it costs them.
+
+    Attributes
+    ----------
+    function
+        The public function: its signature has the options, and it checks them.
+    title
+        On the command line.
+    memory
+        The estimate of `memory_estimate`.
+    setup_products
+        The bytes of the setup, in products with A: kinds are listed in this order.
+    aliases, variants
+        Of the command line.
+    """
+
+    function: Callable[..., Any]
+    title: str
+    memory: Estimate
+    setup_products: float
+    aliases: tuple[str, ...] = ()
+    variants: tuple[Variant, ...] = ()
+
+    def operator(self, A: Any, **options: Any) -> Any:
+        """The preconditioner of A; that of a hierarchy is one cycle."""
+        made = self.function(A, **options)
+        return made.aspreconditioner() if hasattr(made, "aspreconditioner") else made
+
+
+@dataclass(frozen=True)
+class Kind:
+    """All that other modules have to know of a kind of preconditioner.
+
+    Attributes
+    ----------
+    name
+        That of the public function, and of the kind in files.
+    restore
+        Makes the part from the keyword arguments that its method `state` gave.
+    schema
+        Of these, as `packing` writes them.
+    follows_indices
+        Whether setups or products follow index arrays without checks, so that copies of them are needed.
+    bytes_moved
+        By one application of a part, vectors left out.
+    on_gpu
+        Costs of an application there beside the bytes.
+    face
+        None for a kind that the function of another one makes.
+    """
+
+    name: str
+    restore: Callable[..., Part]
+    schema: Table
+    follows_indices: bool = False
+    bytes_moved: Callable[[Any], float] = bytes_held
+    on_gpu: GpuApplication = GpuApplication()
+    face: Face | None = None
+
+
+_registered: dict[str, Kind] = {}
+
+
+def register(kind: Kind) -> None:
+    """Make a kind known; called once for each, where its module is imported."""
+    _registered[kind.name] = kind
+
+
+@functools.cache
+def all_kinds() -> dict[str, Kind]:
+    """All kinds by name, sorted by name."""
+    package = importlib.import_module(__package__)
+    for module in pkgutil.walk_packages(package.__path__, f"{__package__}."):
+        importlib.import_module(module.name)
+    return dict(sorted(_registered.items()))
+
+
+def kind_named(name: str) -> Kind:
+    """A kind; that of an operator that exists is registered, and nothing is imported for it."""
+    return _registered[name] if name in _registered else all_kinds()[name]
+
+
+@functools.cache
+def faces() -> dict[str, Face]:
+    """The kinds that users can ask for, from the cheapest setup to the most expensive one."""
+    found = {name: kind.face for name, kind in all_kinds().items() if kind.face is not None}
+    return dict(sorted(found.items(), key=lambda item: item[1].setup_products))

@@ -1,0 +1,156 @@
+"""The products of a LinearOperator of SciPy or cupyx, and its transposed and conjugated views."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy.typing as npt
+
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import is_foreign
+from linforest_precond.interop.dlpack import native_array, returned_as
+
+LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
+
+
+class Products:
+    """The products of a LinearOperator, in terms of `_apply(r, transpose, conjugate)` for a 1- or 2-D r.
+
+    Vectors of shape (n,) and matrices of shape (n, k) are handled here. The library decides which other
+    shapes it accepts: since SciPy 1.18, batches (..., n) and (..., n, k).
+    """
+
+    shape: tuple[int, int]
+
+    if TYPE_CHECKING:  # of the LinearOperator that the class is combined with
+
+        @property
+        def T(self) -> Products: ...  # noqa: N802
+        @property
+        def H(self) -> Products: ...  # noqa: N802
+        @property
+        def dtype(self) -> DType: ...
+        @overload
+        def __matmul__(self, other: Array, /) -> Array: ...
+        @overload
+        def __matmul__(self, other: Any, /) -> Any: ...
+        def __matmul__(self, other: Any, /) -> Any: ...
+
+    def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
+        raise NotImplementedError
+
+    def _array(self, r: npt.ArrayLike) -> Array:
+        raise NotImplementedError
+
+    def _view(self, transpose: bool, conjugate: bool) -> Any:
+        raise NotImplementedError
+
+    def _transpose(self) -> Any:
+        return self._view(True, False)
+
+    def _adjoint(self) -> Any:
+        return self._view(True, True)
+
+    def dot(self, x: Any) -> Any:
+        """The product with an array or another operator; ``M @ x`` calls it."""
+        if not is_foreign(x):
+            return super().dot(x)  # type: ignore[misc]
+        return returned_as(x)(self.dot(native_array("r", x)))
+
+    def matvec(self, x: npt.ArrayLike) -> Array:
+        """The product with a vector of shape (n,), or of another shape that the library accepts."""
+        return self._vector_product(x, False, super().matvec)  # type: ignore[misc]
+
+    def rmatvec(self, x: npt.ArrayLike) -> Array:
+        """The adjoint's product with a vector of shape (n,), or of another shape that the library accepts."""
+        return self._vector_product(x, True, super().rmatvec)  # type: ignore[misc]
+
+    def matmat(self, X: npt.ArrayLike) -> Array:
+        """The product with a matrix of shape (n, k), or with a batch of them where the library accepts it."""
+        return self._matrix_product(X, False, super().matmat)  # type: ignore[misc]
+
+    def rmatmat(self, X: npt.ArrayLike) -> Array:
+        """The adjoint's product with a matrix of shape (n, k), or with a batch of them as for `matmat`."""
+        return self._matrix_product(X, True, super().rmatmat)  # type: ignore[misc]
+
+    def _vector_product(self, x: npt.ArrayLike, adjoint: bool, by_library: Callable[[Array], Array]) -> Array:
+        r, n, returned = self._array(x), self.shape[0], returned_as(x)
+        if r.shape == (n,):
+            return returned(self._apply(r, adjoint, adjoint))
+        try:
+            return returned(by_library(r))
+        except ValueError as error:
+            raise ValueError(
+                f"r must have the shape ({n},), or ({n}, k) for @ and matmat, got {r.shape}"
+            ) from error
+
+    def _matrix_product(self, X: npt.ArrayLike, adjoint: bool, by_library: Callable[[Array], Array]) -> Array:
+        R, n, returned = self._array(X), self.shape[0], returned_as(X)
+        if R.ndim == 2 and R.shape[0] == n:
+            return returned(self._apply(R, adjoint, adjoint))
+        try:
+            return returned(by_library(R))
+        except ValueError as error:
+            raise ValueError(f"r must have the shape ({n}, k), got {R.shape}") from error
+
+    # The library calls these for the shapes that it has accepted.
+
+    def _matvec(self, r: npt.ArrayLike) -> Array:
+        return self._apply_to_vectors(self._array(r), adjoint=False)
+
+    def _rmatvec(self, r: npt.ArrayLike) -> Array:
+        return self._apply_to_vectors(self._array(r), adjoint=True)
+
+    def _matmat(self, R: npt.ArrayLike) -> Array:
+        return self._apply_along(self._array(R), -2, adjoint=False)
+
+    def _rmatmat(self, R: npt.ArrayLike) -> Array:
+        return self._apply_along(self._array(R), -2, adjoint=True)
+
+    def _apply_to_vectors(self, r: Array, adjoint: bool) -> Array:
+        """Shapes (n,), (n, 1) and (..., n)."""
+        return self._apply_along(r, 0 if r.shape == (self.shape[0], 1) else -1, adjoint)
+
+    def _apply_along(self, r: Array, axis: int, adjoint: bool) -> Array:
+        """Apply to the vectors along one axis."""
+        swapped = r.swapaxes(0, axis)
+        columns = swapped.reshape(swapped.shape[0], math.prod(swapped.shape[1:]))
+        return self._apply(columns, adjoint, adjoint).reshape(swapped.shape).swapaxes(0, axis)
+
+
+class View(Products):
+    """The transpose, adjoint or conjugate of a preconditioner; an update of that changes the view, too."""
+
+    def __init__(self, operator: Any, transpose: bool, conjugate: bool):
+        super().__init__(operator.dtype, operator.shape)  # type: ignore[call-arg]
+        self.operator, self.flags = operator, (transpose, conjugate)
+
+    def _array(self, r: npt.ArrayLike) -> Array:
+        return self.operator._array(r)
+
+    def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
+        return self.operator._apply(r, self.flags[0] != transpose, self.flags[1] != conjugate)
+
+    def _view(self, transpose: bool, conjugate: bool) -> Any:
+        return self.operator._view(self.flags[0] != transpose, self.flags[1] != conjugate)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return view_of, (self.operator, *self.flags)
+
+
+@functools.cache
+def operator_class(kind: type, backend_name: str) -> type:
+    """The kind as a LinearOperator of the backend's library, which is imported only here."""
+    library = importlib.import_module(LIBRARIES[backend_name])
+    name = f"{kind.__name__}_{backend_name}"
+    return type(
+        name, (kind, library.LinearOperator), {"__doc__": kind.__doc__, "__module__": kind.__module__}
+    )
+
+
+def view_of(operator: Any, transpose: bool, conjugate: bool) -> Any:
+    return operator_class(View, operator._backend.name)(operator, transpose, conjugate)
