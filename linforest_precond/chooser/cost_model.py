@@ -21,9 +21,9 @@ from linforest_precond.chooser import gpu_costs
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 from linforest_precond.precond.multigrid.multigrid_cycle import twice_visited
+from linforest_precond.precond.number_types import held_bytes
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
-from linforest_precond.precond.storage.stored import held_bytes
 
 # Vectors that a level of a cycle reads and writes for smoothing, transfers and corrections.
 VECTORS_OF_LEVEL = 10

@@ -18,7 +18,7 @@ from linforest_precond.distributed.rank_operator import RankPreconditioner, Rank
 from linforest_precond.distributed.rank_parts import LocalPart, RankJacobiPart, RankTridiagonalPart
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
-from linforest_precond.precond.storage.stored import stored_dtype
+from linforest_precond.precond.number_types import stored_dtype
 from linforest_precond.precond.tridiagonal import operators as one_rank
 from linforest_precond.precond.tridiagonal.operators import check_repair
 

@@ -20,10 +20,10 @@ from linforest_precond.distributed.tree_sums import tree_sum
 from linforest_precond.distributed.tridiagonal_solve import RankTridiagonalSolver
 from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
 from linforest_precond.precond.jacobi import JacobiPart
+from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.repairs import Repairs, in_words
 from linforest_precond.precond.scaled_matrix import exponent_down, safe_limit
-from linforest_precond.precond.storage.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.tridiagonal_part import repairs_of
 from linforest_precond.records.forest import Bands, magnitudes_of
 

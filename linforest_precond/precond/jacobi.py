@@ -12,6 +12,7 @@ from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array, DType, MatrixLike, ScalingName
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.matrix.checked import CSR
+from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.repairs import Repairs, happened, in_words
@@ -30,7 +31,6 @@ from linforest_precond.precond.storage.schema import (
     Table,
 )
 from linforest_precond.precond.storage.schema_arrays import Numbers
-from linforest_precond.precond.storage.stored import held_bytes, stored_array
 
 LARGEST_BLOCK = 32
 

@@ -24,6 +24,7 @@ from linforest_precond.backends.user_warnings import warn_user, without_numpy_wa
 from linforest_precond.interop.dlpack import native_array, native_matrix, returned_as
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.value_range import shift, shifted
+from linforest_precond.precond.number_types import is_same_memory, result_dtype
 from linforest_precond.precond.part import RESTORERS, OnPermutedVectors, Part, RefreshedInPlace
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.repairs import Repairs
@@ -32,7 +33,6 @@ from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.setup_time import SetupTime, StoredTime
 from linforest_precond.precond.storage.packing import HostArrays, pack, unpack
 from linforest_precond.precond.storage.state_schema import checked_state
-from linforest_precond.precond.storage.stored import is_same_memory, result_dtype
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import handed_out

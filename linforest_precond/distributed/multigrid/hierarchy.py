@@ -17,7 +17,7 @@ from linforest_precond.distributed.multigrid.level_setup import RankPart
 from linforest_precond.distributed.multigrid.matrix_range import scaled_into_range
 from linforest_precond.matrix.value_range import shift
 from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle
-from linforest_precond.precond.storage.stored import result_dtype
+from linforest_precond.precond.number_types import result_dtype
 from linforest_precond.records.forest import ratio_to_finest
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.solvers.history import History

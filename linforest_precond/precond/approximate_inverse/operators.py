@@ -18,6 +18,7 @@ from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.approximate_inverse.functionals import Functionals, kaporin, least_squares
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.operators import Preconditioner
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.repairs import Repairs, happened, in_words
@@ -35,7 +36,6 @@ from linforest_precond.precond.storage.schema import (
     Table,
 )
 from linforest_precond.precond.storage.schema_arrays import Indices, Numbers, Pointers
-from linforest_precond.precond.storage.stored import held_bytes, stored_array
 
 METHODS = "auto", "fsai", "spai"
 # Of a row, with the diagonal: the systems of rows are in shared memory on the GPU.

@@ -17,9 +17,9 @@ from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.ilu.ilu_schema import SCHEMA
 from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
 from linforest_precond.precond.ilu.row_orders import Schedule
+from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.repairs import Repairs, happened, in_words
-from linforest_precond.precond.storage.stored import held_bytes, stored_array
 from linforest_precond.records.forest import Ordering, magnitudes_of
 from linforest_precond.records.printing import numbers_of
 

@@ -11,10 +11,10 @@ import numpy as np
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.matrix.checked import CSR
+from linforest_precond.precond.number_types import stored_array
 from linforest_precond.precond.storage.packing import packable
 from linforest_precond.precond.storage.schema import Integer, Table
 from linforest_precond.precond.storage.schema_arrays import Numbers
-from linforest_precond.precond.storage.stored import stored_array
 
 # Matrices with more rows are smoothed instead, by this many sweeps.
 LARGEST_DENSE = 4000

@@ -26,6 +26,7 @@ from linforest_precond.precond.multigrid.prolongation import (
 from linforest_precond.precond.multigrid.root_aggregates import OLDER_SCHEMA as OLDER_ROOT_AGGREGATES_SCHEMA
 from linforest_precond.precond.multigrid.root_aggregates import SCHEMA as ROOT_AGGREGATES_SCHEMA
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
+from linforest_precond.precond.number_types import stored_array
 from linforest_precond.precond.storage.schema import (
     Complaint,
     Fields,
@@ -37,7 +38,6 @@ from linforest_precond.precond.storage.schema import (
     Table,
 )
 from linforest_precond.precond.storage.schema_arrays import Indices
-from linforest_precond.precond.storage.stored import stored_array
 
 # The prolongators of root aggregates have magnitudes below two to this power.
 LARGEST_WEIGHT_EXPONENT = 2

@@ -16,9 +16,9 @@ from linforest_precond.precond.multigrid.grid_transfer import (
 )
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.smoothers import SMOOTHER_SCHEMA, Smoother, smoother_from_state
+from linforest_precond.precond.number_types import stored_arrays
 from linforest_precond.precond.storage.record_schemas import CSR as CSR_SCHEMA
 from linforest_precond.precond.storage.schema import Complaint, Fields, Names, Optional, Record, Table
-from linforest_precond.precond.storage.stored import stored_arrays
 
 
 def kept_couplings_are_entries(fields: Fields, names: Names) -> Complaint:

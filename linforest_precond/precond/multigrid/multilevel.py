@@ -32,9 +32,9 @@ from linforest_precond.precond.multigrid.pairwise_aggregation import aggregate_p
 from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
 from linforest_precond.precond.multigrid.prolongation import fills_up
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
+from linforest_precond.precond.number_types import stored_dtype
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
-from linforest_precond.precond.storage.stored import stored_dtype
 
 # Aggregates by couplings of one sign are many if they exceed this share of the unknowns.
 MOST_SIGNED = 0.5

@@ -18,9 +18,9 @@ from linforest_precond.precond.multigrid.multigrid_cycle import SYMMETRIC_CYCLES
 from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
 from linforest_precond.precond.multigrid.multilevel_schema import SCHEMA
 from linforest_precond.precond.multigrid.smoothers import INVERSE, smoother_of
+from linforest_precond.precond.number_types import held_bytes
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.repairs import Repairs
-from linforest_precond.precond.storage.stored import held_bytes
 from linforest_precond.records.forest import ratio_to_finest
 
 

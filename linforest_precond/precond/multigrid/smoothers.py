@@ -20,6 +20,7 @@ from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
+from linforest_precond.precond.number_types import stored_array
 from linforest_precond.precond.storage.schema import (
     Choice,
     Complaint,
@@ -33,7 +34,6 @@ from linforest_precond.precond.storage.schema import (
     Table,
 )
 from linforest_precond.precond.storage.schema_arrays import Numbers
-from linforest_precond.precond.storage.stored import stored_array
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart, block_part, scalar_part
 from linforest_precond.records.forest import Bands

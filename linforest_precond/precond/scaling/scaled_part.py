@@ -9,10 +9,10 @@ from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CSR
+from linforest_precond.precond.number_types import held_bytes
 from linforest_precond.precond.part import Part
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
-from linforest_precond.precond.storage.stored import held_bytes
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 
 

@@ -14,6 +14,7 @@ from linforest_precond.graph.forest import pipeline
 from linforest_precond.matrix.checked import CSR, described
 from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
+from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.repairs import Repairs, in_words
 from linforest_precond.precond.storage.record_schemas import CSR as CSR_SCHEMA
@@ -28,7 +29,6 @@ from linforest_precond.precond.storage.schema import (
     Size,
     Table,
 )
-from linforest_precond.precond.storage.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.forest_iteration import ForestIteration, Steps, visits
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart

@@ -18,6 +18,7 @@ from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.matrix.checked import CSR, as_pattern, checked
+from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.repairs import Repairs, happened, in_words
@@ -44,7 +45,6 @@ from linforest_precond.precond.storage.schema import (
     Table,
 )
 from linforest_precond.precond.storage.schema_arrays import Marks
-from linforest_precond.precond.storage.stored import held_bytes, stored_array
 from linforest_precond.precond.tridiagonal.elimination import Factorization
 from linforest_precond.precond.tridiagonal.refresh import Refreshed, described, own_arrays
 from linforest_precond.precond.tridiagonal.repair import Decision, rows_to_repair
