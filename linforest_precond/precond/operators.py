@@ -31,8 +31,7 @@ from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.setup_time import SetupTime, StoredTime
-from linforest_precond.precond.storage.packing import HostArrays, pack, unpack
-from linforest_precond.precond.storage.state_schema import checked_state
+from linforest_precond.precond.storage.state import HostArrays, checked_state, pack, unpack
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import handed_out

@@ -11,7 +11,7 @@ from linforest_precond.backends.returns import BandSlots
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.repairs import Repairs
-from linforest_precond.precond.storage.schema import Table
+from linforest_precond.precond.storage.schema import FieldsSpec
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 
 
@@ -68,7 +68,7 @@ class Part(Protocol):
         """The same part with the values of a matrix of the same pattern."""
 
     def state(self) -> dict[str, Any]:
-        """The keyword arguments of the class method `from_state`, of types that `packing` can write."""
+        """The keyword arguments of the class method `from_state`, of types that `storage.state` can pack."""
 
     def described(self) -> list[tuple[str, str]]:
         """Lines for print."""
@@ -96,7 +96,7 @@ class OnPermutedVectors(Protocol):
 # The function that restores the part of each kind from its state, and the schema of that state: filled by
 # `part_of_kind`.
 RESTORERS: dict[str, Callable[..., Part]] = {}
-SCHEMAS: dict[str, Table] = {}
+SCHEMAS: dict[str, FieldsSpec] = {}
 # The modules that call it, below this package: a process that only restores has not imported them.
 REGISTERING = (
     "jacobi", "approximate_inverse.operators", "ilu.ilu_part", "multigrid.multilevel_part",
@@ -113,10 +113,10 @@ def register_all_kinds() -> None:
 PartClass = TypeVar("PartClass", bound=type[Part])
 
 
-def part_of_kind(**schemas: Table) -> Callable[[PartClass], PartClass]:
+def part_of_kind(**schemas: FieldsSpec) -> Callable[[PartClass], PartClass]:
     """Class decorator: kinds that the class method `from_state` restores, each with its schema.
 
-    The schema describes the keyword arguments of `from_state`, as `packing` writes them.
+    The schema describes the keyword arguments of `from_state`, as `storage.state` packs them.
     """
 
     def register(part: PartClass) -> PartClass:

@@ -12,9 +12,7 @@ from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.number_types import stored_array
-from linforest_precond.precond.storage.packing import packable
-from linforest_precond.precond.storage.schema import Integer, Table
-from linforest_precond.precond.storage.schema_arrays import Numbers
+from linforest_precond.precond.storage import schema
 
 # Matrices with more rows are smoothed instead, by this many sweeps.
 LARGEST_DENSE = 4000
@@ -26,10 +24,6 @@ LARGEST_ERROR = 1e-6
 ROUNDING, LARGEST_SUM = 8, 1e-6
 
 
-SCHEMA = Table({"inverse": Numbers("n", "n"), "rank": Integer()})
-
-
-@packable("Coarsest")
 @dataclass(frozen=True, eq=False)
 class Coarsest:
     """The dense inverse of a matrix, or its Moore-Penrose pseudo-inverse, and its rank."""
@@ -70,6 +64,9 @@ class Coarsest:
     def transposed(self) -> Coarsest:
         xp = backend_of(self.inverse).xp
         return Coarsest(xp.ascontiguousarray(self.inverse.T), self.rank)
+
+
+COARSEST = schema.RecordSpec(Coarsest, {"inverse": schema.numbers("n", "n")})
 
 
 def _definite_inverse(dense: Array, stored: DType, centered: bool) -> Array | None:

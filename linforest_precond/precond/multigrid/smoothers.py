@@ -21,19 +21,7 @@ from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eig
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.number_types import stored_array
-from linforest_precond.precond.storage.schema import (
-    Choice,
-    Complaint,
-    Fields,
-    Items,
-    ListOf,
-    Names,
-    Nested,
-    OneOf,
-    Real,
-    Table,
-)
-from linforest_precond.precond.storage.schema_arrays import Numbers
+from linforest_precond.precond.storage import schema
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart, block_part, scalar_part
 from linforest_precond.records.forest import Bands
@@ -52,11 +40,13 @@ FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": 5, "k_m": 0, "p": 0
 BLOCK_FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": "auto", "k_m": 0, "p": 0.5}
 
 
-DIAGONAL_SCHEMA = Table(
+DIAGONAL_SCHEMA = schema.FieldsSpec(
     {
-        "kind": Choice(*DIAGONAL),
-        "weights": Numbers("n"),
-        "steps": ListOf(Items(Real(), Real()), 1, max(degree for degree, _ in CHEBYSHEV.values())),
+        "kind": schema.OneOf(*DIAGONAL),
+        "weights": schema.numbers("n"),
+        "steps": schema.ListOf(
+            schema.Items(schema.Real(), schema.Real()), 1, max(degree for degree, _ in CHEBYSHEV.values())
+        ),
     }
 )
 
@@ -143,14 +133,14 @@ class DiagonalSmoother:
             x, other = other, x
 
 
-def part_is_of_kind(fields: Fields, names: Names) -> Complaint:
-    return None if fields["part"]["kind"] == fields["kind"] else ("kind", "be that of its part")
+def part_is_of_kind(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    yield "kind", "be that of its part", fields["part"]["kind"] == fields["kind"]
 
 
-LINE_SCHEMA = Table(
+LINE_SCHEMA = schema.FieldsSpec(
     {
-        "kind": Choice(*LINES),
-        "part": Nested(OneOf(*LINE_SCHEMAS.values()), n="n", value="value"),
+        "kind": schema.OneOf(*LINES),
+        "part": schema.Nested(schema.Either(*LINE_SCHEMAS.values()), "n", "value"),
     },
     part_is_of_kind,
 )
@@ -235,8 +225,8 @@ class LineSmoother(PartSmoother):
         return self._damped(matrix, self.kind, self.part.refreshed(matrix.csr))
 
 
-INVERSE_SCHEMA = Table(
-    {"kind": Choice(INVERSE), "part": Nested(INVERSE_PART, n="n", value="value")},
+INVERSE_SCHEMA = schema.FieldsSpec(
+    {"kind": schema.OneOf(INVERSE), "part": schema.Nested(INVERSE_PART, "n", "value")},
     part_is_of_kind,
 )
 
@@ -276,7 +266,7 @@ class InverseSmoother(PartSmoother):
 
 
 Smoother = DiagonalSmoother | LineSmoother | InverseSmoother
-SMOOTHER_SCHEMA = OneOf(DIAGONAL_SCHEMA, LINE_SCHEMA, INVERSE_SCHEMA)
+SMOOTHER_SCHEMA = schema.Either(DIAGONAL_SCHEMA, LINE_SCHEMA, INVERSE_SCHEMA)
 
 
 def smoother_of(matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:

@@ -17,18 +17,8 @@ from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eig
 from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.part import part_of_kind
 from linforest_precond.precond.repairs import Repairs, in_words
-from linforest_precond.precond.storage.record_schemas import CSR as CSR_SCHEMA
-from linforest_precond.precond.storage.schema import (
-    Choice,
-    Flag,
-    Items,
-    ListOf,
-    Nested,
-    Real,
-    Record,
-    Size,
-    Table,
-)
+from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.records import MATRIX
 from linforest_precond.precond.tridiagonal.forest_iteration import ForestIteration, Steps, visits
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart
@@ -43,15 +33,15 @@ LARGEST_EIGENVALUE = 1.8
 # polynomial stays definite up to the sum of both ends.
 LOWEST_SHARE = 1 / 16
 
-SCHEMA = Table(
+SCHEMA = schema.FieldsSpec(
     {
-        "n": Size("n"),
-        "csr": Record("CSR", CSR_SCHEMA, n="n", value="value"),
-        "parts": ListOf(Nested(LINE_SCHEMAS["tridiagonal"], n="n", value="value"), 1, MOST_FORESTS),
-        "combine": Choice(*COMBINATIONS),
-        "steps": ListOf(Items(Real(), Real()), 1, MOST_STEPS),
-        "hermitian": Flag(),
-        "definite": Flag(),
+        "n": schema.Size("n"),
+        "csr": schema.Nested(MATRIX, "n", "value"),
+        "parts": schema.ListOf(schema.Nested(LINE_SCHEMAS["tridiagonal"], "n", "value"), 1, MOST_FORESTS),
+        "combine": schema.OneOf(*COMBINATIONS),
+        "steps": schema.ListOf(schema.Items(schema.Real(), schema.Real()), 1, MOST_STEPS),
+        "hermitian": bool,
+        "definite": bool,
     }
 )
 
