@@ -85,16 +85,6 @@ def entries_are_in_other_levels(fields: schema.Fields, names: schema.Names) -> s
     yield "upper", "have its entries in levels after those of their rows", (upper["indices"] >= ends).all()
 
 
-def _triangle(entries: str) -> schema.FieldsSpec:
-    return schema.FieldsSpec(
-        {
-            "data": schema.numbers(entries),
-            "indptr": schema.pointers("n", entries),
-            "indices": schema.indices(entries, below="n"),
-        }
-    )
-
-
 SCHEMA = schema.FieldsSpec(
     {
         "kind": schema.OneOf("ilu"),
@@ -102,8 +92,8 @@ SCHEMA = schema.FieldsSpec(
         "order": schema.OneOf(*ORDERS),
         "ordering": schema.Nested(ORDERING, "n", "index"),
         "starts": schema.indices("levels + 1"),
-        "upper": _triangle("upper entries"),
-        "lower": schema.Optional(_triangle("lower entries")),
+        "upper": schema.FieldsSpec(schema.csr_arrays("n", "upper entries", below="n")),
+        "lower": schema.Optional(schema.FieldsSpec(schema.csr_arrays("n", "lower entries", below="n"))),
         "inverse": schema.numbers("n"),
         "cholesky": bool,
         "sweeps": schema.Optional(schema.Integer(0, MOST_SWEEPS)),

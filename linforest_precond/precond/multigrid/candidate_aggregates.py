@@ -17,16 +17,13 @@ from linforest_precond.precond.multigrid.prolongation import RectangularCSR, adj
 from linforest_precond.precond.storage import schema
 
 
-def sizes_agree(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+def candidates_fit_aggregates(fields: schema.Fields, names: schema.Names) -> schema.Checks:
     """Each node has as many unknowns, and each aggregate a coarse unknown for each candidate."""
     k = fields["candidates"].shape[1]
     divided = fields["numbers"].size * fields["block_size"] == names["n"]
     yield "block_size", f"divide the {names['n']} unknowns into nodes", divided
     fitting = 1 <= k <= MOST_CANDIDATES and fields["count"] * k == names["coarse"]
     yield "candidates", f"have columns for the {names['coarse']} unknowns of the next level", fitting
-
-
-def candidates_are_of_the_matrix(fields: schema.Fields, names: schema.Names) -> schema.Checks:
     kinds = {fields[name].dtype.kind for name in ("candidates", "coarse_candidates")}
     yield "candidates", "be real for real matrices", kinds == {names["value"].kind}
 
@@ -39,8 +36,7 @@ SCHEMA = schema.FieldsSpec(
         "candidates": schema.own_numbers("n", "candidates"),
         "coarse_candidates": schema.own_numbers("coarse", "candidates"),
     },
-    sizes_agree,
-    candidates_are_of_the_matrix,
+    candidates_fit_aggregates,
 )
 
 

@@ -24,18 +24,12 @@ from linforest_precond.precond.multigrid.prolongation import (
     smoothed_tentative,
 )
 from linforest_precond.precond.multigrid.root_aggregates import SCHEMA as ROOT_AGGREGATES_SCHEMA
-from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
+from linforest_precond.precond.multigrid.root_aggregates import RootAggregates, no_aggregate_is_empty
 from linforest_precond.precond.number_types import stored_array
 from linforest_precond.precond.storage import schema
 
 # The prolongators of root aggregates have magnitudes below two to this power.
 LARGEST_WEIGHT_EXPONENT = 2
-
-
-def no_aggregate_is_empty(fields: schema.Fields, names: schema.Names) -> schema.Checks:
-    met = np.zeros(fields["count"], bool)
-    met[fields["numbers"]] = True
-    yield "numbers", f"hold each number below {fields['count']}", met.all()
 
 
 AGGREGATES_SCHEMA = schema.FieldsSpec(

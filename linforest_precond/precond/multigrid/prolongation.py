@@ -44,12 +44,7 @@ class RectangularCSR:
 
 RECTANGLE = schema.RecordSpec(
     RectangularCSR,
-    {
-        "width": schema.Size("width"),
-        "data": schema.numbers("entries"),
-        "indptr": schema.pointers("n", "entries"),
-        "indices": schema.indices("entries", below="width"),
-    },
+    {"width": schema.Size("width"), **schema.csr_arrays("n", "entries", below="width")},
     columns_ascend,
     name="Rectangle",
 )

@@ -40,17 +40,6 @@ FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": 5, "k_m": 0, "p": 0
 BLOCK_FOREST_OPTIONS: dict[str, Any] = {"iterations": "auto", "m": "auto", "k_m": 0, "p": 0.5}
 
 
-DIAGONAL_SCHEMA = schema.FieldsSpec(
-    {
-        "kind": schema.OneOf(*DIAGONAL),
-        "weights": schema.numbers("n"),
-        "steps": schema.ListOf(
-            schema.Items(schema.Real(), schema.Real()), 1, max(degree for degree, _ in CHEBYSHEV.values())
-        ),
-    }
-)
-
-
 @dataclass(frozen=True, eq=False)
 class DiagonalSmoother:
     """Jacobi's or Chebyshev's iteration: x += momentum (x - previous x) + factor weights (b - A x).
@@ -133,19 +122,6 @@ class DiagonalSmoother:
             x, other = other, x
 
 
-def part_is_of_kind(fields: schema.Fields, names: schema.Names) -> schema.Checks:
-    yield "kind", "be that of its part", fields["part"]["kind"] == fields["kind"]
-
-
-LINE_SCHEMA = schema.FieldsSpec(
-    {
-        "kind": schema.OneOf(*LINES),
-        "part": schema.Nested(schema.Either(*LINE_SCHEMAS.values()), "n", "value"),
-    },
-    part_is_of_kind,
-)
-
-
 def largest_of_part(matrix: LevelMatrix, part: TridiagonalPart | InversePart, definite: bool) -> float:
     """The largest eigenvalue of M A for the part of a preconditioner M; `definite` is that M may be."""
     csr, stored, ops = matrix.csr, part.stored, matrix.backend.multigrid.vector_ops
@@ -163,7 +139,11 @@ def largest_of_part(matrix: LevelMatrix, part: TridiagonalPart | InversePart, de
 class PartSmoother:
     """Sweeps x += M (b - A x) with the part of a preconditioner M, which is damped already."""
 
+    kind: str
     part: TridiagonalPart | InversePart
+
+    def state(self) -> dict[str, Any]:
+        return {"kind": self.kind, "part": self.part.state()}
 
     def converts(self, sweeps: tuple[int, int]) -> bool:
         return False
@@ -218,17 +198,8 @@ class LineSmoother(PartSmoother):
     def from_state(cls, kind: str, part: dict[str, Any]) -> LineSmoother:
         return cls(kind, TridiagonalPart.from_state(**part))
 
-    def state(self) -> dict[str, Any]:
-        return {"kind": self.kind, "part": self.part.state()}
-
     def refreshed(self, matrix: LevelMatrix) -> Smoother:
         return self._damped(matrix, self.kind, self.part.refreshed(matrix.csr))
-
-
-INVERSE_SCHEMA = schema.FieldsSpec(
-    {"kind": schema.OneOf(INVERSE), "part": schema.Nested(INVERSE_PART, "n", "value")},
-    part_is_of_kind,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,9 +227,6 @@ class InverseSmoother(PartSmoother):
     def from_state(cls, kind: str, part: dict[str, Any]) -> InverseSmoother:
         return cls(kind, InversePart.from_state(**part))
 
-    def state(self) -> dict[str, Any]:
-        return {"kind": self.kind, "part": self.part.state()}
-
     def refreshed(self, matrix: LevelMatrix) -> Smoother:
         if self.part.method != method_for(LevelMatrix(matrix.csr), "auto"):
             return self.of(matrix, self.part.stored)
@@ -266,7 +234,30 @@ class InverseSmoother(PartSmoother):
 
 
 Smoother = DiagonalSmoother | LineSmoother | InverseSmoother
-SMOOTHER_SCHEMA = schema.Either(DIAGONAL_SCHEMA, LINE_SCHEMA, INVERSE_SCHEMA)
+
+
+def part_is_of_kind(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    yield "kind", "be that of its part", fields["part"]["kind"] == fields["kind"]
+
+
+SMOOTHER_SCHEMA = schema.Either(
+    schema.FieldsSpec(
+        {
+            "kind": schema.OneOf(*DIAGONAL),
+            "weights": schema.numbers("n"),
+            "steps": schema.ListOf(
+                schema.Items(schema.Real(), schema.Real()), 1, max(degree for degree, _ in CHEBYSHEV.values())
+            ),
+        }
+    ),
+    schema.FieldsSpec(
+        {
+            "kind": schema.OneOf(*LINES, INVERSE),
+            "part": schema.Nested(schema.Either(*LINE_SCHEMAS.values(), INVERSE_PART), "n", "value"),
+        },
+        part_is_of_kind,
+    ),
+)
 
 
 def smoother_of(matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:

@@ -95,7 +95,7 @@ FOREST = RecordSpec(
     {
         "neighbors": schema.indices("n", 2, least=-1, below="n"),
         "values": schema.real_numbers("n", 2),
-        "slots": schema.Optional(schema.indices("n", 2, least=-1, dtype="slot")),
+        "slots": schema.Optional(schema.slots("n", 2, least=-1)),
         "path_id": schema.indices("n", below="n"),
         "position": schema.indices("n", least=1),
         "ordering": Nested(ORDERING, "n", "index"),
@@ -126,12 +126,7 @@ BLOCK_BANDS, BANDS = (
 
 MATRIX = RecordSpec(
     CSR,
-    {
-        "data": schema.numbers("entries"),
-        "indptr": schema.pointers("n", "entries"),
-        "indices": schema.indices("entries", below="n"),
-        "diagonal": schema.numbers("n"),
-    },
+    {**schema.csr_arrays("n", "entries", below="n"), "diagonal": schema.numbers("n")},
     columns_ascend,
     diagonal_is_stored,
 )

@@ -1,7 +1,7 @@
 """Schemas of packed preconditioners: what files and pickles must hold before any of it is used.
 
 A schema is a `FieldsSpec`, declared beside the class whose state it describes. Lengths and types have names:
-``Indices("n", 2, below="n")`` is an array of shape (n, 2) with numbers from 0 to n - 1. The first field that
+``indices("n", 2, below="n")`` is an array of shape (n, 2) with numbers from 0 to n - 1. The first field that
 mentions a name gives it its value, and all others must agree. A `Nested` spec has names of its own; those it
 shares with the fields around it are listed. Rules connect several fields: generators of the name of a field,
 what it must be, and whether it is.
@@ -14,6 +14,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, ClassVar, NoReturn, Protocol, TypeAlias
 
 import numpy as np
@@ -26,10 +27,9 @@ Fields: TypeAlias = dict[str, Any]
 Checks: TypeAlias = Iterator[tuple[str, str, bool | np.bool_]]
 Rule: TypeAlias = Callable[[Fields, Names], Checks]
 
-LARGEST = 2**63 - 1
+LARGEST, LARGEST_WORD = 2**63 - 1, 2**64 - 1
 LARGEST_REAL = float(np.finfo(np.float64).max)
 INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)
-ABOVE_ALL = 2**64
 
 
 class PreconditionerFileError(ValueError):
@@ -217,7 +217,7 @@ class FieldsSpec:
         wrong = self.fields.keys() ^ value.keys()
         if wrong:
             differing = reprlib.repr(min(wrong, key=str))
-            scope.fail(f"have exactly the fields {', '.join(self.fields)}, and differs in {differing}")
+            scope.fail(f"have exactly the fields {', '.join(self.fields)}: {differing} is missing or unknown")
         checked = {name: spec.check(value[name], scope.inside(name)) for name, spec in self.fields.items()}
         for rule in self.rules:
             for name, wanted, holds in rule(checked, scope.names):
@@ -238,18 +238,14 @@ class RecordSpec(FieldsSpec):
     def __init__(self, record: Any, specs: Mapping[str, Spec | type], *rules: Rule, name: str = ""):
         packed = {each.name: each.type for each in fields(record) if each.metadata.get("packed", True)}
         plain = {each.__name__: each for each in PLAIN}
-        super().__init__(
-            {**specs, **{each: plain[packed[each]] for each in packed if each not in specs}}, *rules
-        )
+        others = {each: plain[annotation] for each, annotation in packed.items() if each not in specs}
+        super().__init__({**specs, **others}, *rules)
         self.record, self.name = record, name or record.__name__
         self.by_name[self.name] = self.by_class[record] = self
 
     def check(self, value: Any, scope: Scope) -> Fields:
-        if (
-            not isinstance(value, dict)
-            or value.keys() != {"record", "fields"}
-            or value["record"] != self.name
-        ):
+        is_record = isinstance(value, dict) and value.keys() == {"record", "fields"}
+        if not is_record or value["record"] != self.name:
             scope.fail(f"be a record {self.name!r}", value)
         return super().check(value["fields"], scope)
 
@@ -280,18 +276,22 @@ class Either:
         return spec.check(value, scope)
 
 
-@dataclass(frozen=True)
 class ArraySpec:
-    """An array of a shape of numbers and names, with finite numbers or integers from `least` on.
+    """An array of one of `dtypes`, of finite numbers or of integers in [least, below).
 
-    The array of a field has the field's name, so no two fields share one.
+    Its shape consists of numbers and names; `below` may be a name, and `dtype` is the name of its type. The
+    array of a field has the field's name, so no two fields share one.
     """
 
-    shape: tuple[int | str, ...]
-    dtypes: tuple[DType, ...]
-    dtype: str | None = None  # the name of its type
-    least: int = 0
-    below: int | str = ABOVE_ALL  # or the name of a number
+    def __init__(
+        self,
+        dtypes: tuple[DType, ...],
+        dtype: str | None,
+        *shape: int | str,
+        least: int = 0,
+        below: int | str = LARGEST_WORD + 1,
+    ):
+        self.dtypes, self.dtype, self.shape, self.least, self.below = dtypes, dtype, shape, least, below
 
     def fits(self, value: Any) -> bool:
         return isinstance(value, dict) and "array" in value
@@ -330,12 +330,12 @@ class ArraySpec:
                 scope.fail(f"hold numbers from {self.least} to {below - 1}", [smallest, largest])
 
 
-@dataclass(frozen=True)
 class Pointers(ArraySpec):
-    """Row pointers of a CSR matrix: from 0, never falling, to the number of entries."""
+    """Row pointers of a CSR matrix of `rows` rows: from 0, never falling, to the number of `entries`."""
 
-    rows: str = ""
-    entries: str = ""
+    def __init__(self, rows: str, entries: str):
+        super().__init__(INDEX_DTYPES, "index", f"{rows} + 1")
+        self.rows, self.entries = rows, entries
 
     def check_contents(self, array: Array, scope: Scope) -> None:
         if not array.size or array[0] != 0 or (array[1:] < array[:-1]).any():
@@ -344,43 +344,22 @@ class Pointers(ArraySpec):
         scope.require(self.entries, int(array[-1]))
 
 
-def numbers(*shape: int | str) -> ArraySpec:
-    """Finite numbers; all of a preconditioner have one type, `value`."""
-    return ArraySpec(shape, VALUE_DTYPES, "value")
+# The numbers of a preconditioner have one type, `value`; its own numbers are in the precision of the matrix.
+numbers = partial(ArraySpec, VALUE_DTYPES, "value")
+own_numbers = partial(ArraySpec, VALUE_DTYPES, None)
+real_numbers = partial(ArraySpec, tuple(dtype for dtype in VALUE_DTYPES if dtype.kind == "f"), None)
+# The index arrays of fields have one type, `index`, apart from the slots of entries in a matrix.
+indices = partial(ArraySpec, INDEX_DTYPES, "index")
+slots = partial(ArraySpec, INDEX_DTYPES, "slot")
+counts = partial(ArraySpec, (*INDEX_DTYPES, np.dtype(np.uint32), np.dtype(np.uint64)), None)
+marks = partial(ArraySpec, (np.dtype(np.uint8),), None, below=2)  # zeros and ones
+words = partial(ArraySpec, (np.dtype(np.uint64),), None)
 
 
-def own_numbers(*shape: int | str) -> ArraySpec:
-    """Finite numbers in the precision of the matrix, which may be another one than that of `value`."""
-    return ArraySpec(shape, VALUE_DTYPES)
-
-
-def real_numbers(*shape: int | str) -> ArraySpec:
-    """Finite real numbers of any precision."""
-    return ArraySpec(shape, tuple(dtype for dtype in VALUE_DTYPES if dtype.kind == "f"))
-
-
-def indices(
-    *shape: int | str, least: int = 0, below: int | str = ABOVE_ALL, dtype: str = "index"
-) -> ArraySpec:
-    """Integers in [least, below); all index arrays have one type, `index`, unless another name is given."""
-    return ArraySpec(shape, INDEX_DTYPES, dtype, least, below)
-
-
-def pointers(rows: str, entries: str) -> ArraySpec:
-    """Row pointers of a CSR matrix, by the names of the numbers of its rows and entries."""
-    return Pointers((f"{rows} + 1",), INDEX_DTYPES, "index", rows=rows, entries=entries)
-
-
-def counts(*shape: int | str) -> ArraySpec:
-    """Integers that are not negative, signed or unsigned."""
-    return ArraySpec(shape, (*INDEX_DTYPES, np.dtype(np.uint32), np.dtype(np.uint64)))
-
-
-def marks(*shape: int | str) -> ArraySpec:
-    """Zeros and ones, in bytes."""
-    return ArraySpec(shape, (np.dtype(np.uint8),), below=2)
-
-
-def words(*shape: int | str) -> ArraySpec:
-    """64-bit words, of any value."""
-    return ArraySpec(shape, (np.dtype(np.uint64),))
+def csr_arrays(rows: str, entries: str, below: str) -> dict[str, Spec]:
+    """The fields of a sparse matrix, by the names of its numbers of rows, entries and columns."""
+    return {
+        "data": numbers(entries),
+        "indptr": Pointers(rows, entries),
+        "indices": indices(entries, below=below),
+    }
