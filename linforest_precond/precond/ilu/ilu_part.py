@@ -76,11 +76,8 @@ def entries_are_in_other_levels(fields: schema.Fields, names: schema.Names) -> s
     yield "lower", wanted, (lower is None) == fields["cholesky"]
     if lower is not None:
         begins = np.repeat(np.repeat(starts[:-1], sizes), np.diff(lower["indptr"]))
-        yield (
-            "lower",
-            "have its entries in levels before those of their rows",
-            (lower["indices"] < begins).all(),
-        )
+        before = (lower["indices"] < begins).all()
+        yield "lower", "have its entries in levels before those of their rows", before
     ends = np.repeat(np.repeat(starts[1:], sizes), np.diff(upper["indptr"]))
     yield "upper", "have its entries in levels after those of their rows", (upper["indices"] >= ends).all()
 

@@ -38,7 +38,10 @@ OPTIONS_SCHEMA = schema.FieldsSpec(
         "smoother": schema.OneOf(*SMOOTHERS),
         "cycle": schema.OneOf(*CYCLES),
         "weights": schema.OneOf(*WEIGHTS),
-        **{name: schema.Integer(least, MOST.get(name, schema.LARGEST)) for name, least in LEAST.items()},
+        **{
+            name: schema.Integer(least, MOST.get(name, schema.LARGEST_INTEGER))
+            for name, least in LEAST.items()
+        },
         "smooth_prolongation": bool,
         "strength": schema.Real(0.0, 1.0),
         "seed": schema.Integer(0, 2**64 - 1),

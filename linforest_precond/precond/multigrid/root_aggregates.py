@@ -15,9 +15,11 @@ from linforest_precond.precond.storage import schema
 
 
 def no_aggregate_is_empty(fields: schema.Fields, names: schema.Names) -> schema.Checks:
-    met = np.zeros(fields["count"], bool)
-    met[fields["numbers"][fields["numbers"] >= 0]] = True
-    yield "numbers", f"hold each number below {fields['count']}", met.all()
+    count, numbers = fields["count"], fields["numbers"]
+    yield "count", f"be at most {numbers.size}", count <= numbers.size
+    met = np.zeros(count, bool)
+    met[numbers[numbers >= 0]] = True
+    yield "numbers", f"hold each number below {count}", met.all()
 
 
 SCHEMA = schema.FieldsSpec(
@@ -29,7 +31,7 @@ SCHEMA = schema.FieldsSpec(
         "kept": schema.Optional(schema.marks("couplings")),
     },
     no_aggregate_is_empty,
-    defaults={"kept": None},
+    defaults={"kept": None},  # of older files
 )
 
 

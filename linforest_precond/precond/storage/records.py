@@ -53,9 +53,11 @@ def blocks_hold_every_vertex(fields: Fields, names: Names) -> Checks:
     fitting = members.size == names["blocks"] * size
     yield "members", f"hold {size} vertices for each of the {names['blocks']} blocks", fitting
     yield "members", "have no ghost in front of a block", (members[::size] >= 0).all()
-    vertices, met = members[members >= 0], np.zeros(n, bool)
+    vertices = members[members >= 0]
+    yield "members", f"hold {n} vertices", vertices.size == n
+    met = np.zeros(n, bool)
     met[vertices] = True
-    yield "members", f"hold each of the {n} vertices once", vertices.size == n and met.all()
+    yield "members", f"hold each of the {n} vertices once", met.all()
 
 
 def bands_end(fields: Fields, names: Names) -> Checks:

@@ -24,10 +24,11 @@ from linforest_precond.matrix.checks import VALUE_DTYPES
 
 Names: TypeAlias = dict[str, Any]
 Fields: TypeAlias = dict[str, Any]
+# The name of a field, what it must be, and whether it is.
 Checks: TypeAlias = Iterator[tuple[str, str, bool | np.bool_]]
 Rule: TypeAlias = Callable[[Fields, Names], Checks]
 
-LARGEST, LARGEST_WORD = 2**63 - 1, 2**64 - 1
+LARGEST_INTEGER = 2**63 - 1
 LARGEST_REAL = float(np.finfo(np.float64).max)
 INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)
 
@@ -96,7 +97,7 @@ class Integer:
     """An integer in [least, most]."""
 
     least: float = 0
-    most: float = LARGEST
+    most: float = LARGEST_INTEGER
     number: ClassVar[Any] = int
 
     def check(self, value: Any, scope: Scope) -> Any:
@@ -289,7 +290,7 @@ class ArraySpec:
         dtype: str | None,
         *shape: int | str,
         least: int = 0,
-        below: int | str = LARGEST_WORD + 1,
+        below: int | str = 2**64,
     ):
         self.dtypes, self.dtype, self.shape, self.least, self.below = dtypes, dtype, shape, least, below
 
