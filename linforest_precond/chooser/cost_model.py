@@ -20,9 +20,9 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.chooser import gpu_costs
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.kinds import kind_named
+from linforest_precond.precond.number_types import held_bytes
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
-from linforest_precond.precond.storage.stored import held_bytes
 
 # Dense inverses: floating-point operations that take as long as a byte, the most rows, and the most products
 # with A that one may take as long as.

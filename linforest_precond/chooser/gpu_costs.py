@@ -18,7 +18,7 @@ ITERATION, START = 4e-5, 2e-3
 PRODUCT, SHORT_PRODUCT = 4e-6, 3e7
 
 
-class Setup(NamedTuple):
+class SetupCost(NamedTuple):
     """Products with A that take as long as the setup of a large system, and seconds for a small one."""
 
     products: float
@@ -26,20 +26,20 @@ class Setup(NamedTuple):
 
 
 SETUPS = {
-    "jacobi": Setup(1, 4e-4),
-    "tridiagonal": Setup(10, 1.5e-3),
-    "block_tridiagonal": Setup(60, 8e-3),
-    "ilu": Setup(130, 4e-3),
-    "ilu ordered": Setup(1500, 1.2e-2),
-    "multilevel": Setup(110, 5e-3),
-    "multilevel lines": Setup(1000, 1.5e-2),
-    "approximate_inverse": Setup(120, 2e-3),
-    "ilu + matching": Setup(220, 1.4e-2),
-    "block_tridiagonal + matching": Setup(115, 9e-3),
-    "approximate_inverse + matching": Setup(600, 4e-3),
+    "jacobi": SetupCost(1, 4e-4),
+    "tridiagonal": SetupCost(10, 1.5e-3),
+    "block_tridiagonal": SetupCost(60, 8e-3),
+    "ilu": SetupCost(130, 4e-3),
+    "ilu ordered": SetupCost(1500, 1.2e-2),
+    "multilevel": SetupCost(110, 5e-3),
+    "multilevel lines": SetupCost(1000, 1.5e-2),
+    "approximate_inverse": SetupCost(120, 2e-3),
+    "ilu + matching": SetupCost(220, 1.4e-2),
+    "block_tridiagonal + matching": SetupCost(115, 9e-3),
+    "approximate_inverse + matching": SetupCost(600, 4e-3),
 }
 # Least squares by rows, for a matrix that is not Hermitian.
-LEAST_SQUARES = Setup(600, 2.5e-3)
+LEAST_SQUARES = SetupCost(600, 2.5e-3)
 
 
 def as_bytes(seconds: float) -> float:

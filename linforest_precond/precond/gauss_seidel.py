@@ -13,12 +13,7 @@ from linforest_precond.backends.annotations import Array, DType, MatrixLike, Sca
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.matrix.checked import CSR, as_pattern
-from linforest_precond.precond.ilu.ilu_schema import (
-    entries_are_in_other_levels,
-    levels_cover_rows,
-    lower_is_stored_or_derived,
-    triangle,
-)
+from linforest_precond.precond.ilu.ilu_part import entries_are_in_other_levels, levels_cover_rows
 from linforest_precond.precond.ilu.incomplete_lu import memory_of_triangles, triangles_moved
 from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
 from linforest_precond.precond.ilu.row_orders import Schedule, schedule_of
@@ -29,28 +24,14 @@ from linforest_precond.precond.ilu.triangular_solves import (
     with_triangles,
 )
 from linforest_precond.precond.kinds import Face, GpuApplication, Kind, register
+from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.part_iteration import PartIterations
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
-from linforest_precond.precond.storage.record_schemas import CSR as CSR_SCHEMA
-from linforest_precond.precond.storage.record_schemas import ORDERING
-from linforest_precond.precond.storage.schema import (
-    Choice,
-    Complaint,
-    Fields,
-    Flag,
-    Integer,
-    Names,
-    Optional,
-    Real,
-    Record,
-    Size,
-    Table,
-)
-from linforest_precond.precond.storage.schema_arrays import Indices, Numbers
-from linforest_precond.precond.storage.stored import held_bytes, stored_array
+from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.records import MATRIX, ORDERING
 from linforest_precond.records.forest import Ordering
 
 MOST_SWEEPS = 1000
@@ -141,30 +122,27 @@ def part_by_colors(csr: CSR, stored: DType, relaxation: Relaxation, seed: int) -
     return GaussSeidelPart.of(csr, stored, schedule, relaxation)
 
 
-def several_sweeps_have_a_matrix(fields: Fields, names: Names) -> Complaint:
-    if (fields["csr"] is None) != (fields["sweeps"] == 1):
-        return "csr", "be null for one sweep, and only there"
-    return None
+def several_sweeps_have_a_matrix(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    yield "csr", "be null for one sweep, and only there", (fields["csr"] is None) == (fields["sweeps"] == 1)
 
 
-SCHEMA = Table(
+SCHEMA = schema.FieldsSpec(
     {
-        "kind": Choice("gauss_seidel"),
-        "n": Size("n"),
-        "ordering": Record("Ordering", ORDERING, n="n", index="index"),
-        "starts": Indices("levels + 1"),
-        "upper": triangle("upper entries"),
-        "lower": Optional(triangle("lower entries")),
-        "inverse": Numbers("n"),
-        "cholesky": Flag(),
-        "lifted": Integer(),
-        "omega": Real(0.0, 2.0),
-        "sweeps": Integer(1, MOST_SWEEPS),
-        "symmetric": Flag(),
-        "csr": Optional(Record("CSR", CSR_SCHEMA, n="n", value="value")),
+        "kind": schema.OneOf("gauss_seidel"),
+        "n": schema.Size("n"),
+        "ordering": schema.Nested(ORDERING, "n", "index"),
+        "starts": schema.indices("levels + 1"),
+        "upper": schema.FieldsSpec(schema.csr_arrays("n", "upper entries", below="n")),
+        "lower": schema.Optional(schema.FieldsSpec(schema.csr_arrays("n", "lower entries", below="n"))),
+        "inverse": schema.numbers("n"),
+        "cholesky": bool,
+        "lifted": int,
+        "omega": schema.Real(0.0, 2.0),
+        "sweeps": schema.Integer(1, MOST_SWEEPS),
+        "symmetric": bool,
+        "csr": schema.Optional(schema.Nested(MATRIX, "n", "value")),
     },
     levels_cover_rows,
-    lower_is_stored_or_derived,
     entries_are_in_other_levels,
     several_sweeps_have_a_matrix,
 )

@@ -16,24 +16,12 @@ from linforest_precond.backends.user_warnings import warn_user, without_numpy_wa
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.kinds import Face, Kind, register
 from linforest_precond.precond.memory_sizes import Sizes
+from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
-from linforest_precond.precond.storage.schema import (
-    Choice,
-    Complaint,
-    Fields,
-    Flag,
-    Integer,
-    Names,
-    Real,
-    Size,
-    Spec,
-    Table,
-)
-from linforest_precond.precond.storage.schema_arrays import Numbers
-from linforest_precond.precond.storage.stored import held_bytes, stored_array
+from linforest_precond.precond.storage import schema
 
 LARGEST_BLOCK = 32
 
@@ -126,32 +114,29 @@ def block_jacobi(
     return setup.operator(JacobiPart.of(setup.csr, setup.stored, block_size, "block_jacobi"))
 
 
-def blocks_cover_rows(fields: Fields, names: Names) -> Complaint:
-    size, n = names["block_size"], names["n"]
-    if not 1 <= size <= LARGEST_BLOCK or names["blocks"] != -(-n // size):
-        return "inverse", f"hold blocks of 1 to {LARGEST_BLOCK} rows, as many as cover the {n} rows"
-    return None
+def blocks_cover_rows(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    (blocks, size, _), n = fields["inverse"].shape, names["n"]
+    covering = 1 <= size <= LARGEST_BLOCK and blocks == -(-n // size)
+    yield "inverse", f"hold blocks of 1 to {LARGEST_BLOCK} rows, as many as cover the {n} rows", covering
 
 
-FINDINGS: dict[str, Spec] = {
-    "lifted": Integer(),
-    "positive_definite": Flag(),
-    "coverage": Real(0.0, 1.0),
-    "identity_coverage": Real(0.0, 1.0),
-}
 SCHEMAS = {
-    "jacobi": Table(
-        {"kind": Choice("jacobi"), "n": Size("n"), "inverse": Numbers("n", 1, 1), **FINDINGS},
-    ),
-    "block_jacobi": Table(
+    kind: schema.FieldsSpec(
         {
-            "kind": Choice("block_jacobi"),
-            "n": Size("n"),
-            "inverse": Numbers("blocks", "block_size", "block_size"),
-            **FINDINGS,
+            "kind": schema.OneOf(kind),
+            "n": schema.Size("n"),
+            "inverse": inverse,
+            "lifted": int,
+            "positive_definite": bool,
+            "coverage": schema.Real(0.0, 1.0),
+            "identity_coverage": schema.Real(0.0, 1.0),
         },
         blocks_cover_rows,
-    ),
+    )
+    for kind, inverse in {
+        "jacobi": schema.numbers("n", 1, 1),
+        "block_jacobi": schema.numbers("blocks", "block_size", "block_size"),
+    }.items()
 }
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from linforest_precond.precond.memory_sizes import Estimate
 from linforest_precond.precond.part import Part
-from linforest_precond.precond.storage.schema import Table
+from linforest_precond.precond.storage.schema import FieldsSpec
 
 
 class GpuApplication(NamedTuple):
@@ -82,7 +82,7 @@ class Kind:
     restore
         Makes the part from the keyword arguments that its method `state` gave.
     schema
-        Of these, as `packing` writes them.
+        Of these, as `storage.state` packs them.
     follows_indices
         Whether setups or products follow index arrays without checks, so that copies of them are needed.
     bytes_moved
@@ -95,7 +95,7 @@ class Kind:
 
     name: str
     restore: Callable[..., Part]
-    schema: Table
+    schema: FieldsSpec
     follows_indices: bool = False
     bytes_moved: Callable[[Any], float] = bytes_held
     on_gpu: GpuApplication = GpuApplication()

@@ -14,9 +14,9 @@ from linforest_precond.matrix.checks import value_dtype
 from linforest_precond.matrix.conversion import LARGEST_INT32_COUNT
 from linforest_precond.precond.kinds import faces
 from linforest_precond.precond.memory_sizes import Sizes
+from linforest_precond.precond.number_types import stored_dtype
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.methods import check_scaling
-from linforest_precond.precond.storage.stored import stored_dtype
 from linforest_precond.records.forest import Forest
 from linforest_precond.records.printing import Printed, Printout
 

@@ -13,9 +13,7 @@ from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.matrix.conversion import stored_entries
-from linforest_precond.precond.storage.packing import packable
-from linforest_precond.precond.storage.schema import Choice, Integer, Items, Size, Table
-from linforest_precond.precond.storage.schema_arrays import Words
+from linforest_precond.precond.storage import schema
 
 # Formats whose index arrays are digested as they are; others are digested in coordinate format.
 INDEX_ARRAYS = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}
@@ -24,18 +22,7 @@ INDEX_ARRAYS = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo
 NATIVE_DTYPES = [np.dtype(code) for code in "?bBhHiIlLqQfdFD"]
 MATRIX_DTYPES = {str(dtype) for native in NATIVE_DTYPES for dtype in (native, native.newbyteorder())}
 
-SCHEMA = Table(
-    {
-        "form": Choice("bsr", "coo", "csc", "csr", "dense", "dia", "dok", "lil"),
-        "dtype": Choice(*MATRIX_DTYPES),
-        "shape": Items(Size("n"), Size("n")),
-        "entries": Integer(),
-        "digest": Words(2),
-    }
-)
 
-
-@packable("Pattern")
 @dataclass(frozen=True, eq=False)
 class PatternDigest(OnBackend):
     """The pattern of a matrix as it was given: explicit zeros, unsorted entries and duplicates included.
@@ -74,6 +61,18 @@ class PatternDigest(OnBackend):
     def words(self) -> list[int]:
         """The digest on the host."""
         return [int(word) for word in on_host(self.digest)]  # stall: compared
+
+
+PATTERN = schema.RecordSpec(
+    PatternDigest,
+    {
+        "form": schema.OneOf("bsr", "coo", "csc", "csr", "dense", "dia", "dok", "lil"),
+        "dtype": schema.OneOf(*MATRIX_DTYPES),
+        "shape": schema.Items(schema.Size("n"), schema.Size("n")),
+        "digest": schema.words(2),
+    },
+    name="Pattern",
+)
 
 
 def pattern_digest(matrix: MatrixLike | CSR) -> PatternDigest:

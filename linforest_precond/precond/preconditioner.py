@@ -20,6 +20,7 @@ from linforest_precond.interop.dlpack import native_array, native_matrix
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.value_range import shift, shifted
 from linforest_precond.precond.kinds import kind_named
+from linforest_precond.precond.number_types import is_same_memory, result_dtype
 from linforest_precond.precond.part import OnPermutedVectors, Part, RefreshedInPlace
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.products import Products, operator_class, view_of
@@ -28,8 +29,7 @@ from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.setup_time import SetupTime
 from linforest_precond.precond.storage.operator_state import OperatorState, packed_state, restored_state
-from linforest_precond.precond.storage.packing import HostArrays
-from linforest_precond.precond.storage.stored import is_same_memory, result_dtype
+from linforest_precond.precond.storage.state import HostArrays
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import handed_out

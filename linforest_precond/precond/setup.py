@@ -9,6 +9,7 @@ import numpy.typing as npt
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import DType, MatrixLike
 from linforest_precond.matrix.checked import CSR, checked
+from linforest_precond.precond.number_types import stored_dtype
 from linforest_precond.precond.part import Part
 from linforest_precond.precond.pattern_digest import pattern_digest
 from linforest_precond.precond.preconditioner import Preconditioner, operator_of
@@ -17,7 +18,6 @@ from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.methods import check_scaling, scaling_of
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.setup_time import SetupTime
-from linforest_precond.precond.storage.stored import stored_dtype
 
 # Kinds, backends and types that this process has set up before: the first setup of each compiles.
 _seen: set[tuple[str, ...]] = set()

@@ -20,7 +20,7 @@ from linforest_precond.similarity.options import (
     as_matching,
     backend_on,
 )
-from linforest_precond.similarity.pairs import Pairs
+from linforest_precond.similarity.pairs import SetPairs
 from linforest_precond.similarity.verification import Weigher, matched
 
 
@@ -64,7 +64,7 @@ def match_sets(
     given = as_sets("set_r", [set_r]) + as_sets("set_s", [set_s])
     sets, strings = encode(given)
     symbols = distinct_grams(strings, q) if similarity == "jaccard" else characters(strings)
-    pairs = Pairs.of(np.array([0]), np.array([1]), sets.sizes)
+    pairs = SetPairs.of(np.array([0]), np.array([1]), sets.sizes)
     there = pairs.on(backend)
     weights = Weigher.on(backend, sets, symbols, similarity)(there)
     block = on_host(weights).reshape(sets.sizes)  # stall: returned

@@ -13,7 +13,7 @@ from linforest_precond.backends.annotations import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class SetPairs:
     """Pairs of sets, and where the weights, rows and columns of each begin."""
 
     lefts: Array
@@ -28,7 +28,7 @@ class Pairs:
     all_columns: int
 
     @classmethod
-    def of(cls, lefts: Array, rights: Array, sizes: Array) -> Pairs:
+    def of(cls, lefts: Array, rights: Array, sizes: Array) -> SetPairs:
         """Pairs of sets with these sizes, on the host."""
         rows, columns = sizes[lefts], sizes[rights]
         ends = [np.cumsum(counts) for counts in (rows * columns, rows, columns)]
@@ -36,12 +36,12 @@ class Pairs:
         totals = (int(counts.sum()) for counts in (rows * columns, rows, columns))
         return cls(lefts, rights, rows, columns, *starts, *totals)
 
-    def __getitem__(self, chosen: Any) -> Pairs:
+    def __getitem__(self, chosen: Any) -> SetPairs:
         """Some of the pairs; what was allocated for all of them stays where it is."""
         arrays = {name: array[chosen] for name, array in _arrays(self).items()}
         return replace(self, **arrays)
 
-    def on(self, backend: Backend) -> Pairs:
+    def on(self, backend: Backend) -> SetPairs:
         """The same on a backend's device."""
         return on_device(self, backend)
 
@@ -56,12 +56,12 @@ def _arrays(record: Any) -> dict[str, Array]:
     return {name: value for name, value in values.items() if hasattr(value, "shape")}
 
 
-def batches(lefts: Array, rights: Array, sizes: Array, cells: int) -> Iterator[Pairs]:
+def batches(lefts: Array, rights: Array, sizes: Array, cells: int) -> Iterator[SetPairs]:
     """Batches of pairs with at most `cells` weights each; a pair with more is a batch by itself."""
     ends = np.cumsum(sizes[lefts] * sizes[rights])
     begin = 0
     while begin < lefts.size:
         done = ends[begin - 1] if begin else 0
         end = max(begin + 1, int(np.searchsorted(ends, done + cells, side="right")))
-        yield Pairs.of(lefts[begin:end], rights[begin:end], sizes)
+        yield SetPairs.of(lefts[begin:end], rights[begin:end], sizes)
         begin = end

@@ -15,7 +15,7 @@ from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.similarity.candidates import TOLERANCE, required_overlap
 from linforest_precond.similarity.encoding import Sets
 from linforest_precond.similarity.grams import Symbols
-from linforest_precond.similarity.pairs import Pairs, batches, on_device
+from linforest_precond.similarity.pairs import SetPairs, batches, on_device
 
 # Weights of one batch, 8 bytes each.
 CELLS = {"cpu": 2**21, "cuda": 2**26}
@@ -45,7 +45,7 @@ class Weigher:
     def on(cls, backend: Backend, sets: Sets, symbols: Symbols, similarity: str) -> Weigher:
         return cls(backend, on_device(sets, backend), on_device(symbols, backend), similarity)
 
-    def __call__(self, pairs: Pairs) -> Array:
+    def __call__(self, pairs: SetPairs) -> Array:
         module = self.backend.similarity.element_weights
         weigh = module.jaccard_weights if self.similarity == "jaccard" else module.edit_weights
         return weigh(self.sets, self.symbols, pairs)
@@ -71,7 +71,7 @@ class Verifier:
         for pairs in batches(lefts, rights, self.sizes, self.cells):
             yield self._verify(pairs)
 
-    def _verify(self, pairs: Pairs) -> Verified:
+    def _verify(self, pairs: SetPairs) -> Verified:
         backend = self.weigher.backend
         there = pairs.on(backend)
         weights = self.weigher(there)
@@ -83,15 +83,15 @@ class Verifier:
             return self._exact(pairs, weights)
         return self._approximate(pairs, weights, bounds)
 
-    def _required(self, pairs: Pairs) -> Array:
+    def _required(self, pairs: SetPairs) -> Array:
         return required_overlap(self.threshold, pairs.rows + pairs.columns)
 
-    def _exact(self, pairs: Pairs, weights: Array) -> Verified:
+    def _exact(self, pairs: SetPairs, weights: Array) -> Verified:
         overlaps = exact_overlaps(pairs, weights)
         similar = overlaps >= self._required(pairs) * (1.0 - TOLERANCE)
         return Verified(*(array[similar] for array in (pairs.lefts, pairs.rights, overlaps, overlaps)))
 
-    def _approximate(self, pairs: Pairs, weights: Array, bounds: Array) -> Verified:
+    def _approximate(self, pairs: SetPairs, weights: Array, bounds: Array) -> Verified:
         backend, there = self.weigher.backend, pairs.on(self.weigher.backend)
         certificates = backend.similarity.certificates
         mates, *duals = matched(backend, self.matching, weights, there, self.epsilon)
@@ -115,7 +115,7 @@ class Verifier:
 
 
 def matched(
-    backend: Backend, matching: str, weights: Array, pairs: Pairs, epsilon: float
+    backend: Backend, matching: str, weights: Array, pairs: SetPairs, epsilon: float
 ) -> tuple[Array, Array, Array]:
     """The columns that the rows are matched with, and the duals of rows and columns."""
     module = backend.similarity.set_matchings
@@ -124,7 +124,7 @@ def matched(
     return module.greedy(weights, pairs) if matching == "greedy" else module.locally_dominant(weights, pairs)
 
 
-def exact_overlaps(pairs: Pairs, weights: Array) -> Array:
+def exact_overlaps(pairs: SetPairs, weights: Array) -> Array:
     """The weights of heaviest matchings, by SciPy's `linear_sum_assignment`."""
     overlaps = np.empty(pairs.starts.size)
     for number, (start, rows, columns) in enumerate(zip(pairs.starts, pairs.rows, pairs.columns)):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from linforest_precond.backends import backend_of
 from linforest_precond.similarity import match_sets
-from linforest_precond.similarity.pairs import Pairs
+from linforest_precond.similarity.pairs import SetPairs
 
 SETS = st.sets(st.text("abcd", max_size=6), min_size=1, max_size=6)
 APPROXIMATE = ("greedy", "locally_dominant", "paz_schwartzman")
@@ -38,7 +38,7 @@ def test_against_the_textbook(left, right, q, similarity):
 def batch(xp, heights, widths, weights):
     """Blocks of weights one after the other, and the duals and mates of one matching for each."""
     sizes = np.concatenate((heights, widths))
-    pairs = Pairs.of(np.arange(heights.size), heights.size + np.arange(heights.size), sizes)
+    pairs = SetPairs.of(np.arange(heights.size), heights.size + np.arange(heights.size), sizes)
     backend = backend_of(xp.empty(0))
     return backend, pairs, pairs.on(backend), xp.asarray(weights)
 

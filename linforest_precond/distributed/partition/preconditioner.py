@@ -11,11 +11,11 @@ from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
+from linforest_precond.precond.number_types import result_dtype
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.preconditioner import Applied, Preconditioner
 from linforest_precond.precond.products import operator_class
 from linforest_precond.precond.setup_time import SetupTime
-from linforest_precond.precond.storage.stored import result_dtype
 from linforest_precond.records.printing import Printout
 
 

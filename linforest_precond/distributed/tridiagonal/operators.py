@@ -21,7 +21,7 @@ from linforest_precond.distributed.tridiagonal.preconditioner_parts import (
 )
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
-from linforest_precond.precond.storage.stored import stored_dtype
+from linforest_precond.precond.number_types import stored_dtype
 from linforest_precond.precond.tridiagonal import tridiagonal as one_rank
 from linforest_precond.precond.tridiagonal.tridiagonal import check_repair
 

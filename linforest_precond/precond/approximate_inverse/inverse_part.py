@@ -16,20 +16,10 @@ from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.approximate_inverse.functionals import Functionals, kaporin, least_squares
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.repairs import Repairs, happened, in_words
-from linforest_precond.precond.storage.record_schemas import columns_ascend
-from linforest_precond.precond.storage.schema import (
-    Choice,
-    Complaint,
-    Fields,
-    Integer,
-    Names,
-    Real,
-    Size,
-    Table,
-)
-from linforest_precond.precond.storage.schema_arrays import Indices, Numbers, Pointers
-from linforest_precond.precond.storage.stored import held_bytes, stored_array
+from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.records import columns_ascend
 
 # Of a row, with the diagonal: the systems of rows are in shared memory on the GPU.
 MOST_ENTRIES = 64
@@ -58,33 +48,27 @@ def has_factor(matrix: LevelMatrix) -> bool:
     return bool(is_possible.all())  # stall: decides the method
 
 
-def rows_are_possible(fields: Fields, names: Names) -> Complaint:
+def rows_are_possible(fields: schema.Fields, names: schema.Names) -> schema.Checks:
     """Rows are not empty and not too long; those of a triangular factor end with a positive diagonal."""
     indptr, indices, data = fields["indptr"], fields["indices"], fields["data"]
-    lengths = np.diff(indptr)
-    if lengths.size and not 1 <= lengths.min() <= lengths.max() <= fields["entries"]:
-        return "indptr", f"give each row 1 to {fields['entries']} entries"
-    last = indptr[1:] - 1
+    lengths, most, last = np.diff(indptr), fields["entries"], indptr[1:] - 1
+    yield "indptr", f"give each row 1 to {most} entries", ((lengths >= 1) & (lengths <= most)).all()
     if fields["method"] == "fsai":
-        if not np.array_equal(indices[last], np.arange(lengths.size)):
-            return "indices", "end each row with its diagonal"
-        if not (data[last].real > 0).all():
-            return "data", "have a positive diagonal"
-    return None
+        on_diagonal = np.array_equal(indices[last], np.arange(lengths.size))
+        yield "indices", "end each row with its diagonal", on_diagonal
+        yield "data", "have a positive diagonal", (data[last].real > 0).all()
 
 
-SCHEMA = Table(
+SCHEMA = schema.FieldsSpec(
     {
-        "kind": Choice("approximate_inverse"),
-        "method": Choice("fsai", "spai"),
-        "n": Size("n"),
-        "indptr": Pointers("n", "nnz"),
-        "indices": Indices("nnz", below="n"),
-        "data": Numbers("nnz"),
-        "entries": Integer(1, MOST_ENTRIES),
-        "tolerance": Real(0.0, 1.0),
-        "dependent": Integer(),
-        "empty": Integer(),
+        "kind": schema.OneOf("approximate_inverse"),
+        "method": schema.OneOf("fsai", "spai"),
+        "n": schema.Size("n"),
+        **schema.csr_arrays("n", "nnz", below="n"),
+        "entries": schema.Integer(1, MOST_ENTRIES),
+        "tolerance": schema.Real(0.0, 1.0),
+        "dependent": int,
+        "empty": int,
     },
     columns_ascend,
     rows_are_possible,

@@ -14,15 +14,17 @@ from linforest_precond.backends.returns import FactorFinding
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
-from linforest_precond.precond.ilu.row_orders import Schedule
+from linforest_precond.precond.ilu.row_orders import ORDERS, Schedule
 from linforest_precond.precond.ilu.triangular_solves import (
     Triangle,
     TriangularSolves,
     adjoint,
     with_triangles,
 )
+from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.repairs import Repairs, happened, in_words
-from linforest_precond.precond.storage.stored import held_bytes, stored_array
+from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.records import ORDERING
 from linforest_precond.records.forest import Ordering, magnitudes_of
 from linforest_precond.records.printing import numbers_of
 
@@ -32,6 +34,7 @@ LARGEST_CHOLESKY_SHIFT = 4.0
 # Smaller diagonal entries count as this in the norm of what is dropped, so that it is a number; and the norm
 # that counts where it overflows.
 LEAST_SIZE, LARGEST_ERROR = 1e-300, 1e300
+MOST_SWEEPS = 1000
 
 
 class Findings(NamedTuple):
@@ -54,6 +57,48 @@ class Findings(NamedTuple):
     shift: float
     breakdowns: int
     dropped: float
+
+
+def levels_cover_rows(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    starts, n = fields["starts"], names["n"]
+    covering = starts.size and starts[0] == 0 and starts[-1] == n and (np.diff(starts) > 0).all()
+    yield "starts", f"ascend from 0 to the number of rows, {n}", bool(covering)
+
+
+def entries_are_in_other_levels(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    """Entries of L are in levels before that of their row, those of U in levels after it.
+
+    Threads that solve would wait for each other for ever otherwise.
+    """
+    starts, lower, upper = fields["starts"], fields["lower"], fields["upper"]
+    sizes = np.diff(starts)
+    wanted = "be null where the factors are those of Cholesky, and only there"
+    yield "lower", wanted, (lower is None) == fields["cholesky"]
+    if lower is not None:
+        begins = np.repeat(np.repeat(starts[:-1], sizes), np.diff(lower["indptr"]))
+        before = (lower["indices"] < begins).all()
+        yield "lower", "have its entries in levels before those of their rows", before
+    ends = np.repeat(np.repeat(starts[1:], sizes), np.diff(upper["indptr"]))
+    yield "upper", "have its entries in levels after those of their rows", (upper["indices"] >= ends).all()
+
+
+SCHEMA = schema.FieldsSpec(
+    {
+        "kind": schema.OneOf("ilu"),
+        "n": schema.Size("n"),
+        "order": schema.OneOf(*ORDERS),
+        "ordering": schema.Nested(ORDERING, "n", "index"),
+        "starts": schema.indices("levels + 1"),
+        "upper": schema.FieldsSpec(schema.csr_arrays("n", "upper entries", below="n")),
+        "lower": schema.Optional(schema.FieldsSpec(schema.csr_arrays("n", "lower entries", below="n"))),
+        "inverse": schema.numbers("n"),
+        "cholesky": bool,
+        "sweeps": schema.Optional(schema.Integer(0, MOST_SWEEPS)),
+        "findings": schema.Items(int, float, int, float),
+    },
+    levels_cover_rows,
+    entries_are_in_other_levels,
+)
 
 
 @dataclass(frozen=True, eq=False)

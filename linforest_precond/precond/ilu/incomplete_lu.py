@@ -12,8 +12,7 @@ from linforest_precond.backends.annotations import DType, IluOrder, MatrixLike, 
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.matrix.checked import CSR, as_pattern
-from linforest_precond.precond.ilu.ilu_part import IluPart
-from linforest_precond.precond.ilu.ilu_schema import MOST_SWEEPS, SCHEMA
+from linforest_precond.precond.ilu.ilu_part import MOST_SWEEPS, SCHEMA, IluPart
 from linforest_precond.precond.ilu.order_choice import COSTS, best_part
 from linforest_precond.precond.ilu.row_orders import ORDERS, schedule_of
 from linforest_precond.precond.kinds import Face, GpuApplication, Kind, register

@@ -14,35 +14,29 @@ from linforest_precond.precond.multigrid.near_null_space import (
     tentative,
 )
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR, adjoint, smoothed_tentative
-from linforest_precond.precond.storage.schema import Complaint, Fields, Integer, Names, Size, Table
-from linforest_precond.precond.storage.schema_arrays import Indices, OwnNumbers
+from linforest_precond.precond.storage import schema
 
 
-def sizes_agree(fields: Fields, names: Names) -> Complaint:
+def candidates_fit_aggregates(fields: schema.Fields, names: schema.Names) -> schema.Checks:
     """Each node has as many unknowns, and each aggregate a coarse unknown for each candidate."""
     k = fields["candidates"].shape[1]
-    if fields["numbers"].size * fields["block_size"] != names["n"]:
-        return "block_size", f"divide the {names['n']} unknowns into nodes"
-    if not 1 <= k <= MOST_CANDIDATES or fields["count"] * k != names["coarse"]:
-        return "candidates", f"have columns for the {names['coarse']} unknowns of the next level"
-    return None
-
-
-def candidates_are_of_the_matrix(fields: Fields, names: Names) -> Complaint:
+    divided = fields["numbers"].size * fields["block_size"] == names["n"]
+    yield "block_size", f"divide the {names['n']} unknowns into nodes", divided
+    fitting = 1 <= k <= MOST_CANDIDATES and fields["count"] * k == names["coarse"]
+    yield "candidates", f"have columns for the {names['coarse']} unknowns of the next level", fitting
     kinds = {fields[name].dtype.kind for name in ("candidates", "coarse_candidates")}
-    return None if kinds == {names["value"].kind} else ("candidates", "be real for real matrices")
+    yield "candidates", "be real for real matrices", kinds == {names["value"].kind}
 
 
-SCHEMA = Table(
+SCHEMA = schema.FieldsSpec(
     {
-        "count": Size("aggregates"),
-        "numbers": Indices("nodes", least=-1, below="aggregates"),
-        "block_size": Integer(1, MOST_CANDIDATES),
-        "candidates": OwnNumbers("n", "candidates"),
-        "coarse_candidates": OwnNumbers("coarse", "candidates"),
+        "count": schema.Size("aggregates"),
+        "numbers": schema.indices("nodes", least=-1, below="aggregates"),
+        "block_size": schema.Integer(1, MOST_CANDIDATES),
+        "candidates": schema.own_numbers("n", "candidates"),
+        "coarse_candidates": schema.own_numbers("coarse", "candidates"),
     },
-    sizes_agree,
-    candidates_are_of_the_matrix,
+    candidates_fit_aggregates,
 )
 
 

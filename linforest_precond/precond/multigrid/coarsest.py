@@ -12,10 +12,8 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.checked import CSR
-from linforest_precond.precond.storage.packing import packable
-from linforest_precond.precond.storage.schema import Integer, Table
-from linforest_precond.precond.storage.schema_arrays import Numbers
-from linforest_precond.precond.storage.stored import stored_array
+from linforest_precond.precond.number_types import stored_array
+from linforest_precond.precond.storage import schema
 
 # Matrices with more rows are smoothed instead, by this many sweeps.
 LARGEST_DENSE = 4000
@@ -27,10 +25,6 @@ LARGEST_ERROR = 1e-6
 ROUNDING, LARGEST_SUM = 8, 1e-6
 
 
-SCHEMA = Table({"inverse": Numbers("n", "n"), "rank": Integer()})
-
-
-@packable("Coarsest")
 @dataclass(frozen=True, eq=False)
 class Coarsest:
     """The dense inverse of a matrix, or its Moore-Penrose pseudo-inverse, and its rank."""
@@ -71,6 +65,9 @@ class Coarsest:
     def transposed(self) -> Coarsest:
         xp = xp_of(self.inverse)
         return Coarsest(xp.ascontiguousarray(self.inverse.T), self.rank)
+
+
+COARSEST = schema.RecordSpec(Coarsest, {"inverse": schema.numbers("n", "n")})
 
 
 def _definite_inverse(dense: Array, stored: DType, centered: bool, backend: Backend) -> Array | None:

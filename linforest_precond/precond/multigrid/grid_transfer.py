@@ -15,8 +15,8 @@ from linforest_precond.precond.multigrid.candidate_aggregates import SCHEMA as C
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
-from linforest_precond.precond.multigrid.prolongation import SCHEMA as RECTANGLE
 from linforest_precond.precond.multigrid.prolongation import (
+    RECTANGLE,
     ProductPlans,
     RectangularCSR,
     adjoint,
@@ -24,34 +24,17 @@ from linforest_precond.precond.multigrid.prolongation import (
     galerkin_product,
     smoothed_tentative,
 )
-from linforest_precond.precond.multigrid.root_aggregates import OLDER_SCHEMA as OLDER_ROOT_AGGREGATES_SCHEMA
 from linforest_precond.precond.multigrid.root_aggregates import SCHEMA as ROOT_AGGREGATES_SCHEMA
-from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
-from linforest_precond.precond.storage.schema import (
-    Complaint,
-    Fields,
-    Names,
-    OneOf,
-    Optional,
-    Record,
-    Size,
-    Table,
-)
-from linforest_precond.precond.storage.schema_arrays import Indices
-from linforest_precond.precond.storage.stored import stored_array
+from linforest_precond.precond.multigrid.root_aggregates import RootAggregates, no_aggregate_is_empty
+from linforest_precond.precond.number_types import stored_array
+from linforest_precond.precond.storage import schema
 
 # The prolongators of root aggregates have magnitudes below two to this power.
 LARGEST_WEIGHT_EXPONENT = 2
 
 
-def no_aggregate_is_empty(fields: Fields, names: Names) -> Complaint:
-    met = np.zeros(fields["count"], bool)
-    met[fields["numbers"]] = True
-    return None if met.all() else ("numbers", f"hold each number below {fields['count']}")
-
-
-AGGREGATES_SCHEMA = Table(
-    {"count": Size("coarse"), "numbers": Indices("n", below="coarse")}, no_aggregate_is_empty
+AGGREGATES_SCHEMA = schema.FieldsSpec(
+    {"count": schema.Size("coarse"), "numbers": schema.indices("n", below="coarse")}, no_aggregate_is_empty
 )
 
 
@@ -124,19 +107,19 @@ class Aggregates(OnBackend):
         return {"numbers": self.numbers, "count": self.count}
 
 
-def restrictor_is_adjoint(fields: Fields, names: Names) -> Complaint:
+def restrictor_is_adjoint(fields: schema.Fields, names: schema.Names) -> schema.Checks:
     """The restriction is the prolongator's conjugate transpose, so that Galerkin products are Hermitian."""
     P, R = (RectangularCSR(**fields[name]) for name in ("prolongator", "restrictor"))
     same = P.n >= P.width and all(map(np.array_equal, adjoint(P).arrays, R.arrays))
-    return None if same else ("restrictor", "be the conjugate transpose of the prolongator")
+    yield "restrictor", "be the conjugate transpose of the prolongator", same
 
 
-INTERPOLATION_SCHEMA = Table(
+INTERPOLATION_SCHEMA = schema.FieldsSpec(
     {
-        "prolongator": Record("Rectangle", RECTANGLE, n="n", width="coarse", value="value"),
-        "restrictor": Record("Rectangle", RECTANGLE, n="coarse", width="n", value="value"),
-        "smoothed": Optional(
-            OneOf(AGGREGATES_SCHEMA, ROOT_AGGREGATES_SCHEMA, OLDER_ROOT_AGGREGATES_SCHEMA, CANDIDATES_SCHEMA)
+        "prolongator": schema.Nested(RECTANGLE, "n", "value", width="coarse"),
+        "restrictor": schema.Nested(RECTANGLE, "value", n="coarse", width="n"),
+        "smoothed": schema.Optional(
+            schema.Either(AGGREGATES_SCHEMA, ROOT_AGGREGATES_SCHEMA, CANDIDATES_SCHEMA)
         ),
     },
     restrictor_is_adjoint,
@@ -247,7 +230,7 @@ class Interpolation:
 
 
 GridTransfer = Aggregates | Interpolation
-TRANSFER_SCHEMA = OneOf(AGGREGATES_SCHEMA, INTERPOLATION_SCHEMA)
+TRANSFER_SCHEMA = schema.Either(AGGREGATES_SCHEMA, INTERPOLATION_SCHEMA)
 
 
 def columns_of(state: dict[str, Any]) -> int:

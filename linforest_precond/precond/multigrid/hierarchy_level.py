@@ -15,25 +15,24 @@ from linforest_precond.precond.multigrid.grid_transfer import (
 )
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.smoothers import SMOOTHER_SCHEMA, Smoother, smoother_from_state
-from linforest_precond.precond.storage.record_schemas import CSR as CSR_SCHEMA
-from linforest_precond.precond.storage.schema import Complaint, Fields, Names, Optional, Record, Table
-from linforest_precond.precond.storage.stored import stored_arrays
+from linforest_precond.precond.number_types import stored_arrays
+from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.records import MATRIX
 
 
-def kept_couplings_are_entries(fields: Fields, names: Names) -> Complaint:
+def kept_couplings_are_entries(fields: schema.Fields, names: schema.Names) -> schema.Checks:
     """There is a mark for each entry of the matrix."""
     smoothed = (fields["transfer"] or {}).get("smoothed") or {}
-    entries = fields["csr"]["indices"].size
-    if "kept" not in smoothed or smoothed["kept"].size == entries:
-        return None
-    return "transfer.smoothed.kept", f"have a mark for each of the {entries} entries"
+    entries, kept = fields["csr"]["indices"].size, smoothed.get("kept")
+    marked = kept is None or kept.size == entries
+    yield "transfer.smoothed.kept", f"have a mark for each of the {entries} entries", marked
 
 
-SCHEMA = Table(
+SCHEMA = schema.FieldsSpec(
     {
-        "csr": Record("CSR", CSR_SCHEMA, n="n", value="value"),
-        "smoother": Optional(SMOOTHER_SCHEMA),
-        "transfer": Optional(TRANSFER_SCHEMA),
+        "csr": schema.Nested(MATRIX, "n", "value"),
+        "smoother": schema.Optional(SMOOTHER_SCHEMA),
+        "transfer": schema.Optional(TRANSFER_SCHEMA),
     },
     kept_couplings_are_entries,
 )

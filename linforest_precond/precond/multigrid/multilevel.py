@@ -28,16 +28,15 @@ from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.level_setup import part_of_levels
 from linforest_precond.precond.multigrid.multilevel_costs import cycle_moved, memory_of_levels
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
-from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart
-from linforest_precond.precond.multigrid.multilevel_schema import SCHEMA
+from linforest_precond.precond.multigrid.multilevel_part import SCHEMA, MultilevelPart
 from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
 from linforest_precond.precond.multigrid.pairwise_aggregation import aggregate_pairwise
 from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
 from linforest_precond.precond.multigrid.prolongation import fills_up
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
+from linforest_precond.precond.number_types import stored_dtype
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
-from linforest_precond.precond.storage.stored import stored_dtype
 
 # Aggregates by couplings of one sign are many if they exceed this share of the unknowns.
 MOST_SIGNED = 0.5

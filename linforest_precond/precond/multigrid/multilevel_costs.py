@@ -13,7 +13,7 @@ from linforest_precond.precond.memory_sizes import Sizes
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.multigrid_cycle import twice_visited
 from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart
-from linforest_precond.precond.storage.stored import held_bytes
+from linforest_precond.precond.number_types import held_bytes
 
 # Of hierarchies with default options: the operator complexity, and the most rows of the coarsest level.
 COMPLEXITY = 1.7

@@ -11,15 +11,18 @@ import numpy as np
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.multigrid_cycle import CYCLES
-from linforest_precond.precond.multigrid.multilevel_schema import (
-    COARSENINGS,
-    LONG_ROWS,
-    MOST_SWEEPS,
-    NOT_DOMINANT,
-)
 from linforest_precond.precond.multigrid.pairwise_aggregation import WEIGHTS
 from linforest_precond.precond.multigrid.smoothers import LINES, SMOOTHERS
+from linforest_precond.precond.storage import schema
 
+COARSENINGS = "smoothed_aggregation", "matching", "paths"
+# What `multilevel` says about its choices.
+NOT_DOMINANT = "neither Hermitian nor diagonally dominant: along paths"
+LONG_ROWS = "rows sum to many times the diagonal: Chebyshev"
+ADAPTIVE = "adaptive candidates"
+REASONS = NOT_DOMINANT, LONG_ROWS, ADAPTIVE
+# More would hardly end.
+MOST_SWEEPS = 1000
 AUTO = "auto"
 CHOICES = {
     "coarsening": (AUTO, *COARSENINGS),
@@ -29,6 +32,22 @@ CHOICES = {
 }
 LEAST = {"matchings": 1, "max_coarse": 1, "max_levels": 1, "presmooth": 0, "postsmooth": 0}
 MOST = {"presmooth": MOST_SWEEPS, "postsmooth": MOST_SWEEPS}
+OPTIONS_SCHEMA = schema.FieldsSpec(
+    {
+        "coarsening": schema.OneOf(*COARSENINGS),
+        "smoother": schema.OneOf(*SMOOTHERS),
+        "cycle": schema.OneOf(*CYCLES),
+        "weights": schema.OneOf(*WEIGHTS),
+        **{
+            name: schema.Integer(least, MOST.get(name, schema.LARGEST_INTEGER))
+            for name, least in LEAST.items()
+        },
+        "smooth_prolongation": bool,
+        "strength": schema.Real(0.0, 1.0),
+        "seed": schema.Integer(0, 2**64 - 1),
+        "reasons": schema.ListOf(schema.OneOf(*REASONS), 0, len(REASONS)),
+    }
+)
 # Nonsymmetric matrices are aggregated if at least this share of their rows is diagonally dominant.
 LEAST_DOMINANT_SHARE = 0.9
 # A mean of the rows' sums of magnitudes, in units of the diagonal, from which on eigenvalues are estimated.

@@ -9,17 +9,70 @@ from typing import Any
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
+from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.matrix.checked import CSR, described
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
-from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE, Coarsest
+from linforest_precond.precond.multigrid.coarsest import COARSEST, LARGEST_DENSE, Coarsest
+from linforest_precond.precond.multigrid.grid_transfer import columns_of
+from linforest_precond.precond.multigrid.hierarchy_level import SCHEMA as LEVEL
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.multigrid_cycle import SYMMETRIC_CYCLES, MultigridCycle
-from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
+from linforest_precond.precond.multigrid.multigrid_cycle import (
+    CYCLES,
+    SYMMETRIC_CYCLES,
+    MultigridCycle,
+    twice_visited,
+)
+from linforest_precond.precond.multigrid.multilevel_options import OPTIONS_SCHEMA, MultilevelOptions
 from linforest_precond.precond.multigrid.smoothers import INVERSE, smoother_of
+from linforest_precond.precond.number_types import held_bytes
 from linforest_precond.precond.repairs import Repairs
-from linforest_precond.precond.storage.stored import held_bytes
+from linforest_precond.precond.storage import schema
 from linforest_precond.records.forest import ratio_to_finest
+
+# In files: visits of the coarsest level in one cycle; and a bound on the depth of recursion.
+MOST_VISITS = 2**20
+MOST_LEVELS = 200
+
+
+def levels_shrink(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    """Each level but the last is smoothed and coarsened, to the size of the next; see `is_stalled`."""
+    levels, coarsest = fields["levels"], fields["coarsest"]
+    sizes = [level["csr"]["diagonal"].size for level in levels]
+    for i, (level, n, left) in enumerate(zip(levels, sizes, sizes[1:])):
+        transfer = level["transfer"]
+        complete = level["smoother"] is not None and transfer is not None and columns_of(transfer) == left
+        wanted = f"have a smoother, and a transfer to the {left} unknowns of the next level"
+        yield f"levels.{i}", wanted, complete
+        yield f"levels.{i}", f"be coarsened to far fewer than {n} unknowns", not is_stalled(n, left)
+    smoothed, last = levels[-1]["smoother"] is not None, f"levels.{len(levels) - 1}"
+    yield last, "have no transfer", levels[-1]["transfer"] is None
+    yield last, "have a smoother if and only if it is not inverted", smoothed == (coarsest is None)
+    inverted = coarsest is None or len(coarsest["inverse"]) == sizes[-1]
+    yield "coarsest", "be of the last level, and n of the first", sizes[0] == fields["n"] and inverted
+    visits = 2 ** len(twice_visited(fields["cycle"], len(levels) - 1))
+    yield "levels", f"be fewer for {fields['cycle']}-cycles", visits <= MOST_VISITS
+
+
+def own_data_is_of_the_finest_level(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    own, stored = fields["own_data"], fields["levels"][0]["csr"]["data"]
+    fitting = own is None or (own.shape == stored.shape and own.dtype.itemsize > stored.dtype.itemsize)
+    yield "own_data", "be the finest level's entries in higher precision", fitting
+
+
+SCHEMA = schema.FieldsSpec(
+    {
+        "n": schema.Size("n"),
+        "levels": schema.ListOf(schema.Nested(LEVEL, "value"), 1, MOST_LEVELS),
+        "coarsest": schema.Optional(schema.Nested(COARSEST, "value")),
+        "cycle": schema.OneOf(*CYCLES),
+        "options": OPTIONS_SCHEMA,
+        "own_data": schema.Optional(schema.own_numbers("own_entries")),
+        **dict.fromkeys(("hermitian", "definite", "centered", "stalled"), bool),
+    },
+    levels_shrink,
+    own_data_is_of_the_finest_level,
+)
 
 
 @dataclass(frozen=True, eq=False)

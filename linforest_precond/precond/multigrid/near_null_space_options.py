@@ -12,8 +12,7 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.matrix.checks import value_dtype
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
-from linforest_precond.precond.multigrid.multilevel_schema import ADAPTIVE
+from linforest_precond.precond.multigrid.multilevel_options import ADAPTIVE, AUTO, MultilevelOptions
 from linforest_precond.precond.multigrid.near_null_space import MOST_CANDIDATES
 
 ADAPTIVE_COUNT = 3

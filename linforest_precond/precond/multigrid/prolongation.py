@@ -12,28 +12,15 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.matrix.checked import CSR
-from linforest_precond.precond.storage.packing import packable
-from linforest_precond.precond.storage.record_schemas import columns_ascend
-from linforest_precond.precond.storage.schema import Size, Table
-from linforest_precond.precond.storage.schema_arrays import Indices, Numbers, Pointers
+from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.records import columns_ascend
 
 # A hub is a row with so many times as many entries as the mean.
 HUB_RATIO = 8
 # Terms of a Galerkin product for each entry of the matrix, bounded by the lengths of the rows.
 MOST_TERMS = 50
 
-SCHEMA = Table(
-    {
-        "width": Size("width"),
-        "data": Numbers("entries"),
-        "indptr": Pointers("n", "entries"),
-        "indices": Indices("entries", below="width"),
-    },
-    columns_ascend,
-)
 
-
-@packable("Rectangle")
 @dataclass(frozen=True, eq=False)
 class RectangularCSR(OnBackend):
     """The CSR arrays of a matrix of any shape; columns ascend in each row."""
@@ -59,6 +46,14 @@ class RectangularCSR(OnBackend):
         """The same with indices of another type."""
         indptr, indices = (array.astype(index, copy=False) for array in (self.indptr, self.indices))
         return RectangularCSR(indptr, indices, self.data, self.width)
+
+
+RECTANGLE = schema.RecordSpec(
+    RectangularCSR,
+    {"width": schema.Size("width"), **schema.csr_arrays("n", "entries", below="width")},
+    columns_ascend,
+    name="Rectangle",
+)
 
 
 def smoothed_tentative(csr: CSR, P: RectangularCSR, weights: Array) -> RectangularCSR:

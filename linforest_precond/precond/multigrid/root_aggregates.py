@@ -11,25 +11,28 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR
-from linforest_precond.precond.storage.schema import Complaint, Fields, Flag, Names, Real, Size, Spec, Table
-from linforest_precond.precond.storage.schema_arrays import Indices, Marks
+from linforest_precond.precond.storage import schema
 
 
-def no_aggregate_is_empty(fields: Fields, names: Names) -> Complaint:
-    met = np.zeros(fields["count"], bool)
-    met[fields["numbers"][fields["numbers"] >= 0]] = True
-    return None if met.all() else ("numbers", f"hold each number below {fields['count']}")
+def no_aggregate_is_empty(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    count, numbers = fields["count"], fields["numbers"]
+    yield "count", f"be at most {numbers.size}", count <= numbers.size
+    met = np.zeros(count, bool)
+    met[numbers[numbers >= 0]] = True
+    yield "numbers", f"hold each number below {count}", met.all()
 
 
-_FIELDS: dict[str, Spec] = {
-    "count": Size("coarse"),
-    "numbers": Indices("n", least=-1, below="coarse"),
-    "strength": Real(0.0, 1.0),
-    "signed": Flag(),
-}
-SCHEMA = Table({**_FIELDS, "kept": Marks("couplings")}, no_aggregate_is_empty)
-# Of files from before the couplings were kept.
-OLDER_SCHEMA = Table(_FIELDS, no_aggregate_is_empty)
+SCHEMA = schema.FieldsSpec(
+    {
+        "count": schema.Size("coarse"),
+        "numbers": schema.indices("n", least=-1, below="coarse"),
+        "strength": schema.Real(0.0, 1.0),
+        "signed": bool,
+        "kept": schema.Optional(schema.marks("couplings")),
+    },
+    no_aggregate_is_empty,
+    defaults={"kept": None},  # of older files
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,20 +18,8 @@ from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
-from linforest_precond.precond.storage.schema import (
-    Choice,
-    Complaint,
-    Fields,
-    Items,
-    ListOf,
-    Names,
-    Nested,
-    OneOf,
-    Real,
-    Table,
-)
-from linforest_precond.precond.storage.schema_arrays import Numbers
-from linforest_precond.precond.storage.stored import stored_array
+from linforest_precond.precond.number_types import stored_array
+from linforest_precond.precond.storage import schema
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart, block_part, scalar_part
 from linforest_precond.records.forest import Bands
@@ -46,15 +34,6 @@ GAUSS_SEIDEL = "gauss_seidel"
 SMOOTHERS = *DIAGONAL, *LINES, INVERSE, GAUSS_SEIDEL
 # Line relaxation with a larger eigenvalue is damped so much that Jacobi's iteration does better.
 LARGEST_LINE_EIGENVALUE = 10.0
-
-
-DIAGONAL_SCHEMA = Table(
-    {
-        "kind": Choice(*DIAGONAL),
-        "weights": Numbers("n"),
-        "steps": ListOf(Items(Real(), Real()), 1, max(degree for degree, _ in CHEBYSHEV.values())),
-    }
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,19 +118,6 @@ class DiagonalSmoother:
             x, other = other, x
 
 
-def part_is_of_kind(fields: Fields, names: Names) -> Complaint:
-    return None if fields["part"]["kind"] == fields["kind"] else ("kind", "be that of its part")
-
-
-LINE_SCHEMA = Table(
-    {
-        "kind": Choice(*LINES),
-        "part": Nested(OneOf(*LINE_SCHEMAS.values()), n="n", value="value"),
-    },
-    part_is_of_kind,
-)
-
-
 def largest_of_part(matrix: LevelMatrix, part: TridiagonalPart | InversePart, definite: bool) -> float:
     """The largest eigenvalue of M A for the part of a preconditioner M; `definite` is that M may be."""
     csr, stored, ops = matrix.csr, part.stored, matrix.backend.multigrid.vector_ops
@@ -169,7 +135,11 @@ def largest_of_part(matrix: LevelMatrix, part: TridiagonalPart | InversePart, de
 class PartSmoother:
     """Sweeps x += M (b - A x) with the part of a preconditioner M, which is damped where it has to be."""
 
+    kind: str
     part: TridiagonalPart | InversePart | GaussSeidelPart
+
+    def state(self) -> dict[str, Any]:
+        return {"kind": self.kind, "part": self.part.state()}
 
     def converts(self, sweeps: tuple[int, int]) -> bool:
         return False
@@ -224,17 +194,8 @@ class LineSmoother(PartSmoother):
     def from_state(cls, kind: str, part: dict[str, Any]) -> LineSmoother:
         return cls(kind, TridiagonalPart.from_state(**part))
 
-    def state(self) -> dict[str, Any]:
-        return {"kind": self.kind, "part": self.part.state()}
-
     def refreshed(self, matrix: LevelMatrix) -> Smoother:
         return self._damped(matrix, self.kind, self.part.refreshed(matrix.csr))
-
-
-INVERSE_SCHEMA = Table(
-    {"kind": Choice(INVERSE), "part": Nested(INVERSE_PART, n="n", value="value")},
-    part_is_of_kind,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,19 +223,10 @@ class InverseSmoother(PartSmoother):
     def from_state(cls, kind: str, part: dict[str, Any]) -> InverseSmoother:
         return cls(kind, InversePart.from_state(**part))
 
-    def state(self) -> dict[str, Any]:
-        return {"kind": self.kind, "part": self.part.state()}
-
     def refreshed(self, matrix: LevelMatrix) -> Smoother:
         if self.part.method != method_for(LevelMatrix(matrix.csr), "auto"):
             return self.of(matrix, self.part.stored)
         return self._damped(matrix, self.part.refreshed(matrix.csr))
-
-
-GAUSS_SEIDEL_SCHEMA = Table(
-    {"kind": Choice(GAUSS_SEIDEL), "part": Nested(GAUSS_SEIDEL_PART, n="n", value="value")},
-    part_is_of_kind,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +252,32 @@ class GaussSeidelSmoother(PartSmoother):
 
 
 Smoother = DiagonalSmoother | LineSmoother | InverseSmoother | GaussSeidelSmoother
-SMOOTHER_SCHEMA = OneOf(DIAGONAL_SCHEMA, LINE_SCHEMA, INVERSE_SCHEMA, GAUSS_SEIDEL_SCHEMA)
+
+
+def part_is_of_kind(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    yield "kind", "be that of its part", fields["part"]["kind"] == fields["kind"]
+
+
+SMOOTHER_SCHEMA = schema.Either(
+    schema.FieldsSpec(
+        {
+            "kind": schema.OneOf(*DIAGONAL),
+            "weights": schema.numbers("n"),
+            "steps": schema.ListOf(
+                schema.Items(schema.Real(), schema.Real()), 1, max(degree for degree, _ in CHEBYSHEV.values())
+            ),
+        }
+    ),
+    schema.FieldsSpec(
+        {
+            "kind": schema.OneOf(*LINES, INVERSE, GAUSS_SEIDEL),
+            "part": schema.Nested(
+                schema.Either(*LINE_SCHEMAS.values(), INVERSE_PART, GAUSS_SEIDEL_PART), "n", "value"
+            ),
+        },
+        part_is_of_kind,
+    ),
+)
 
 
 def smoother_of(matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:

@@ -14,61 +14,13 @@ from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.matrix.checked import CSR, checked, described
 from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.precond.scaling.given_scaling import checked_factors, checked_partners
-from linforest_precond.precond.storage.packing import packable
-from linforest_precond.precond.storage.schema import (
-    Choice,
-    Complaint,
-    Fields,
-    Items,
-    Names,
-    Optional,
-    Real,
-    Table,
-)
-from linforest_precond.precond.storage.schema_arrays import Indices, Numbers
+from linforest_precond.precond.storage import schema
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import ReadOnlyArrays
 
 METHODS = "matching", "equilibrate", "jacobi"
 
 
-def factors_are_positive(fields: Fields, names: Names) -> Complaint:
-    wrong = (name for name in ("row", "column") if not (fields[name] > 0).all())
-    return next(((name, "be positive") for name in wrong), None)
-
-
-def rows_are_permuted(fields: Fields, names: Names) -> Complaint:
-    order = fields["permutation"]
-    if order is not None and np.unique(order).size != order.size:
-        return "permutation", "hold each row once"
-    return None
-
-
-def partners_are_mutual(fields: Fields, names: Names) -> Complaint:
-    partners = fields["partners"]
-    if partners is not None:
-        paired = np.flatnonzero(partners >= 0)
-        if (partners[partners[paired]] != paired).any() or (partners[paired] == paired).any():
-            return "partners", "be mutual"
-    return None
-
-
-SCHEMA = Table(
-    {
-        "method": Choice(*METHODS),
-        "row": Numbers("n", real=True),
-        "column": Numbers("n", real=True),
-        "permutation": Optional(Indices("n", below="n")),
-        "partners": Optional(Indices("n", least=-1, below="n")),
-        "smallest_diagonal": Optional(Items(Real(0.0), Real(0.0))),
-    },
-    factors_are_positive,
-    rows_are_permuted,
-    partners_are_mutual,
-)
-
-
-@packable("MatrixScaling")
 @dataclass(frozen=True, eq=False, repr=False)
 class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
     """A scaling of a matrix: B = P D_r A D_c.
@@ -184,3 +136,29 @@ class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
             before, after = self.smallest_diagonal
             rows.append(("smallest diagonal", f"{before:.3g} of its row's largest entry, {after:.3g} in B"))
         return Printout.of("scaling B = P D_r A D_c", *rows)
+
+
+def scaling_is_possible(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    for name in ("row", "column"):
+        yield name, "be positive", (fields[name] > 0).all()
+    order, partners = fields["permutation"], fields["partners"]
+    if order is not None:
+        yield "permutation", "hold each row once", np.unique(order).size == order.size
+    if partners is not None:
+        paired = np.flatnonzero(partners >= 0)
+        mutual = np.array_equal(partners[partners[paired]], paired) and (partners[paired] != paired).all()
+        yield "partners", "be mutual", mutual
+
+
+SCALING = schema.RecordSpec(
+    MatrixScaling,
+    {
+        "method": schema.OneOf(*METHODS),
+        "row": schema.real_numbers("n"),
+        "column": schema.real_numbers("n"),
+        "permutation": schema.Optional(schema.indices("n", below="n")),
+        "partners": schema.Optional(schema.indices("n", least=-1, below="n")),
+        "smallest_diagonal": schema.Optional(schema.Items(float, float)),
+    },
+    scaling_is_possible,
+)

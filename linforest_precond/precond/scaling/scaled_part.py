@@ -8,10 +8,10 @@ from typing import Any
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CSR
+from linforest_precond.precond.number_types import held_bytes
 from linforest_precond.precond.part import Part
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
-from linforest_precond.precond.storage.stored import held_bytes
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 
 

@@ -7,15 +7,18 @@ import json
 import os
 import reprlib
 import sys
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.matrices.readers.atomic_files import replacing
+from linforest_precond.matrices.readers.npy_arrays import read_array
 from linforest_precond.precond.preconditioner import Preconditioner, packed, restore
-from linforest_precond.precond.storage.npz_arrays import read_arrays
 from linforest_precond.precond.storage.schema import PreconditionerFileError
 
 FORMAT = "linforest_precond preconditioner"
@@ -24,6 +27,9 @@ VERSION = 1
 HEADER, DIGEST = "header", "digest"
 # Tells damage from contents that contradict each other.
 ALGORITHM = "sha256"
+# The arrays of a file take at most this many times its length, if it was compressed, or this many bytes.
+MOST_EXPANSION = 100
+ALWAYS_ALLOWED = 2**20
 
 
 def save_preconditioner(M: Preconditioner, path: str | os.PathLike[str]) -> None:
@@ -86,9 +92,45 @@ def load_preconditioner(path: str | os.PathLike[str]) -> Preconditioner:
     """
     path = os.fspath(path)
     with open(path, "rb") as file:
-        arrays = read_arrays(file, path)
+        arrays = _read_arrays(file, path)
     header = _checked_header(arrays, path)
-    return restore(header.pop("kind"), (header, arrays), path)
+    return restore(header.pop("kind", None), (header, arrays), path)
+
+
+def _read_arrays(file: BinaryIO, source: str) -> dict[str, Array]:
+    """All arrays by name, writable and C-contiguous; each has exactly the bytes that the archive lists."""
+    arrays = {}
+    with _named_errors(source, "the archive"), zipfile.ZipFile(file) as archive:
+        _check_members(archive.infolist(), file.seek(0, 2))
+        for member in archive.infolist():
+            name = member.filename.removesuffix(".npy")
+            with _named_errors(source, name), archive.open(member) as content:
+                arrays[name] = read_array(content, member.file_size)
+    return arrays
+
+
+def _check_members(members: list[zipfile.ZipInfo], length: int) -> None:
+    """Bound the memory by the length of the file, before any array is allocated."""
+    if len({member.filename.removesuffix(".npy") for member in members}) != len(members):
+        raise ValueError("two arrays have the same name")
+    if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
+        raise ValueError("it is compressed by another method than deflate")
+    total = sum(member.file_size for member in members)
+    if total > max(ALWAYS_ALLOWED, MOST_EXPANSION * length):
+        raise ValueError(f"it promises {total:,} bytes in a file of {length:,}")
+
+
+@contextmanager
+def _named_errors(source: str, what: str) -> Iterator[None]:
+    """Whatever a broken archive leads the zip reader to raise, with the file's name."""
+    try:
+        yield
+    except (PreconditionerFileError, MemoryError):
+        raise
+    except Exception as error:
+        raise PreconditionerFileError(
+            f"{source} is not a complete preconditioner file: {what} cannot be read ({error})"
+        ) from error
 
 
 def _checked_header(arrays: dict[str, Array], path: str) -> dict[str, Any]:
@@ -99,19 +141,15 @@ def _checked_header(arrays: dict[str, Array], path: str) -> dict[str, Any]:
         raise PreconditionerFileError(f"{path} is not a preconditioner file")
     version = header.pop("version", None)
     if version != VERSION:
-        shown = reprlib.repr(version)
         raise PreconditionerFileError(
-            f"{path} has format version {shown}, and this linforest_precond reads {VERSION}"
+            f"{path} has format version {reprlib.repr(version)}, and this linforest_precond reads {VERSION}"
         )
+    found = header.pop("digest", None), digest
     # Older files have no digest.
-    algorithm = header.pop("digest", None)
-    if (algorithm, digest) != (None, None) and (
-        algorithm != ALGORITHM or digest != _digest(text or "", arrays)
-    ):
+    if found != (None, None) and found != (ALGORITHM, _digest(text or "", arrays)):
         raise PreconditionerFileError(
             f"{path} is damaged: its digest must be the SHA-256 of header and arrays, and is not"
         )
-    header.setdefault("kind", None)
     return header
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,7 @@ from linforest_precond.precond.part import Part
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.setup_time import SetupTime, StoredTime
-from linforest_precond.precond.storage.packing import HostArrays, pack, unpack
-from linforest_precond.precond.storage.state_schema import checked_state
+from linforest_precond.precond.storage.state import HostArrays, checked_state, pack, unpack
 
 
 class OperatorState(NamedTuple):
@@ -70,6 +68,6 @@ def _restored_backend(name: str) -> Backend:
     if name == "cuda":
         usable, reason = cuda_status()
         if usable:
-            return cast(Backend, importlib.import_module("linforest_precond.backends.cuda"))
+            return backend_named("cuda")
         warn_user(f"the preconditioner was made on a GPU and is restored on the CPU: {reason}")
     return backend_named("cpu")

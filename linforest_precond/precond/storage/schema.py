@@ -1,34 +1,36 @@
 """Schemas of packed preconditioners: what files and pickles must hold before any of it is used.
 
-A schema is a `Table` of fields, declared beside the class whose state it describes. Lengths and types have
-names: ``Indices("n", 2, below="n")`` is an array of shape (n, 2) with numbers from 0 to n - 1. The first
-field that mentions a name gives it its value, and all others must agree. A `Nested` table has names of its
-own; those it shares with the table around it are listed. Rules connect several fields: functions of the
-checked fields that return the name of a field and what it must be, or None.
+A schema is a `FieldsSpec`, declared beside the class whose state it describes. Lengths and types have names:
+``indices("n", 2, below="n")`` is an array of shape (n, 2) with numbers from 0 to n - 1. The first field that
+mentions a name gives it its value, and all others must agree. A `Nested` spec has names of its own; those it
+shares with the fields around it are listed. Rules connect several fields: generators of the name of a field,
+what it must be, and whether it is.
 
 All checks take time linear in the size of the arrays, and run on the host.
 """
 
 from __future__ import annotations
 
-import math
 import reprlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn, Protocol, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any, ClassVar, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
-from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.matrix.checks import VALUE_DTYPES
 
 Names: TypeAlias = dict[str, Any]
 Fields: TypeAlias = dict[str, Any]
-# The name of a field and what it must be, where that does not hold.
-Complaint: TypeAlias = tuple[str, str] | None
-Rule: TypeAlias = Callable[[Fields, Names], Complaint]
+# The name of a field, what it must be, and whether it is.
+Checks: TypeAlias = Iterator[tuple[str, str, bool | np.bool_]]
+Rule: TypeAlias = Callable[[Fields, Names], Checks]
 
 LARGEST_INTEGER = 2**63 - 1
 LARGEST_REAL = float(np.finfo(np.float64).max)
+INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)
 
 
 class PreconditionerFileError(ValueError):
@@ -59,19 +61,11 @@ class PreconditionerFileError(ValueError):
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a check is: the file, the name of the field, and the values of names so far.
+    """Where a check is: the file, the name of the field, and the values of names so far."""
 
-    Attributes
-    ----------
-    source
-        The file's name, for exceptions.
-    given, checked
-        All host arrays by name; those that fields referred to and that passed, contiguous and in the
-        machine's byte order.
-    """
-
-    source: str
-    given: Mapping[str, Any]
+    source: str  # the file's name, for exceptions
+    given: Mapping[str, Any]  # all host arrays by name
+    # Those that fields refer to and that passed, contiguous and in the machine's byte order.
     checked: dict[str, Array] = field(default_factory=dict)
     names: Names = field(default_factory=dict)
     path: str = ""
@@ -80,28 +74,15 @@ class Scope:
         """The scope of a field of this one."""
         return replace(self, path=f"{self.path}.{key}" if self.path else str(key))
 
-    def nested(self, names: Mapping[str, str]) -> Scope:
-        """The same place with names of its own; ``names[inner] = outer`` are known already."""
-        known = {inner: self.names[outer] for inner, outer in names.items() if outer in self.names}
-        return replace(self, names=known)
+    def fail(self, wanted: str, *got: object) -> NoReturn:
+        seen = "".join(f", got {reprlib.repr(each)}" for each in got)
+        raise PreconditionerFileError(f"{self.source}: {self.path or 'the header'} must {wanted}{seen}")
 
-    def fail(self, wanted: str, got: object) -> NoReturn:
-        shown = got if isinstance(got, _Words) else reprlib.repr(got)
-        raise PreconditionerFileError(
-            f"{self.source}: {self.path or 'the header'} must {wanted}, got {shown}"
-        )
-
-    def require(self, name: str, value: object, what: str) -> None:
+    def require(self, name: str, value: object) -> None:
         """Give a name its value, or compare."""
         known = self.names.setdefault(name, value)
         if known != value:
-            self.fail(f"have the {what} {known} of {name}, as other fields have it", _Words(value))
-
-
-class _Words(str):
-    """Text of an exception that is shown without quotes."""
-
-    __slots__ = ()
+            self.fail(f"agree with other fields, in which {name} is {known}", str(value))
 
 
 class Spec(Protocol):
@@ -112,89 +93,71 @@ class Spec(Protocol):
 
 
 @dataclass(frozen=True)
-class Flag:
-    """True or False."""
-
-    def check(self, value: Any, scope: Scope) -> bool:
-        if not isinstance(value, bool):
-            scope.fail("be true or false", value)
-        return value
-
-
-class Choice:
-    """One of these strings."""
-
-    def __init__(self, *choices: str):
-        self.choices = choices
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, str) and value in self.choices
-
-    def check(self, value: Any, scope: Scope) -> str:
-        if not self.accepts(value):
-            scope.fail(f"be one of {', '.join(map(repr, self.choices))}", value)
-        return str(value)
-
-
-@dataclass(frozen=True)
 class Integer:
     """An integer in [least, most]."""
 
-    least: int = 0
-    most: int = LARGEST_INTEGER
+    least: float = 0
+    most: float = LARGEST_INTEGER
+    number: ClassVar[Any] = int
 
-    def check(self, value: Any, scope: Scope) -> int:
-        if type(value) is not int:
-            scope.fail("be an integer", value)
+    def check(self, value: Any, scope: Scope) -> Any:
+        if not isinstance(value, self.number) or isinstance(value, bool) != (self.number is bool):
+            scope.fail(f"be of the type {self.number.__name__}", value)
         if not self.least <= value <= self.most:
             scope.fail(f"lie in [{self.least}, {self.most}]", value)
         return value
 
 
 @dataclass(frozen=True)
-class Size:
-    """The value of a name: a length that others refer to."""
-
-    name: str
-
-    def check(self, value: Any, scope: Scope) -> int:
-        size = Integer().check(value, scope)
-        scope.require(self.name, size, "value")
-        return size
-
-
-@dataclass(frozen=True)
-class Real:
-    """A finite number in [least, most]."""
+class Real(Integer):
+    """A floating-point number in [least, most]; kernels would be compiled anew for integers."""
 
     least: float = -LARGEST_REAL
     most: float = LARGEST_REAL
+    number = float
 
-    def check(self, value: Any, scope: Scope) -> float:
-        if not isinstance(value, float):  # kernels would be compiled anew for integers
-            scope.fail("be a floating-point number", value)
-        if not self.least <= value <= self.most:
-            wanted = (
-                "be finite" if math.isinf(self.most - self.least) else f"lie in [{self.least}, {self.most}]"
-            )
-            scope.fail(wanted, value)
+
+class Flag(Integer):
+    """True or False."""
+
+    number = bool
+
+
+# What the types in place of specs stand for: numbers are not negative.
+PLAIN: dict[Any, Spec] = {bool: Flag(), int: Integer(), float: Real(0.0)}
+
+
+class Size:
+    """The value of a name: a length that others refer to."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def check(self, value: Any, scope: Scope) -> Any:
+        scope.require(self.name, Integer().check(value, scope))
         return value
 
 
-@dataclass(frozen=True)
-class Null:
-    """Null."""
+class OneOf:
+    """One of these strings, or null where None is among them."""
 
-    def check(self, value: Any, scope: Scope) -> None:
-        if value is not None:
-            scope.fail("be null", value)
+    def __init__(self, *choices: str | None):
+        self.choices = choices
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, str | None) and value in self.choices
+
+    def check(self, value: Any, scope: Scope) -> str | None:
+        if not self.fits(value):
+            scope.fail(f"be one of {', '.join(map(repr, self.choices))}", value)
+        return value
 
 
-@dataclass(frozen=True)
 class Optional:
     """Null, or what the spec demands."""
 
-    spec: Spec
+    def __init__(self, spec: Spec):
+        self.spec = spec
 
     def check(self, value: Any, scope: Scope) -> Any:
         return None if value is None else self.spec.check(value, scope)
@@ -203,15 +166,15 @@ class Optional:
 class Items:
     """A list with one item for each spec."""
 
-    def __init__(self, *specs: Spec):
-        self.specs = specs
+    def __init__(self, *specs: Spec | type):
+        self.specs: list[Any] = [PLAIN.get(spec, spec) for spec in specs]
 
     def fits(self, value: Any) -> bool:
         return isinstance(value, list | tuple)
 
     def check(self, value: Any, scope: Scope) -> list[Any]:
-        if not isinstance(value, list | tuple) or len(value) != len(self.specs):
-            scope.fail(f"be a list of {len(self.specs)}", value)
+        if not self.fits(value) or len(value) != len(self.specs):
+            scope.fail(f"be a list of {len(self.specs)} items", value)
         return [spec.check(item, scope.inside(i)) for i, (spec, item) in enumerate(zip(self.specs, value))]
 
 
@@ -226,88 +189,178 @@ class ListOf:
     def check(self, value: Any, scope: Scope) -> list[Any]:
         if not isinstance(value, list | tuple) or not self.least <= len(value) <= self.most:
             scope.fail(f"be a list of {self.least} to {self.most} items", value)
-        return [self.spec.check(item, scope.inside(i)) for i, item in enumerate(value)]
+        return Items(*[self.spec] * len(value)).check(value, scope)
 
 
-class Table:
+class FieldsSpec:
     """Fields by name, no more and no fewer, and rules that connect them.
 
-    Fields are checked in the order of the table, then the rules in theirs. `defaults` are those of fields
-    that older files lack.
+    Fields are checked in the order of the specs, then the rules in theirs. `defaults` are those of fields
+    that older files lack. The types bool, int and float stand for flags and numbers that are not negative.
     """
 
-    def __init__(self, fields: Mapping[str, Spec], *rules: Rule, defaults: Mapping[str, Any] | None = None):
-        self.fields, self.rules, self.defaults = fields, rules, defaults or {}
+    def __init__(
+        self, specs: Mapping[str, Spec | type], *rules: Rule, defaults: Mapping[str, Any] | None = None
+    ):
+        self.fields: dict[str, Any] = {name: PLAIN.get(spec, spec) for name, spec in specs.items()}
+        self.rules, self.defaults = rules, defaults or {}
 
     def fits(self, value: Any) -> bool:
-        """Whether a value has these fields, and a `kind` of this table: chooses among tables."""
+        """Whether a value has these fields, and a `kind` of this spec: chooses among specs."""
         if not isinstance(value, dict) or self.defaults.keys() | value.keys() != self.fields.keys():
             return False
-        kind = self.fields.get("kind")
-        return not isinstance(kind, Choice) or kind.accepts(value["kind"])
+        return "kind" not in self.fields or bool(self.fields["kind"].fits(value["kind"]))
 
     def check(self, value: Any, scope: Scope) -> Fields:
         if not isinstance(value, dict):
             scope.fail("be an object with fields", value)
         value = {**self.defaults, **value}
-        missing, unknown = self.fields.keys() - value.keys(), value.keys() - self.fields.keys()
-        if missing or unknown:
-            wrong = f"lacks {min(missing)}" if missing else f"has {reprlib.repr(min(unknown, key=str))}"
-            scope.fail(f"have exactly the fields {', '.join(self.fields)}", _Words(f"one that {wrong}"))
+        wrong = self.fields.keys() ^ value.keys()
+        if wrong:
+            differing = reprlib.repr(min(wrong, key=str))
+            scope.fail(f"have exactly the fields {', '.join(self.fields)}: {differing} is missing or unknown")
         checked = {name: spec.check(value[name], scope.inside(name)) for name, spec in self.fields.items()}
         for rule in self.rules:
-            complaint = rule(checked, scope.names)
-            if complaint is not None:
-                name, wanted = complaint
-                scope.inside(name).fail(wanted, _Words("other contents"))
+            for name, wanted, holds in rule(checked, scope.names):
+                if not holds:
+                    scope.inside(name).fail(wanted)
         return checked
+
+
+class RecordSpec(FieldsSpec):
+    """The fields of a packed dataclass; those of the types bool, int and float need no spec.
+
+    The name in files is that of the class; a renamed class keeps its old one.
+    """
+
+    by_name: ClassVar[dict[str, RecordSpec]] = {}
+    by_class: ClassVar[dict[type, RecordSpec]] = {}
+
+    def __init__(self, record: Any, specs: Mapping[str, Spec | type], *rules: Rule, name: str = ""):
+        packed = {each.name: each.type for each in fields(record) if each.metadata.get("packed", True)}
+        plain = {each.__name__: each for each in PLAIN}
+        others = {each: plain[annotation] for each, annotation in packed.items() if each not in specs}
+        super().__init__({**specs, **others}, *rules)
+        self.record, self.name = record, name or record.__name__
+        self.by_name[self.name] = self.by_class[record] = self
+
+    def check(self, value: Any, scope: Scope) -> Fields:
+        is_record = isinstance(value, dict) and value.keys() == {"record", "fields"}
+        if not is_record or value["record"] != self.name:
+            scope.fail(f"be a record {self.name!r}", value)
+        return super().check(value["fields"], scope)
 
 
 class Nested:
-    """A table with names of its own, apart from those in ``names[inner] = outer``."""
+    """A spec with names of its own, apart from those it shares; ``renamed[inner] = outer``."""
 
-    def __init__(self, spec: Any, **names: str):
-        self.spec, self.names = spec, names
-
-    def fits(self, value: Any) -> bool:
-        return bool(self.spec.fits(value))
+    def __init__(self, spec: Spec, *shared: str, **renamed: str):
+        self.spec, self.names = spec, {**{name: name for name in shared}, **renamed}
 
     def check(self, value: Any, scope: Scope) -> Any:
-        own = scope.nested(self.names)
-        checked = self.spec.check(value, own)
-        scope.names.update(
-            {outer: own.names[inner] for inner, outer in self.names.items() if inner in own.names}
-        )
+        known = {inner: scope.names[outer] for inner, outer in self.names.items() if outer in scope.names}
+        checked = self.spec.check(value, replace(scope, names=known))
+        scope.names.update({outer: known[inner] for inner, outer in self.names.items() if inner in known})
         return checked
 
 
-class Record:
-    """A packed dataclass under its name in files: a `Nested` table."""
-
-    def __init__(self, record: str, table: Table, **names: str):
-        self.record, self.content = record, Nested(table, **names)
-
-    def fits(self, value: Any) -> bool:
-        return isinstance(value, dict) and value.get("record") == self.record
-
-    def check(self, value: Any, scope: Scope) -> Fields:
-        if not self.fits(value) or value.keys() != {"record", "fields"}:
-            scope.fail(f"be a record {self.record!r}", value)
-        checked: Fields = self.content.check(value["fields"], scope)
-        return checked
-
-
-class OneOf:
-    """The first of these tables, records, arrays and lists that fits."""
+class Either:
+    """The first of these fields, arrays and lists that fits."""
 
     def __init__(self, *specs: Any):
         self.specs = specs
-
-    def fits(self, value: Any) -> bool:
-        return any(spec.fits(value) for spec in self.specs)
 
     def check(self, value: Any, scope: Scope) -> Any:
         spec = next((spec for spec in self.specs if spec.fits(value)), None)
         if spec is None:
             scope.fail(f"be one of {len(self.specs)} known kinds of objects", value)
         return spec.check(value, scope)
+
+
+class ArraySpec:
+    """An array of one of `dtypes`, of finite numbers or of integers in [least, below).
+
+    Its shape consists of numbers and names; `below` may be a name, and `dtype` is the name of its type. The
+    array of a field has the field's name, so no two fields share one.
+    """
+
+    def __init__(
+        self,
+        dtypes: tuple[DType, ...],
+        dtype: str | None,
+        *shape: int | str,
+        least: int = 0,
+        below: int | str = 2**64,
+    ):
+        self.dtypes, self.dtype, self.shape, self.least, self.below = dtypes, dtype, shape, least, below
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, dict) and "array" in value
+
+    def check(self, value: Any, scope: Scope) -> Array:
+        array = scope.given.get(scope.path)
+        if value != {"array": scope.path} or not isinstance(array, np.ndarray):
+            scope.fail("refer to the array of its own name", value)
+        dtype = array.dtype.newbyteorder("=") if array.dtype.kind in "iufc" else array.dtype
+        if dtype not in self.dtypes:
+            scope.fail(f"have the type {' or '.join(map(str, self.dtypes))}", str(array.dtype))
+        if self.dtype is not None:
+            scope.require(self.dtype, dtype)
+        if array.ndim != len(self.shape):
+            scope.fail(f"have {len(self.shape)} dimensions", array.shape)
+        for wanted, size in zip(self.shape, array.shape):
+            if isinstance(wanted, str):
+                scope.require(wanted, size)
+            elif size != wanted:
+                scope.fail(f"have the shape {self.shape}", array.shape)
+        array = np.ascontiguousarray(array, dtype)
+        self.check_contents(array, scope)
+        scope.checked[scope.path] = array
+        return array
+
+    def check_contents(self, array: Array, scope: Scope) -> None:
+        """The names of the shape are known."""
+        if array.dtype.kind in "fc":
+            finite = np.isfinite(array)
+            if not finite.all():
+                scope.fail("be finite", array[~finite][0].item())
+        elif array.size:
+            below = scope.names[self.below] if isinstance(self.below, str) else self.below
+            smallest, largest = int(array.min()), int(array.max())
+            if smallest < self.least or largest >= below:
+                scope.fail(f"hold numbers from {self.least} to {below - 1}", [smallest, largest])
+
+
+class Pointers(ArraySpec):
+    """Row pointers of a CSR matrix of `rows` rows: from 0, never falling, to the number of `entries`."""
+
+    def __init__(self, rows: str, entries: str):
+        super().__init__(INDEX_DTYPES, "index", f"{rows} + 1")
+        self.rows, self.entries = rows, entries
+
+    def check_contents(self, array: Array, scope: Scope) -> None:
+        if not array.size or array[0] != 0 or (array[1:] < array[:-1]).any():
+            scope.fail("begin with 0 and never fall")
+        scope.require(self.rows, array.size - 1)
+        scope.require(self.entries, int(array[-1]))
+
+
+# The numbers of a preconditioner have one type, `value`; its own numbers are in the precision of the matrix.
+numbers = partial(ArraySpec, VALUE_DTYPES, "value")
+own_numbers = partial(ArraySpec, VALUE_DTYPES, None)
+real_numbers = partial(ArraySpec, tuple(dtype for dtype in VALUE_DTYPES if dtype.kind == "f"), None)
+# The index arrays of fields have one type, `index`, apart from the slots of entries in a matrix.
+indices = partial(ArraySpec, INDEX_DTYPES, "index")
+slots = partial(ArraySpec, INDEX_DTYPES, "slot")
+counts = partial(ArraySpec, (*INDEX_DTYPES, np.dtype(np.uint32), np.dtype(np.uint64)), None)
+marks = partial(ArraySpec, (np.dtype(np.uint8),), None, below=2)  # zeros and ones
+words = partial(ArraySpec, (np.dtype(np.uint64),), None)
+
+
+def csr_arrays(rows: str, entries: str, below: str) -> dict[str, Spec]:
+    """The fields of a sparse matrix, by the names of its numbers of rows, entries and columns."""
+    return {
+        "data": numbers(entries),
+        "indptr": Pointers(rows, entries),
+        "indices": indices(entries, below=below),
+    }

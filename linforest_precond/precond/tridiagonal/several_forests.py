@@ -14,21 +14,11 @@ from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
 from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
+from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.part_iteration import PartIteration, PartIterations, Steps, visits
 from linforest_precond.precond.repairs import Repairs, in_words
-from linforest_precond.precond.storage.record_schemas import CSR as CSR_SCHEMA
-from linforest_precond.precond.storage.schema import (
-    Choice,
-    Flag,
-    Items,
-    ListOf,
-    Nested,
-    Real,
-    Record,
-    Size,
-    Table,
-)
-from linforest_precond.precond.storage.stored import held_bytes, stored_array
+from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.records import MATRIX
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart
 from linforest_precond.records.forest import Bands, Forest, Ordering
@@ -42,15 +32,15 @@ LARGEST_EIGENVALUE = 1.8
 # polynomial stays definite up to the sum of both ends.
 LOWEST_SHARE = 1 / 16
 
-SCHEMA = Table(
+SCHEMA = schema.FieldsSpec(
     {
-        "n": Size("n"),
-        "csr": Record("CSR", CSR_SCHEMA, n="n", value="value"),
-        "parts": ListOf(Nested(LINE_SCHEMAS["tridiagonal"], n="n", value="value"), 1, MOST_FORESTS),
-        "combine": Choice(*COMBINATIONS),
-        "steps": ListOf(Items(Real(), Real()), 1, MOST_STEPS),
-        "hermitian": Flag(),
-        "definite": Flag(),
+        "n": schema.Size("n"),
+        "csr": schema.Nested(MATRIX, "n", "value"),
+        "parts": schema.ListOf(schema.Nested(LINE_SCHEMAS["tridiagonal"], "n", "value"), 1, MOST_FORESTS),
+        "combine": schema.OneOf(*COMBINATIONS),
+        "steps": schema.ListOf(schema.Items(schema.Real(), schema.Real()), 1, MOST_STEPS),
+        "hermitian": bool,
+        "definite": bool,
     }
 )
 

@@ -19,32 +19,11 @@ from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.matrix.checked import CSR, as_pattern, checked
+from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.repairs import Repairs, happened, in_words
-from linforest_precond.precond.storage.record_schemas import (
-    BANDS,
-    BLOCK_BANDS,
-    BLOCK_FOREST,
-    FOREST,
-    ORDERING,
-)
-from linforest_precond.precond.storage.schema import (
-    Choice,
-    Complaint,
-    Fields,
-    Flag,
-    Items,
-    Names,
-    Null,
-    Optional,
-    Real,
-    Record,
-    Size,
-    Spec,
-    Table,
-)
-from linforest_precond.precond.storage.schema_arrays import Marks
-from linforest_precond.precond.storage.stored import held_bytes, stored_array
+from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.records import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST, ORDERING
 from linforest_precond.precond.tridiagonal.elimination import Factorization
 from linforest_precond.precond.tridiagonal.refresh import Refreshed, described, own_arrays
 from linforest_precond.precond.tridiagonal.repair import Decision, rows_to_repair
@@ -56,41 +35,40 @@ REPAIRS = "auto", "none"
 NO_REPAIRS: dict[str, Any] = {"make_definite": False, "perturb": False}
 
 
-def one_source_of_order(fields: Fields, names: Names) -> Complaint:
-    both = fields["forest"] is not None and fields["given"] is not None
-    return ("given", "be null where there is a forest") if both else None
+def one_source_of_order(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    yield "given", "be null where there is a forest", fields["forest"] is None or fields["given"] is None
 
 
-WEIGHTS: dict[str, Spec] = {
-    "own_forest": Flag(),
-    "weights": Items(Real(0.0), Real(0.0), Real(0.0)),
-    "repair": Choice(*REPAIRS),
+WEIGHTS: dict[str, schema.Spec | type] = {
+    "own_forest": bool,
+    "weights": schema.Items(float, float, float),
+    "repair": schema.OneOf(*REPAIRS),
 }
 # Of files that were written before there were such fields.
 DEFAULTS = {"repair": "auto", "repaired": None}
 SCHEMAS = {
-    "tridiagonal": Table(
+    "tridiagonal": schema.FieldsSpec(
         {
-            "kind": Choice("tridiagonal"),
-            "n": Size("n"),
-            "bands": Record("Bands", BANDS, n="n", value="value"),
-            "forest": Optional(Record("Forest", FOREST, n="n")),
-            "given": Optional(Record("Ordering", ORDERING, n="n")),
-            "repaired": Optional(Marks("n")),
-            "permuted": Flag(),
+            "kind": schema.OneOf("tridiagonal"),
+            "n": schema.Size("n"),
+            "bands": schema.Nested(BANDS, "n", "value"),
+            "forest": schema.Optional(schema.Nested(FOREST, "n")),
+            "given": schema.Optional(schema.Nested(ORDERING, "n")),
+            "repaired": schema.Optional(schema.marks("n")),
+            "permuted": bool,
             **WEIGHTS,
         },
         one_source_of_order,
         defaults={**DEFAULTS, "permuted": False},
     ),
-    "block_tridiagonal": Table(
+    "block_tridiagonal": schema.FieldsSpec(
         {
-            "kind": Choice("block_tridiagonal"),
-            "n": Size("n"),
-            "forest": Record("BlockForest", BLOCK_FOREST, n="n", blocks="blocks", block_size="block_size"),
-            "bands": Record("Bands", BLOCK_BANDS, blocks="blocks", block_size="block_size", value="value"),
-            "given": Null(),
-            "repaired": Optional(Marks("blocks")),
+            "kind": schema.OneOf("block_tridiagonal"),
+            "n": schema.Size("n"),
+            "forest": schema.Nested(BLOCK_FOREST, "n", "blocks", "block_size"),
+            "bands": schema.Nested(BLOCK_BANDS, "blocks", "block_size", "value"),
+            "given": schema.OneOf(None),
+            "repaired": schema.Optional(schema.marks("blocks")),
             **WEIGHTS,
         },
         defaults=DEFAULTS,
