@@ -129,6 +129,14 @@ class TestEveryArray:
         np.testing.assert_array_equal(one @ np.ones(42), other @ np.ones(42))
 
 
+def test_an_index_just_beyond_the_rows(made, tmp_path):
+    kind, header, arrays = made("ilu")
+    forged = arrays["part.upper.indices"].copy()
+    forged[-1] = 42
+    write(tmp_path / "M.npz", kind, header, {**arrays, "part.upper.indices": forged})
+    refused(tmp_path / "M.npz", "part.upper.indices", "up to 41")
+
+
 # Keys of a header and a value that must not be there, for a hierarchy.
 HEADERS = [
     ([], []),

@@ -64,6 +64,19 @@ def test_as_accurate_as_gtsv_on_millions_of_rows(backend, name, dtype, n):
         cases.system.cache_clear()
 
 
+@pytest.mark.parametrize("transpose", [False, True])
+def test_couplings_in_one_direction(backend, transpose):
+    """Independent parts begin only where both couplings between two rows vanish."""
+    n, rng = 40_000, np.random.default_rng(3)
+    lower, upper = rng.uniform(-1, 1, (2, n)) * rng.integers(0, 2, (2, n))
+    lower[0] = upper[-1] = 0
+    bands = lower, np.full(n, 4.0), upper
+    assert not TridiagonalSolver(*map(backend.array, bands)).pivoted
+    b = rng.standard_normal(n)
+    x = solve(backend, bands, b, transpose=transpose)
+    assert cases.relative_error(x, cases.gtsv(bands, b, transpose)) < 1e-12
+
+
 def dense_solution(bands, b, transpose=False):
     A = cases.dense(bands).astype(np.promote_types(bands[1].dtype, np.float64))
     return np.linalg.solve(A.T if transpose else A, b)
