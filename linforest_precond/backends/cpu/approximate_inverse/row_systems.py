@@ -72,7 +72,7 @@ class RowSystem(NamedTuple):
 
 
 def grow(matrix, start, diagonal, triangular, entries, tolerance):
-    """The CSR arrays of the rows, on patterns that grow to at most so many entries.
+    """The CSR arrays of the rows, on patterns that grow to at most `entries` entries.
 
     `matrix` and `start` are the CSR arrays of N and S in double precision. Columns are added while their gain
     is above `tolerance` times the functional. Triangular rows end with the diagonal of FSAI; other rows

@@ -21,8 +21,8 @@ ONE = np.uint64(1)
 # Vertices of a frontier that one thread takes at a time, and the capacity of its local queue.
 CHUNK = 256
 LOCAL_QUEUE = 256
-# A frontier that has about so many entries is pushed by one thread, in a millisecond. A barrier takes less,
-# but as long where another process holds the core of a thread.
+# A frontier with at most this number of entries is pushed by one thread, in about a millisecond: a barrier
+# takes less, but up to as long where another process holds the core of a thread.
 FEW_ENTRIES = 2**17
 # Places of the queue between the vertex that is expanded and the one whose row is prefetched.
 AHEAD = np.uint64(16)

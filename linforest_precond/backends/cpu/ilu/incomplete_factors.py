@@ -16,7 +16,7 @@ from ..runtime.arithmetic import VANISHING, limits_of
 from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel, serial_version
 
-# A level of at least so many rows is eliminated, or substituted, by all threads, in chunks.
+# A level of at least PARALLEL_ROWS rows is eliminated, or substituted, by all threads, in chunks.
 PARALLEL_ROWS = 4096
 CHUNK = 512
 
@@ -85,7 +85,7 @@ def eliminate(
             )  # fmt: skip
 
 
-# A call for many rows: one with so many arrays takes longer than a row.
+# Called for many rows: passing the arrays takes longer than a row.
 @helper
 def eliminate_rows(
     first, last, indptr, indices, weights, hermitian, shift, limits, work, diagonals, inverse, dropped, found

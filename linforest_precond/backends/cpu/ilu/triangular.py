@@ -63,7 +63,7 @@ def substitute(starts, indptr, indices, data, scale, c, y, out):
                 substitute_rows(indptr, indices, data, scale, c, y, out, first, min(first + CHUNK, end))
 
 
-# A call for many rows: one with so many arrays takes longer than a row.
+# Called for many rows: passing the arrays takes longer than a row.
 @helper
 def substitute_rows(indptr, indices, data, scale, c, y, out, begin, end):
     for row in range(begin, end):

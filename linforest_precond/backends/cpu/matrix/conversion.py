@@ -1,4 +1,4 @@
-"""Numbers in another precision."""
+"""Conversion of arrays to another precision."""
 
 
 def converted(arrays, dtype):

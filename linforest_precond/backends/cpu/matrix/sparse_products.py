@@ -65,8 +65,8 @@ def _balanced_parts(bounds, first, last):
 def _rows_of_product(factors, bounds, first, last, width, counts):
     """The column indices and values of some rows of the product, in pieces, and the rows' `counts`.
 
-    The numbers of entries are known only afterwards. So each part has space for as many as there can be, of
-    which it uses the first; memory that is not written to costs nothing.
+    The numbers of entries are known only afterwards. So each part allocates the upper bound and uses a prefix
+    of it; untouched pages cost nothing.
     """
     starts = _balanced_parts(bounds, first, last)
     places = bounds[starts] - bounds[first]

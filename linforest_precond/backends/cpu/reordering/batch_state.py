@@ -1,4 +1,4 @@
-"""What the threads of the batch Cuthill-McKee order share, and what each keeps of its batches."""
+"""Shared and thread-local state of the batch Cuthill-McKee order."""
 
 from typing import NamedTuple
 

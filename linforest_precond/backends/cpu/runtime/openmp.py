@@ -1,7 +1,7 @@
-"""OpenMP's threads beside other processes: they wait briefly at the end of a parallel loop, then they sleep.
+"""OpenMP's spin count: threads spin briefly at the end of a parallel loop, then they sleep.
 
-By default GNU OpenMP's threads wait for about a millisecond in a busy loop. Where other processes hold the
-cores, a thread waits so for another one that is not running, and takes the core that it needs.
+By default GNU OpenMP's threads spin for about a millisecond. On an oversubscribed machine a spinning thread
+holds the core of the thread that it waits for.
 """
 
 import contextlib

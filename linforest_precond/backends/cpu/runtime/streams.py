@@ -4,7 +4,7 @@ import time
 
 
 def current():
-    """What the work space of an application belongs to."""
+    """The owner of an application's work space."""
     return None
 
 

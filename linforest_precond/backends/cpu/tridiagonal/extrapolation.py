@@ -1,4 +1,4 @@
-"""The update of a Chebyshev iteration, of contiguous (n, k) vectors."""
+"""The vector update of the Chebyshev iteration."""
 
 from numba import prange
 

@@ -79,7 +79,7 @@ def perturb_tiny(pivots, sizes):
 
 
 def gather(b, order, dtype, padding=0):
-    """The rows of b in the system's order, Fortran-contiguous; ghost rows, and so many at each end, are 0."""
+    """The rows of b in the system's order, in Fortran order; ghosts and `padding` rows at both ends are 0."""
     rows = b.shape[0] if order is None else order.size
     right = np.zeros((rows + 2 * padding, b.shape[1]), dtype, order="F")
     inside = right[padding : padding + rows]
