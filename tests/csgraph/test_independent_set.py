@@ -63,7 +63,7 @@ class TestSet:
         for A in (graphs.grid_graph(300, 280), graphs.shuffled(graphs.grid_graph(30, 35, 40))):
             B = A @ A if dense else A
             with monkeypatch.context() as patched:
-                patched.setattr(cuda_backend.csgraph.worklist, "launch", watched)
+                patched.setattr(cuda_backend.csgraph.independent_set, "launch", watched)
                 found = cuda.host(mis(cuda.csr(B), 2))
             with monkeypatch.context() as patched:
                 patched.setattr(cuda_backend.csgraph.independent_set, "LANE_ENTRIES", 0)
