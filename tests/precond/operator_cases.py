@@ -25,7 +25,7 @@ KINDS = {
     "block jacobi 3": lambda A, **options: lf.block_jacobi(A, 3, **options),
     "block jacobi 32": lambda A, **options: lf.block_jacobi(A, 32, **options),
     "ilu": lambda A, **options: lf.ilu(A, order="natural", **options),
-    "gauss seidel": lambda A, **options: lf.gauss_seidel(A, 1.25, **options),
+    "gauss seidel": lambda A, **options: lf.gauss_seidel(A, **options),
 }
 SIZE = 50
 
