@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend, backend_named
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.matrices.arrays import array_modules
 from linforest_precond.similarity.verification import MATCHINGS
@@ -49,8 +49,8 @@ def as_matching(value: Any, device: Any) -> str:
 
 def backend_on(device: str | None) -> Backend:
     """The backend of a device."""
-    xp, _ = array_modules(device)
-    return backend_of(xp.empty(0))
+    array_modules(device)  # raises for an unusable device
+    return backend_named(device or "cpu")
 
 
 def _as_number(name: str, value: Any) -> float:

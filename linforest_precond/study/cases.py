@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrices.catalogue import PaperMatrix, catalogue, find
 from linforest_precond.matrices.download.places import MatrixNotAvailable, MatrixOffline
 from linforest_precond.matrices.generators.by_name import is_generator
@@ -193,7 +193,7 @@ def is_symmetric(A: Any) -> bool:
     if not csr.symmetric:  # the magnitudes differ already
         return False
     transposed = checked(A.T.tocsr())
-    return bool(backend_of(csr.data).xp.array_equal(transposed.data, csr.data))
+    return bool(xp_of(csr.data).array_equal(transposed.data, csr.data))
 
 
 def slug(name: str) -> str:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.distributed.partition.communicator import Communicator, parts_by_rank
 from linforest_precond.distributed.partition.owners import owners_of
 from linforest_precond.distributed.partition.scatter import equal_shares
@@ -54,7 +53,7 @@ class Redistribution:
         return self._moved(values, self.received, self.sent, self.n_rows)
 
     def _moved(self, values: Array, taken: dict[int, Array], put: dict[int, Array], count: int) -> Array:
-        xp, like = backend_of(values).xp, np.empty((0, *values.shape[1:]), values.dtype)
+        xp, like = xp_of(values), np.empty((0, *values.shape[1:]), values.dtype)
         # stall: MPI sends from the host
         parts = {r: on_host(values[xp.asarray(places)]) for r, places in taken.items()}
         found = self.comm.exchange_known(parts, {r: places.size for r, places in put.items()}, like)

@@ -9,7 +9,7 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.distributed.partition.communicator import (
     COMBINE,
     Communicator,
@@ -87,11 +87,11 @@ class Halo:
 
     def with_ghosts(self, values: Array) -> Array:
         """Values of the own ids, then of the ghosts: one row for each local number."""
-        return backend_of(values).xp.concatenate([values, self.fetch(values)])
+        return xp_of(values).concatenate([values, self.fetch(values)])
 
     def fetch(self, values: Array) -> Array:
         """The ghosts' values, from an array with one row (of any shape) for each own row."""
-        xp = backend_of(values).xp
+        xp = xp_of(values)
         parts = {r: values[xp.asarray(rows)] for r, rows in self.sent.items()}
         found = self._exchange(parts, self.received, values)
         return xp.concatenate([values[:0], *(found[r] for r in sorted(found))])
@@ -114,7 +114,7 @@ class Halo:
         array
             `into`.
         """
-        xp = backend_of(values).xp
+        xp = xp_of(values)
         found = self._exchange(
             self._by_owner(values), {r: len(rows) for r, rows in self.sent.items()}, values
         )

@@ -13,7 +13,7 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.array_libraries import device_name, on_host
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.exact_sums import inner
 from linforest_precond.distributed.partition.halo import Halo
@@ -80,7 +80,7 @@ class Matrix:
         self.comm: Communicator = communicator_of(comm)
         with self.comm.checking():
             rows = checked_rows(local_rows)
-            device = backend_of(local_rows).name
+            device = device_name(local_rows)
         with self.comm.together():
             self._take(rows, device, offsets)
 
@@ -146,7 +146,7 @@ class Matrix:
 
     def diagonal(self) -> Array:
         """The diagonal entries of the own rows."""
-        is_host = backend_of(self.rows.data).name == "cpu"
+        is_host = device_name(self.rows.data) == "cpu"
         return (self.rows if is_host else self.rows.copy()).diagonal()  # CuPy sorts in place
 
     def matvec(self, x: Array) -> Array:
@@ -192,7 +192,7 @@ def check_matrix(A: Any) -> None:
 
 def require_host(A: Matrix) -> None:
     """Refuse rows on a GPU; all ranks have theirs on the same kind of device."""
-    if backend_of(A.rows.data).name != "cpu":
+    if device_name(A.rows.data) != "cpu":
         raise TypeError("A must have its rows on the host, got those of CuPy; make the Matrix of rows.get()")
 
 
@@ -238,7 +238,7 @@ def exponent_into_range(A: Matrix, stored: DType) -> int:
 
 def sparse_linalg(matrix: Any) -> Any:
     """The module of LinearOperators for a sparse matrix of SciPy or CuPy."""
-    return importlib.import_module(f"{array_modules(backend_of(matrix).name)[1].__name__}.linalg")
+    return importlib.import_module(f"{backend_of(matrix).sparse.__name__}.linalg")
 
 
 def agreed_offsets(comm: Communicator, rows: LocalRows, offsets: Any = None) -> Array:

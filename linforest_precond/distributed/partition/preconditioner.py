@@ -9,6 +9,7 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
 from linforest_precond.precond.number_types import result_dtype
@@ -91,7 +92,7 @@ class RankPreconditioner(Preconditioner):
         conjugate = conjugate and self._part.stored.kind == "c"
         result = result_dtype(self.dtype, r.dtype)
         columns = r.astype(result, copy=False).reshape(r.shape[0], 1 if r.ndim == 1 else r.shape[1])
-        x: Array = backend_of(r).xp.empty(columns.shape, result)
+        x: Array = xp_of(r).empty(columns.shape, result)
         self.apply_into(columns.conj() if conjugate else columns, x, transpose)
         return (x.conj() if conjugate else x).reshape(r.shape)
 

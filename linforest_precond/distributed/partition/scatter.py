@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import device_name
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.local_rows import LocalRows, checked_rows
 from linforest_precond.distributed.partition.matrix import Matrix
@@ -50,7 +50,7 @@ def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
         if comm.rank == 0 and whole is None:
             raise ValueError("A must be the matrix on rank 0, got None")
     with comm.together():
-        described = None if whole is None else (whole.width, whole.data.dtype, backend_of(A).name)
+        described = None if whole is None else (whole.width, whole.data.dtype, device_name(A))
         n, dtype, device = comm.allgather(described)[0]
         offsets = checked_offsets(comm, n, offsets)
         if not all(comm.allgather(whole is not None)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.distributed.forest.bands import block_bands
 from linforest_precond.distributed.forest.graph import directed_graph_of
@@ -101,7 +101,7 @@ class RankTridiagonalPart:
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         """To the order's partition, solve there, and back; arrays of CuPy are staged through the host."""
-        move, xp = self.forest.order.redistribution, backend_of(x).xp
+        move, xp = self.forest.order.redistribution, xp_of(x)
         right = move.forward(on_host(b))
         solution = np.empty_like(right)
         self.solver.solve_into(right, solution, None, transpose)
@@ -153,7 +153,7 @@ class RankJacobiPart(JacobiPart):
         return self.of_ranks(A, self.stored)
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
-        xp = backend_of(x).xp
+        xp = xp_of(x)
         inverse = self.inverse if xp is np else xp.asarray(self.inverse)
         x[...] = inverse.reshape(-1, 1) * b
 
@@ -221,7 +221,7 @@ def _solver(A: Matrix, order: ForestOrder, bands: Bands, repair: str, exponent: 
         return RankTridiagonalSolver(bands, A.comm, make_definite=False, perturb=False)
 
     def magnitudes() -> Array:
-        sizes = backend_of(bands.diagonal).multigrid.strength.row_sums(csr_of_rows(A))[0]
+        sizes = bands.backend.multigrid.strength.row_sums(csr_of_rows(A))[0]
         return order.redistribution.forward(shifted(sizes, -exponent))
 
     return RankTridiagonalSolver(bands, A.comm, magnitudes=magnitudes)

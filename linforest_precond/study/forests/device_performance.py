@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import SparseMatrix
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.forest.pipeline import tridiagonal_bands
 from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.tridiagonal.solver import solver_of
@@ -75,7 +75,7 @@ def _spmv_seconds(A: SparseMatrix) -> float:
 
 def _scan_seconds(factor: Factor) -> dict[str, float]:
     """Breaking the cycles and labelling the paths, from an idle device, by both methods."""
-    forest = backend_of(factor.neighbors).forest
+    forest = factor.backend.forest
     rooms = {"bidirectional_scan": forest.bidirectional_scan, "list_ranking": forest.linear_forest}
     return {name: _labelling_seconds(room, factor) for name, room in rooms.items()}
 
@@ -94,7 +94,7 @@ def _launch_throughputs(factor: Factor) -> dict[str, list[float]]:
     """Figure 5: GB/s of each launch of a step, the median of several runs."""
     index, value = factor.neighbors.dtype.itemsize, factor.values.dtype.itemsize
     counted = scan_bytes(factor.neighbors.shape[0], index, value)
-    scan = backend_of(factor.neighbors).forest.bidirectional_scan.linear_forest
+    scan = factor.backend.forest.bidirectional_scan.linear_forest
     label = partial(scan, factor.neighbors, factor.values, None)
     steps = launches.scan_step_samples(label, SCAN_REPEATS)
     return {
@@ -108,13 +108,13 @@ def _walk_seconds(factor: Factor) -> float | None:
         return None
     from linforest_precond.backends.cpu.forest import linear_forest
 
-    xp = backend_of(factor.neighbors).xp
+    xp = xp_of(factor.neighbors)
     arrays = xp.asnumpy(factor.neighbors), xp.asnumpy(factor.values)
     return host_performance.scan_seconds(linear_forest, *arrays, HOST_REPEATS)
 
 
 def _ordering_seconds(factor: Factor) -> dict[str, float]:
-    forest = backend_of(factor.neighbors).forest
+    forest = factor.backend.forest
     found = forest.linear_forest.linear_forest(factor.neighbors, factor.values, None)
     labels = found.path_id, found.position, found.lengths
     calls = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends.array_libraries import device_name
 from linforest_precond.study.forests import device_performance, host_performance
 from linforest_precond.study.results import JsonObject
 
@@ -55,7 +55,7 @@ def performance(A: Any, *, charge: str = "md5", ties: str = "index") -> JsonObje
         },
         "ours": {},
     }
-    times = device_performance if backend_of(A).name == "cuda" else host_performance
+    times = device_performance if device_name(A) == "cuda" else host_performance
     found: JsonObject = times.measured(A, ways)
     stages = found.pop("stages")
     return {

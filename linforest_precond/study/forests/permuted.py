@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, SparseMatrix
+from linforest_precond.backends.array_libraries import device_name, xp_of
 from linforest_precond.graph.reordering.permute import ordering_of, permute
 from linforest_precond.precond.products import LIBRARIES
 
@@ -36,7 +36,7 @@ class Permutation:
     """
 
     def __init__(self, A: SparseMatrix, seed: int):
-        ordering = ordering_of(backend_of(A).xp.asarray(shuffled(A.shape[0], seed)))
+        ordering = ordering_of(xp_of(A).asarray(shuffled(A.shape[0], seed)))
         self.order, self.rank = ordering.order, ordering.rank
 
     def vector(self, v: Array) -> Array:
@@ -49,7 +49,7 @@ class Permutation:
 
     def operator(self, M: Any) -> Any:
         """M applied in the new order."""
-        return _permuted_class(backend_of(M).name)(self, M)
+        return _permuted_class(device_name(M))(self, M)
 
 
 def shuffled(rows: int, seed: int) -> Array:

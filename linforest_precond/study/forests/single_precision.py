@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.matrix.checked import CSR
 from linforest_precond.study.results import JsonObject
@@ -35,7 +34,7 @@ def single_precision(csr: CSR) -> list[JsonObject]:
     >>> [round(row["identity"], 4) for row in single_precision(checked(lf.matrices.aniso(1, 100)))]
     [0.6688, 0.6684, 0.6684, 0.6685, 0.6684]
     """
-    backend = backend_of(csr.data)
+    backend = csr.backend
     distance = backend.matrix.entries.rows_of(csr.indptr, csr.nnz) - csr.indices
     weights = abs(csr.data)
     near = _host(backend.xp, weights[abs(distance) == 1])

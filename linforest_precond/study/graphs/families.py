@@ -9,7 +9,6 @@ import numpy as np
 
 import linforest_precond.graph.csgraph.components as weak
 import linforest_precond.graph.csgraph.strong_components as strong
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.graph.csgraph.checks import (
     is_component_labelling,
@@ -49,7 +48,7 @@ class Family(NamedTuple):
 
     def runs_on(self, graph: Any, key: str) -> bool:
         """Whether the graph's device has the algorithm."""
-        backend = backend_of(graph.indptr)
+        backend = graph.backend
         return key != "kruskal" or key in backend.csgraph.spanning_forest.METHODS
 
 
@@ -58,24 +57,24 @@ def _directed(A: Any) -> Pattern:
 
 
 def _weak_components(pattern: Pattern, key: str) -> tuple[Array, ...]:
-    module = getattr(backend_of(pattern.indptr).csgraph, weak.METHODS[key])
+    module = getattr(pattern.backend.csgraph, weak.METHODS[key])
     return (module.weak_components(pattern)[1],)
 
 
 def _strong_components(pattern: Pattern, key: str) -> tuple[Array, ...]:
-    module = getattr(backend_of(pattern.indptr).csgraph, strong.METHODS[key])
+    module = getattr(pattern.backend.csgraph, strong.METHODS[key])
     return (module.strong_components(pattern)[1],)
 
 
 def _independent_set(pattern: Pattern, key: str) -> tuple[Array, ...]:
-    rooms = backend_of(pattern.indptr).csgraph
+    rooms = pattern.backend.csgraph
     if key == "greedy":
         return (rooms.independent_set.independent_set(pattern, 1, 0),)
     return (rooms.luby.luby_set(pattern, 0, *selection_rule(pattern, key)),)
 
 
 def _spanning_forest(csr: CSR, key: str) -> tuple[Array, ...]:
-    return backend_of(csr.indptr).csgraph.spanning_forest.spanning_forest(csr, False, key)
+    return csr.backend.csgraph.spanning_forest.spanning_forest(csr, False, key)
 
 
 def _is_forest(A: Any, answer: tuple[Array, ...]) -> bool:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import device_name, xp_of
 from linforest_precond.graph.matching.matching import matching
 from linforest_precond.graph.reordering.permute import permute
 from linforest_precond.matrix.checked import checked
@@ -177,7 +177,7 @@ def independent_round(graph: Graph, p: float) -> float:
 
 
 def _sweep(A: Any, method: str, probabilities: tuple[float, ...]) -> JsonObject:
-    graph, device = checked(A).graph, backend_of(A).name
+    graph, device = checked(A).graph, device_name(A)
     found: JsonObject = {"size": [], "weight": [], "seconds": [], "first": []}
     for p in probabilities:
         whole = matching(A, method, p=p)
@@ -230,7 +230,7 @@ def quality(A: Any, case: Case, settings: MatchingSettings) -> JsonObject:
 
 def greedy_weight(A: Any) -> float:
     """The weight of Algorithm 2, which is that of our locally dominant matching where A is on the GPU."""
-    method = "greedy" if backend_of(A).name == "cpu" else "locally_dominant"
+    method = "greedy" if device_name(A) == "cpu" else "locally_dominant"
     return float(matching(A, method).weight)
 
 
@@ -313,8 +313,8 @@ def times(A: Any, case: Case, settings: Settings) -> JsonObject:
         Algorithm 1 and "greedy" for Algorithm 2, all three on one thread of the CPU; ``speedups``;
         ``degree_ratio``, the largest degree over the smallest positive one; ``threads``.
     """
-    B = permute(A, backend_of(A).xp.asarray(np.random.default_rng(0).permutation(A.shape[0])))
-    host, device = host_graph(B), backend_of(B).name
+    B = permute(A, xp_of(A).asarray(np.random.default_rng(0).permutation(A.shape[0])))
+    host, device = host_graph(B), device_name(B)
     seconds = {name: timing.median_time(call, REPEATS, "cpu")[0] for name, call in _sequential(host).items()}
     graph = checked(B).graph
     for method in METHODS:

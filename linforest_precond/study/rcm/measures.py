@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.graph import BatchOptions, bandwidth
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
@@ -39,7 +38,7 @@ COUNTS = ("generated", "dequeued", "executed", "early", "children", "switched")
 def orders(A: Any, case: Case, settings: Settings) -> JsonObject:
     """The columns of table I that do not depend on the machine; every method must give the same order."""
     pattern = as_pattern(A)
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     order = order_pattern(pattern)
     start, fronts = _start_and_fronts(pattern, order)
     others = [order_pattern(pattern, None, method) for method in backend.reordering.cuthill_mckee.METHODS]
@@ -73,7 +72,7 @@ def mean_front_of_a_vertex(fronts: np.ndarray) -> float:
 
 def _start_and_fronts(pattern: Pattern, order: Any) -> tuple[int, np.ndarray]:
     """The first vertex of the largest component, and the widths of the breadth-first fronts from there."""
-    backend = backend_of(pattern.indptr)
+    backend = pattern.backend
     count, labels = backend.csgraph.components.weak_components(pattern)
     place = 0
     if count > 1:
@@ -101,7 +100,7 @@ def times(A: Any, case: Case, settings: Settings) -> JsonObject:
 
 
 def _methods(pattern: Pattern, start: int, device: str) -> JsonObject:
-    methods = ("auto", *backend_of(pattern.indptr).reordering.cuthill_mckee.METHODS)
+    methods = ("auto", *pattern.backend.reordering.cuthill_mckee.METHODS)
     found = {method: _seconds(partial(order_pattern, pattern, start, method), device) for method in methods}
     found["start searched for"] = _seconds(partial(order_pattern, pattern), device)
     return found
@@ -140,7 +139,7 @@ def _variant(pattern: Pattern, start: int, options: BatchOptions, settings: Sett
 
 
 def _profile(pattern: Pattern, start: int, options: BatchOptions, names: tuple[str, ...]) -> JsonObject:
-    _, found = backend_of(pattern.indptr).reordering.cuthill_mckee.batch_profile(pattern, start, options)
+    _, found = pattern.backend.reordering.cuthill_mckee.batch_profile(pattern, start, options)
     return {name: found[name] for name in names if name in found}
 
 
