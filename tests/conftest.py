@@ -3,8 +3,10 @@
 import contextlib
 import csv
 import functools
+import gc
 import importlib
 import importlib.util
+import itertools
 import os
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from strategies import make_csr
 
 from linforest_precond.backends import cuda_status
+from linforest_precond.backends.cpu.runtime import jit
 from linforest_precond.matrices.readers.matrix_market import read_entries
 
 # A program of its own, that needs PETSc to be imported.
@@ -32,18 +35,36 @@ REQUIRED = {name.strip() for name in os.environ.get("LINFOREST_REQUIRE", "").spl
 GPU_USABLE, GPU_REASON = cuda_status()
 
 
+FEW_ELEMENTS = jit.FEW_ELEMENTS
+# The marks of tests that this run leaves out.
+LEFT_OUT = set() if GPU_USABLE or "gpu" in REQUIRED else {"gpu"}
+
+
 def pytest_configure(config):
-    """A quick run, one without the slow tests, draws fewer matrices, of one type: each type is compiled."""
+    """A quick run, one without the slow tests, compiles less and draws fewer matrices.
+
+    These have one type. Kernels run without threads, which give the same bits and compile twice as long.
+    """
     is_quick = "not slow" in config.option.markexpr
+    if is_quick:
+        LEFT_OUT.add("slow")
+        jit.FEW_ELEMENTS = 2**62
     strategies.draw_all_types = not is_quick
     if is_quick and "HYPOTHESIS_PROFILE" not in os.environ:
         settings.register_profile("quick", settings.default, max_examples=QUICK_EXAMPLES)
         settings.load_profile("quick")
 
 
+def pytest_collection_finish():
+    """Compilation makes many objects: look for garbage less often, and never among the collected tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+
+
 def pytest_collection_modifyitems(items):
-    """Skip what needs a missing GPU before its fixtures are set up: there are thousands of such tests."""
-    if not GPU_USABLE and "gpu" not in REQUIRED:
+    """Skip what needs a missing GPU before its fixtures are set up."""
+    if "gpu" in LEFT_OUT:
         missing = pytest.mark.skip(reason=f"no usable GPU: {GPU_REASON}")
         for item in items:
             if item.get_closest_marker("gpu"):
@@ -192,12 +213,35 @@ def load_real(name):
     return make_csr(A.data, A.indices, A.indptr, A.shape[0])
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc):
     """``real_name`` runs over all real matrices, the others over those up to their number of nonzeros."""
+    metafunc.parametrize = functools.partial(parametrize_what_runs, metafunc, metafunc.parametrize)
     for fixture, most_nonzeros in REAL_NAMES.items():
         if fixture in metafunc.fixturenames:
             names = real_matrices(most_nonzeros) or [None]
             metafunc.parametrize(fixture, [slow_if_large(fixture, name) for name in names], indirect=True)
+
+
+def parametrize_what_runs(
+    metafunc, parametrize, names, values, *arguments, ids=None, _param_mark=None, **options
+):
+    """Parametrize a test without the values that would be left out: collecting thousands of them takes time.
+
+    One value stays where all are left out, so that the test is still reported. Pytest stores in `_param_mark`
+    the names of all values, for other tests with the same mark, where other values may be left out.
+    """
+    values = list(values)
+    whole_test = any(metafunc.definition.get_closest_marker(mark) for mark in LEFT_OUT)
+    kept = [not whole_test and not LEFT_OUT.intersection(marks_of(value)) for value in values]
+    kept = kept if any(kept) else [True] + [False] * (len(values) - 1)
+    if ids is not None and not callable(ids):
+        ids = list(itertools.compress(ids, kept))
+    return parametrize(names, list(itertools.compress(values, kept)), *arguments, ids=ids, **options)
+
+
+def marks_of(value):
+    return [mark.name for mark in getattr(value, "marks", ())]
 
 
 def slow_if_large(fixture, name):
@@ -215,6 +259,12 @@ def name_at_hand(request):
 real_name = pytest.fixture(name_at_hand, name="real_name")
 medium_real_name = pytest.fixture(name_at_hand, name="medium_real_name")
 small_real_name = pytest.fixture(name_at_hand, name="small_real_name")
+
+
+@pytest.fixture
+def with_threads(monkeypatch):
+    """In a quick run, too, kernels use threads for arrays that are not small."""
+    monkeypatch.setattr(jit, "FEW_ELEMENTS", FEW_ELEMENTS)
 
 
 @pytest.fixture

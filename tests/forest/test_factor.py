@@ -343,7 +343,7 @@ class TestOneAnswer:
 
     @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")
     @pytest.mark.parametrize("kind", ["unit", "unique"])
-    def test_any_number_of_threads(self, kind):
+    def test_any_number_of_threads(self, kind, with_threads):
         A = graphs.random_graph(60_000, kind, 2, symmetric=kind == "unit")
         before = numba.get_num_threads()
         try:

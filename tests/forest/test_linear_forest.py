@@ -271,7 +271,7 @@ class TestHandCases:
 
 class TestOneAnswer:
     @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")
-    def test_any_number_of_threads(self):
+    def test_any_number_of_threads(self, with_threads):
         cycles = graphs.union_of_cycles(np.random.default_rng(0).integers(3, 900, 60), "unit")
         A = sp.block_diag([cycles, graphs.random_graph(30_000, "ties")], format="csr")
         before = numba.get_num_threads()
