@@ -21,18 +21,20 @@ class NotebookTable:
     ):
         self.rows, self.caption, self.bold = rows, caption, set(bold)
         self.columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+        self.groups = [str(column[0]) if isinstance(column, tuple) else "" for column in self.columns]
 
     def _repr_html_(self) -> str:
         template = environment().get_template("notebook_table.html")
-        return template.render(rows=self.rows, columns=self.columns, caption=self.caption, bold=self.bold)
+        before = ["", *self.groups]
+        first = [group not in ("", other) for group, other in zip(self.groups, before)]
+        return template.render(vars(self), first=dict(zip(self.columns, first)))
 
     def __str__(self) -> str:
         """Columns of text; bold ones have an asterisk."""
         pandas = study_module("pandas")
+        own = [str(column[1] if isinstance(column, tuple) else column) for column in self.columns]
+        columns = pandas.MultiIndex.from_arrays([self.groups, own]) if any(self.groups) else own
         texts = [[self._text(name, column) for column in self.columns] for name in self.rows]
-        grouped = any(isinstance(column, tuple) for column in self.columns)
-        pairs = [column if isinstance(column, tuple) else ("", column) for column in self.columns]
-        columns = pandas.MultiIndex.from_tuples(pairs) if grouped else self.columns
         frame = pandas.DataFrame(texts, index=list(self.rows), columns=columns)
         lines = frame.to_string().splitlines() if texts else []
         return "\n".join([*([self.caption] if self.caption else []), *(line.rstrip() for line in lines)])

@@ -64,7 +64,7 @@ def headings(columns: Iterable[Heading]) -> list[list[Head]]:
     >>> [[head.text for head in line] for line in headings(["name", ("time", "ours"), ("time", "paper")])]
     [['name', 'time'], ['ours', 'paper']]
     """
-    named = [("", column) if isinstance(column, str) else column for column in columns]
+    named = [column if isinstance(column, tuple) else ("", column) for column in columns]
     if not any(group for group, _ in named):
         return [[Head(own) for _, own in named]]
     top: list[Head] = []
