@@ -25,19 +25,6 @@ class Setup(NamedTuple):
     seconds: float
 
 
-SETUPS = {
-    "jacobi": Setup(1, 4e-4),
-    "tridiagonal": Setup(10, 1.5e-3),
-    "block_tridiagonal": Setup(60, 8e-3),
-    "ilu": Setup(130, 4e-3),
-    "ilu ordered": Setup(1500, 1.2e-2),
-    "multilevel": Setup(110, 5e-3),
-    "multilevel lines": Setup(1000, 1.5e-2),
-    "approximate_inverse": Setup(120, 2e-3),
-    "ilu + matching": Setup(220, 1.4e-2),
-    "block_tridiagonal + matching": Setup(115, 9e-3),
-    "approximate_inverse + matching": Setup(600, 4e-3),
-}
 # Least squares by rows, for a matrix that is not Hermitian.
 LEAST_SQUARES = Setup(600, 2.5e-3)
 
