@@ -10,12 +10,13 @@ from typing import Any
 from linforest_precond.chooser import gpu_costs
 from linforest_precond.chooser.cost_model import MAX_COARSE, affordable_inverse
 from linforest_precond.chooser.facts import Facts
+from linforest_precond.chooser.gpu_costs import SetupCost
 from linforest_precond.precond.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.ilu.order_choice import CANDIDATES as ORDERS
 from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 from linforest_precond.precond.jacobi import jacobi
-from linforest_precond.precond.kinds import kind_named
+from linforest_precond.precond.kinds import faces, kind_named
 from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.tridiagonal.tridiagonal import block_tridiagonal, tridiagonal
@@ -39,8 +40,8 @@ class Candidate:
         Its name in reports, and how a user makes it.
     make
         The setup, for a matrix and a seed.
-    setup_products
-        The bytes of the setup, in products with A, as measured on large systems.
+    setup_products, setup_on_gpu
+        The bytes of the setup, in products with A, as measured on large systems; its costs on a GPU.
     application_products
         The bytes of an application before it is set up, in products with A: counted exactly afterwards.
     setup_latency, latency_bytes
@@ -68,6 +69,7 @@ class Candidate:
     call: str
     make: Callable[[Any, int], Preconditioner]
     setup_products: float
+    setup_on_gpu: SetupCost
     application_products: float
     reduction: Callable[[Facts], float]
     setup_latency: float = 0.0
@@ -86,7 +88,9 @@ class Candidate:
         return self.name.split()[0]
 
 
-def _cycle(name: str, most_rows: int, setup: float, application: float, **options: Any) -> Candidate:
+def _cycle(
+    name: str, most_rows: int, setup: float, on_gpu: SetupCost, application: float, **options: Any
+) -> Candidate:
     """Multigrid whose coarsest matrix, which is inverted, has at most `most_rows` rows."""
     words = "".join(f', {key}="{value}"' for key, value in options.items())
     if most_rows < MAX_COARSE:
@@ -96,6 +100,7 @@ def _cycle(name: str, most_rows: int, setup: float, application: float, **option
         f"lf.multilevel(A{words}).aspreconditioner()",
         lambda A, seed: multilevel(A, seed=seed, **options).aspreconditioner(),
         setup,
+        on_gpu,
         application,
         _always(0.35 if name == "multilevel" else 0.3),
         is_definite=False,
@@ -137,7 +142,8 @@ def _factors(backend: str) -> Candidate:
         "ilu",
         f'lf.ilu(A, order="{order}")',
         _seeded(ilu, order=order),
-        20,
+        faces()["ilu"].setup_products,
+        SetupCost(130, 4e-3),
         1.3,
         _always(0.35 if order == "natural" else 0.5),
         is_trusted=_whatever,
@@ -145,7 +151,11 @@ def _factors(backend: str) -> Candidate:
 
 
 def _matched(
-    name: str, make: Callable[[Any, int], Preconditioner], setup: float, comes_last: bool = False
+    name: str,
+    make: Callable[[Any, int], Preconditioner],
+    setup: float,
+    on_gpu: SetupCost,
+    comes_last: bool = False,
 ) -> Candidate:
     """A candidate for the matrix whose large entries have been permuted onto the diagonal."""
     return Candidate(
@@ -153,6 +163,7 @@ def _matched(
         f'lf.{name}(A, scaling="matching")',
         make,
         setup,
+        on_gpu,
         1.3,
         _always(0.3),
         is_definite=False,
@@ -168,7 +179,7 @@ def _on_gpu(candidate: Candidate, product: float, hermitian: bool) -> Candidate:
     Approximate inverses are trusted there in place of incomplete factors, which have a launch for each level,
     if multigrid is no better choice; where products are short, they get more entries.
     """
-    costs, application = gpu_costs.SETUPS[candidate.name], kind_named(candidate.kind).on_gpu
+    costs, application = candidate.setup_on_gpu, kind_named(candidate.kind).on_gpu
     seconds, is_trusted = application.seconds, candidate.is_trusted
     if candidate.kind == "ilu":
         seconds = 2 * LEVEL_COSTS["cuda"].most_launches * LEVEL_COSTS["cuda"].launch
@@ -199,8 +210,16 @@ def candidates_on(backend: str, product: float = math.inf, hermitian: bool = Tru
     on_gpu = backend == "cuda"
     most_rows = affordable_inverse(product, on_gpu)
     hierarchies = (
-        _cycle("multilevel", most_rows, 100, 4.5),
-        _cycle("multilevel lines", most_rows, 150, 5.5, smoother="tridiagonal", cycle="V"),
+        _cycle("multilevel", most_rows, faces()["multilevel"].setup_products, SetupCost(110, 5e-3), 4.5),
+        _cycle(
+            "multilevel lines",
+            most_rows,
+            150,
+            SetupCost(1000, 1.5e-2),
+            5.5,
+            smoother="tridiagonal",
+            cycle="V",
+        ),
     )
     listed = [*_LISTED, _factors(backend), *hierarchies]
     if on_gpu:
@@ -209,22 +228,45 @@ def candidates_on(backend: str, product: float = math.inf, hermitian: bool = Tru
 
 
 _LISTED = (
-    Candidate("jacobi", "lf.jacobi(A)", lambda A, seed: jacobi(A), 1, 0.3, _always(1.0)),
-    Candidate("tridiagonal", "lf.tridiagonal(A)", _seeded(tridiagonal), 10, 0.5, _forest(1.0)),
     Candidate(
-        "block_tridiagonal", "lf.block_tridiagonal(A)", _seeded(block_tridiagonal), 60, 0.7, _forest(0.85)
+        "jacobi",
+        "lf.jacobi(A)",
+        lambda A, seed: jacobi(A),
+        faces()["jacobi"].setup_products,
+        SetupCost(1, 4e-4),
+        0.3,
+        _always(1.0),
     ),
-    Candidate("ilu ordered", "lf.ilu(A)", _seeded(ilu), 65, 1.3, _always(0.25)),
+    Candidate(
+        "tridiagonal",
+        "lf.tridiagonal(A)",
+        _seeded(tridiagonal),
+        faces()["tridiagonal"].setup_products,
+        SetupCost(10, 1.5e-3),
+        0.5,
+        _forest(1.0),
+    ),
+    Candidate(
+        "block_tridiagonal",
+        "lf.block_tridiagonal(A)",
+        _seeded(block_tridiagonal),
+        faces()["block_tridiagonal"].setup_products,
+        SetupCost(60, 8e-3),
+        0.7,
+        _forest(0.85),
+    ),
+    Candidate("ilu ordered", "lf.ilu(A)", _seeded(ilu), 65, SetupCost(1500, 1.2e-2), 1.3, _always(0.25)),
     Candidate(
         "approximate_inverse",
         "lf.approximate_inverse(A, 10)",
         _inverse(entries=10),
-        120,
+        faces()["approximate_inverse"].setup_products,
+        SetupCost(120, 2e-3),
         1.5,
         _always(0.45),
     ),
-    _matched("ilu", _seeded(ilu, scaling="matching"), 110),
-    _matched("block_tridiagonal", _seeded(block_tridiagonal, scaling="matching"), 115),
-    _matched("approximate_inverse", _inverse(scaling="matching"), 600, comes_last=True),
+    _matched("ilu", _seeded(ilu, scaling="matching"), 110, SetupCost(220, 1.4e-2)),
+    _matched("block_tridiagonal", _seeded(block_tridiagonal, scaling="matching"), 115, SetupCost(115, 9e-3)),
+    _matched("approximate_inverse", _inverse(scaling="matching"), 600, SetupCost(600, 4e-3), comes_last=True),
 )
 CANDIDATES = candidates_on("cpu")

@@ -25,19 +25,6 @@ class SetupCost(NamedTuple):
     seconds: float
 
 
-SETUPS = {
-    "jacobi": SetupCost(1, 4e-4),
-    "tridiagonal": SetupCost(10, 1.5e-3),
-    "block_tridiagonal": SetupCost(60, 8e-3),
-    "ilu": SetupCost(130, 4e-3),
-    "ilu ordered": SetupCost(1500, 1.2e-2),
-    "multilevel": SetupCost(110, 5e-3),
-    "multilevel lines": SetupCost(1000, 1.5e-2),
-    "approximate_inverse": SetupCost(120, 2e-3),
-    "ilu + matching": SetupCost(220, 1.4e-2),
-    "block_tridiagonal + matching": SetupCost(115, 9e-3),
-    "approximate_inverse + matching": SetupCost(600, 4e-3),
-}
 # Least squares by rows, for a matrix that is not Hermitian.
 LEAST_SQUARES = SetupCost(600, 2.5e-3)
 

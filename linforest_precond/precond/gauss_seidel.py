@@ -206,7 +206,7 @@ class GaussSeidelPart(TriangularSolves):
     def warned(self) -> GaussSeidelPart:
         """This part, after a warning if the diagonal has zeros."""
         if self.lifted:
-            warn_user(f"{self.lifted} diagonal entries of A are 0 and count as 1")
+            warn_user(f"{self.lifted} pivots count as 1: the diagonal of A has zeros")
         return self
 
     @classmethod

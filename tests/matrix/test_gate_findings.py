@@ -28,7 +28,7 @@ from gate_matrices import (
 from hypothesis import given
 
 import linforest_precond as lf
-from linforest_precond.matrix import checked as own_matrix
+from linforest_precond.matrix import conversion
 from linforest_precond.matrix.checked import checked
 
 
@@ -36,7 +36,7 @@ class TestTooManyForTheIndices:
     """32-bit indices, where the graph of A plus its transpose may have too many entries for them."""
 
     def test_a_nonsymmetric_matrix_gets_wider_ones(self, backend, monkeypatch):
-        monkeypatch.setattr(own_matrix, "LARGEST_INT32_COUNT", 99)
+        monkeypatch.setattr(conversion, "LARGEST_INT32_COUNT", 99)
         A = graphs.random_graph(12, "unique", 6, symmetric=False, index_dtype=np.int32)
         assert 50 <= A.nnz <= 99 and A.indices.dtype == np.int32
         B = backend.csr(A)
@@ -46,7 +46,7 @@ class TestTooManyForTheIndices:
 
     @pytest.mark.slow
     def test_wider_ones_change_no_answer(self, backend, monkeypatch):
-        monkeypatch.setattr(own_matrix, "LARGEST_INT32_COUNT", 99)
+        monkeypatch.setattr(conversion, "LARGEST_INT32_COUNT", 99)
         B = backend.csr(graphs.random_graph(12, "unique", 6, symmetric=False, index_dtype=np.int32))
         t, bands = lf.pipeline.tridiagonal_bands(B)
         monkeypatch.undo()
@@ -59,9 +59,9 @@ class TestTooManyForTheIndices:
 
     def test_a_symmetric_one_keeps_its_own(self, backend, monkeypatch):
         A = backend.csr(lf.matrices.poisson((4, 4)))
-        monkeypatch.setattr(own_matrix, "LARGEST_INT32_COUNT", A.nnz)
+        monkeypatch.setattr(conversion, "LARGEST_INT32_COUNT", A.nnz)
         assert checked(A).indices.dtype == np.int32
-        monkeypatch.setattr(own_matrix, "LARGEST_INT32_COUNT", A.nnz - 1)
+        monkeypatch.setattr(conversion, "LARGEST_INT32_COUNT", A.nnz - 1)
         assert checked(A).indices.dtype == np.int64
 
 

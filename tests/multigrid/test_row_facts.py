@@ -8,7 +8,6 @@ import strategies as graphs
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
 from linforest_precond.matrix.checked import checked
-from linforest_precond.precond.multigrid.level_matrix import facts_of
 
 MATRICES = {
     "definite": lambda: sp.csr_array(lf.matrices.poisson((7, 9))),
@@ -28,7 +27,7 @@ def test_against_dense_arrays(backend, name, dtype):
     A = graphs.with_types(MATRICES[name](), dtype)
     if np.dtype(dtype).kind == "c":
         A.data *= np.where(np.random.default_rng(0).random(A.nnz) < 0.5, 1, np.exp(0.3j)).astype(dtype)
-    facts = facts_of(checked(backend.csr(A)))
+    facts = checked(backend.csr(A)).facts
     diagonal, sizes, sums = A.diagonal(), abs(A).sum(axis=1), abs(A.sum(axis=1))
     own, limits = abs(diagonal), np.finfo(dtype)
     assert facts.hermitian == ((A - A.conj().T).count_nonzero() == 0)
@@ -44,11 +43,11 @@ def test_against_dense_arrays(backend, name, dtype):
 
 def test_runs_repeat(backend):
     A = backend.csr(sp.csr_array(lf.matrices.anisotropic_diffusion((170, 160), 0.4, 1e-2)))
-    assert facts_of(checked(A)) == facts_of(checked(A))
+    assert checked(A).facts == checked(A).facts
 
 
 def test_of_no_rows(backend):
-    facts = facts_of(checked(backend.csr(sp.csr_array((0, 0)))))
+    facts = checked(backend.csr(sp.csr_array((0, 0)))).facts
     assert facts.hermitian and facts.dominant_share == 0
 
 

@@ -142,7 +142,7 @@ def test_levels_that_are_not_those_of_a_search_raise(cuda, monkeypatch, deeper):
         depths[starts] = 0
 
     sorted_rows, starts, _ = stages(cuda, GRAPHS["path"])
-    monkeypatch.setattr(rcm_unordered.breadth_first, "search", wrong_depths)
+    monkeypatch.setattr(rcm_unordered.breadth_first, "search_rows", wrong_depths)
     with pytest.raises(RuntimeError, match="came to a halt"):
         rcm_unordered.traverse(sorted_rows, starts, patience=1000)
 
