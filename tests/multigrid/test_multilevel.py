@@ -15,6 +15,7 @@ from operator_cases import assert_close, assert_operator, dominant, other_values
 import linforest_precond as lf
 from linforest_precond.precond.multigrid.multigrid_cycle import CYCLES, twice_visited
 from linforest_precond.precond.multigrid.smoothers import SMOOTHERS
+from linforest_precond.precond.storage import operator_state
 
 POSITIVE_DEFINITE = (
     "494_bus",
@@ -639,9 +640,7 @@ def test_a_file_from_before_couplings_were_kept(backend, tmp_path):
 def test_a_pickle_from_the_gpu_opens_on_the_cpu(cuda, monkeypatch):
     ml = lf.multilevel(cuda.csr(small()), max_coarse=9)
     pickled = pickle.dumps(ml)
-    monkeypatch.setattr(
-        "linforest_precond.precond.storage.files.operator_state.cuda_status", lambda: (False, "none here")
-    )
+    monkeypatch.setattr(operator_state, "cuda_status", lambda: (False, "none here"))
     with pytest.warns(RuntimeWarning, match="none here"):
         again = pickle.loads(pickled)
     assert isinstance(again.levels[0].A, sp.csr_array)
