@@ -164,7 +164,7 @@ class Run:
     def iterate(self, callback: Callback | None, most: int | None = None) -> None:
         """Iterate until every column has stopped and its residual has been verified: then `has_ended`.
 
-        With `most`, for so many iterations more, then pause; the next call goes on.
+        With `most`, pause after `most` iterations; the next call goes on.
         """
         problem, space, method = self.problem, self.space, self.method
         A, M = problem.product, problem.preconditioning

@@ -51,7 +51,7 @@ def busy_rows(plan):
 
 @contextlib.contextmanager
 def busy_processes(count):
-    """So many processes that compute without end."""
+    """Processes that compute without end."""
     with contextlib.ExitStack() as started:
         for _ in range(count):
             process = started.enter_context(subprocess.Popen([sys.executable, "-c", "while True: pass"]))

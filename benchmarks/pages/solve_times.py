@@ -200,7 +200,7 @@ def main(arguments=None) -> int:
     parser.add_argument("--device", choices=("cuda", "cpu"), help="default: cuda where a GPU is usable")
     parser.add_argument("--out", default=RECORDS, help="file for the records")
     parser.add_argument(
-        "--seconds", type=float, default=SECONDS, help="stop after so many, compilation included"
+        "--seconds", type=float, default=SECONDS, help="stop after this time, compilation included"
     )
     parser.add_argument("--rows", type=int, help="of generated systems of usual size")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these systems")

@@ -65,7 +65,7 @@ def graph(edges: Any, shift: float = 0.0) -> Any:
 
 
 def helmholtz(shape: tuple[int, ...], wavelengths: float) -> Any:
-    """Poisson's matrix minus k^2, for so many wavelengths along a side: a few negative eigenvalues."""
+    """Poisson's matrix minus k^2, with a number of wavelengths along a side: a few negative eigenvalues."""
     k = 2 * np.pi * wavelengths / (shape[0] + 1)
     return shifted(matrices.poisson(shape), -(k**2))
 

@@ -51,7 +51,7 @@ def cube(rows, share=1.0):
 
 
 def beam(rows, axes, share):
-    """Nodes of a beam that is four times as long as wide, for so many unknowns."""
+    """Nodes of a beam that is four times as long as wide, for the given number of unknowns."""
     width = max(2, round((share * rows / (4 * axes)) ** (1 / axes)))
     return (4 * width, *(width,) * (axes - 1))
 
@@ -81,7 +81,7 @@ def jumping(rows):
 
 
 def scale_of(rows, share):
-    """The R-MAT scale with at most so many vertices."""
+    """The largest R-MAT scale with at most `vertices` vertices."""
     return max(4, int(np.log2(share * rows)))
 
 

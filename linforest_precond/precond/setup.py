@@ -1,4 +1,4 @@
-"""The setup of a preconditioner: A passes the gate, becomes a part, and the part becomes an operator."""
+"""The setup of a preconditioner: A is checked, becomes a part, and the part becomes an operator."""
 
 from __future__ import annotations
 

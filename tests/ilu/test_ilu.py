@@ -288,7 +288,7 @@ class TestSolves:
 
     @pytest.mark.parametrize("rows", [1, 4, 32])
     def test_tiles_of_levels(self, rows):
-        """Every tile has at most so many rows, all in one level."""
+        """Every tile has at most `size` rows, all in one level."""
         starts = np.cumsum([0, 1, 33, 64, 2, 31, 32, 100])
         tiles = tiles_of(starts, rows)
         assert tiles[0] == 0 and tiles[-1] == starts[-1]

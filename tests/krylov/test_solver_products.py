@@ -10,7 +10,7 @@ from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.matrix.checked import checked
 from linforest_precond.solvers.reordering import Reordering
 
-# Rows of so many entries, in turn: chunks and warps of the device begin and end inside rows of every kind.
+# Lengths of rows, in turn: chunks and warps of the device begin and end inside rows of every kind.
 LENGTHS = {
     "short": (0, 1, 9, 3),
     "nine": (9,),

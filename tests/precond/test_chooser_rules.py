@@ -141,7 +141,7 @@ def test_no_rotation_in_the_first_iterations_without_cg():
 
 
 def test_a_graph_of_small_diameter_is_no_mesh():
-    """Jacobi needs much less than is usual for a mesh of so many rows, and residuals tell so."""
+    """Jacobi needs fewer iterations than a mesh of that size, and its residuals show it."""
     _, work, _ = chosen_among(same(14), facts=ELLIPTIC)
     assert ELLIPTIC.usual_iterations > 1000 and work == alone("jacobi", 14)
 

@@ -14,7 +14,7 @@ from linforest_precond.matrix.checked import CSR
 from linforest_precond.matrix.conversion import index_dtype
 
 # Products of rows leave out long columns of A, so that A A^H does not become dense: those with more entries
-# than the first of these limits with which the products have at most so many terms for each entry of A.
+# than the first of these limits with which the products have at most MOST_TERMS terms for each entry of A.
 LONGEST_COLUMNS = 4096, 1024, 256, 64
 TERMS_PER_ENTRY = 256
 

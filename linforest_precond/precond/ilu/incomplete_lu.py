@@ -57,7 +57,7 @@ def ilu(
         colours on the CPU) and takes the one with the least predicted time, by the fill-in that is dropped
         and by counted levels and bytes.
     sweeps : int, optional
-        Replace each of the exact substitutions by so many Jacobi sweeps, which is not robust.
+        Replace each of the exact substitutions by this number of Jacobi sweeps, which is not robust.
     dtype : dtype, optional
         The precision to store, A's own by default.
     scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling

@@ -61,7 +61,7 @@ def best_part(csr: CSR, stored: DType, seed: int, sweeps: int | None) -> IluPart
 
 
 def seconds(csr: CSR, levels: int, costs: Costs) -> float:
-    """The time of an iteration with substitution by so many levels."""
+    """The time of an iteration with substitution level by level."""
     matrix = csr.data.nbytes + csr.indices.nbytes
     moved = MATRICES * matrix + VECTORS * csr.n * csr.data.dtype.itemsize
     each = costs.launch if levels <= costs.most_launches else costs.level

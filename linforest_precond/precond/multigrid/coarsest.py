@@ -20,8 +20,8 @@ LARGEST_DENSE = 4000
 SWEEPS = 8
 # The largest entry of A X - I for an inverse X of a matrix that is not singular.
 LARGEST_ERROR = 1e-6
-# Eigenvalues of a matrix that should map constants to 0 are rounding errors up to so many times its row sums;
-# a row whose sum exceeds this share of its diagonal is nothing else.
+# Of a matrix that should map constants to 0: eigenvalues up to ROUNDING times its row sums are rounding
+# errors, and so is a row sum, unless it exceeds the share LARGEST_SUM of the diagonal.
 ROUNDING, LARGEST_SUM = 8, 1e-6
 
 

@@ -15,7 +15,7 @@ from linforest_precond.matrix.checked import CSR
 from linforest_precond.precond.storage import schema
 from linforest_precond.precond.storage.records import columns_ascend
 
-# A hub is a row with so many times as many entries as the mean.
+# A row that is longer than this multiple of the mean is a hub.
 HUB_RATIO = 8
 # Terms of a Galerkin product for each entry of the matrix, bounded by the lengths of the rows.
 MOST_TERMS = 50

@@ -12,7 +12,7 @@ class Substitution:
     """Solves with (I + L) D (I + U).
 
     Row i of the triangles is row ``order[i]`` of the vectors. Level i has the rows from ``starts[i]`` to
-    ``starts[i + 1]``. With `sweeps`, so many Jacobi sweeps replace each of the two substitutions.
+    ``starts[i + 1]``. With `sweeps`, that number of Jacobi sweeps replaces each of the two substitutions.
     """
 
     def __init__(self, lower, inverse, upper, order, starts, sweeps):

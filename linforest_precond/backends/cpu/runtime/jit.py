@@ -48,7 +48,7 @@ SOURCES = Path(__file__).resolve().parents[1]
 _STAMPED = str(Path(__file__).parents[2])
 _IMPORTS = str(Path(__file__).parents[__name__.count(".")])
 
-# Arrays with at most so many elements together are small: threads gain less than they cost.
+# Arrays with at most this number of elements together are small: threads gain less than they cost.
 FEW_ELEMENTS = 2**16
 
 # Division by zero gives inf or nan as in NumPy, without a branch, which would prevent vectorization.

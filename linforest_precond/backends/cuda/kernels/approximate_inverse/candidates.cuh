@@ -142,7 +142,7 @@ __device__ __forceinline__ u32 lowest_column(const RowSystem& system, u32 lanes,
     return team.vote(is_on && own == lowest);
 }
 
-// Lists the slots of the largest gains above a bound after those of the pattern, at most so many: the lowest columns of
+// Lists the slots of the largest gains above a bound after those of the pattern, at most `most`: the lowest columns of
 // equal gains first. Those below a share of the largest are left out. Returns how many there are, of which only those
 // that have a place are listed.
 __device__ __forceinline__ int choose(RowSystem& system, int used, int size, int places, int most, double bound) {

@@ -1,7 +1,7 @@
 // Long rows of a sparse product: a block per row. The terms of many rows of the right matrix are taken at a time.
 
 #define THREADS 256
-// Where the right rows of a chunk have at least so many terms on average, they are taken one at a time.
+// Where the right rows of a chunk have at least this number of terms on average, they are taken one at a time.
 #define LONG_RIGHT_ROW 64
 // In `owners`: no thread is going to add to the sum.
 #define NO_OWNER 0xffffffffu
