@@ -163,11 +163,8 @@ class Trial:
         end in exact arithmetic, and often all digits are won in the last of them.
         """
         rows, most = self.problem.b.shape[0], self.problem.most_iterations
-        least = (
-            max(rows, predicted_iterations.LONG)
-            if self.is_hovering and rows <= most
-            else predicted_iterations.LONG
-        )
+        long = predicted_iterations.LONG
+        least = max(rows, long) if self.is_hovering and rows <= most else long
         return self.info is None and predicted_iterations.is_stalled(self.digits, least)
 
     @property

@@ -7,8 +7,14 @@ import pytest
 import scipy.sparse as sp
 from chooser_oracle import FACTS, chosen_among
 
-from linforest_precond.chooser.candidates import CANDIDATES, candidates_on
-from linforest_precond.chooser.cost_model import MAX_COARSE, CostModel, MeasuredCost, affordable_inverse
+from linforest_precond.chooser.candidates import CANDIDATES, LEAST_SQUARES, candidates_on
+from linforest_precond.chooser.cost_model import (
+    LATENCIES,
+    MAX_COARSE,
+    CostModel,
+    MeasuredCost,
+    affordable_inverse,
+)
 from linforest_precond.precond.kinds import faces
 
 ELLIPTIC = replace(FACTS, dominant_share=1.0, m_matrix_share=1.0, row_ratio=1.0)
