@@ -16,7 +16,7 @@ from linforest_precond.matrix.checked import CSR
 from linforest_precond.matrix.vectors import type_name
 from linforest_precond.records.forest import Ordering
 
-from .in_place_operator import InPlaceOperator
+from .vector_space import InPlaceOperator
 
 
 class PermutedMatrix(NamedTuple):

@@ -15,8 +15,7 @@ from linforest_precond.backends.user_warnings import warn_user, without_numpy_wa
 from linforest_precond.matrix.checked import CSR, as_pattern
 from linforest_precond.precond.ilu.ilu_part import entries_are_in_other_levels, levels_cover_rows
 from linforest_precond.precond.ilu.incomplete_lu import memory_of_triangles, triangles_moved
-from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
-from linforest_precond.precond.ilu.row_orders import Schedule, schedule_of
+from linforest_precond.precond.ilu.row_orders import Schedule, permuted_with_diagonal, schedule_of
 from linforest_precond.precond.ilu.triangular_solves import (
     Triangle,
     TriangularSolves,

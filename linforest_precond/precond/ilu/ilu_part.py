@@ -13,8 +13,7 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.returns import FactorFinding
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.matrix.checked import CSR
-from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
-from linforest_precond.precond.ilu.row_orders import ORDERS, Schedule
+from linforest_precond.precond.ilu.row_orders import ORDERS, Schedule, permuted_with_diagonal
 from linforest_precond.precond.ilu.triangular_solves import (
     Triangle,
     TriangularSolves,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
@@ -79,3 +79,32 @@ def _sorted_by_level(name: str, order: Array, levels: Array, index: Any) -> Sche
     count = int(in_order[-1]) + 1  # stall: the number of levels
     starts = xp.searchsorted(in_order, xp.arange(count + 1, dtype=in_order.dtype))
     return Schedule(name, ordering_of(order[places].astype(index)), starts.astype(index))
+
+
+def permuted_with_diagonal(csr: CSR, ordering: Ordering, dtype: DType) -> tuple[Array, Array, Array]:
+    """The CSR arrays of ``A[order][:, order]``; diagonal entries that are not stored become zeros.
+
+    The transpose of a matrix has sorted rows whatever the order of its own entries: after two transpositions,
+    each with the columns renumbered, rows and columns are permuted and sorted.
+    """
+    entries, rank = csr.backend.matrix.entries, ordering.rank
+    indptr, indices, data = _with_diagonal(csr)
+    data = data.astype(dtype, copy=False)
+    for _ in range(2):
+        indptr, indices, data = entries.transposed(indptr, rank[indices], data)
+    return indptr, indices, data
+
+
+def _with_diagonal(csr: CSR) -> tuple[Array, Array, Array]:
+    backend, n, index = csr.backend, csr.n, csr.indices.dtype
+    xp, entries = backend.xp, backend.matrix.entries
+    if bool((csr.diagonal != 0).all()):  # stall: decides whether entries are added
+        return csr.indptr, csr.indices, csr.data
+    rows, diagonal = entries.rows_of(csr.indptr, csr.nnz), xp.arange(n, dtype=index)
+    return entries.canonical(
+        xp.concatenate([rows, diagonal]),
+        xp.concatenate([csr.indices, diagonal]),
+        xp.concatenate([csr.data, xp.zeros(n, csr.data.dtype)]),
+        n,
+        index,
+    )

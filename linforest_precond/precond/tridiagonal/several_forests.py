@@ -12,8 +12,7 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.graph.forest import pipeline
 from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.matrix.checked import CSR
-from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
-from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
+from linforest_precond.precond.multigrid.eigenvalue_estimates import chebyshev_steps, largest_eigenvalue
 from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.part_iteration import PartIteration, PartIterations, Steps, visits
 from linforest_precond.precond.repairs import Repairs, in_words

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from linforest_precond.backends.annotations import SparseMatrix
-from linforest_precond.graph.forest.coverage import identity_coverage
+from linforest_precond.graph.forest.bands import identity_coverage
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.greedy import TIES as GREEDY_TIES
 from linforest_precond.graph.forest.greedy import greedy_factor
