@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 from linforest_precond.precond.kinds import kind_named
 from linforest_precond.precond.number_types import held_bytes
@@ -125,7 +125,7 @@ class CostModel:
     backend: str = "cpu"
 
     @classmethod
-    def of(cls, csr: CSR, dtype: DType, columns: int) -> CostModel:
+    def of(cls, csr: CheckedMatrix, dtype: DType, columns: int) -> CostModel:
         vector = csr.n * columns * dtype.itemsize
         entries = csr.nnz * (csr.data.dtype.itemsize + csr.indices.dtype.itemsize)
         return cls(csr.n, entries + csr.indptr.nbytes + 2 * vector, vector, csr.backend.name)

@@ -12,7 +12,7 @@ from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import ordering_of
-from linforest_precond.matrix.checked import CSR, checked
+from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.records.forest import Ordering
 
@@ -42,7 +42,9 @@ class Schedule(NamedTuple):
         return int(self.starts.size) - 1
 
 
-def schedule_of(csr: CSR, pattern: Pattern, name: str, seed: int, most: int = MOST_LEVELS) -> Schedule | None:
+def schedule_of(
+    csr: CheckedMatrix, pattern: Pattern, name: str, seed: int, most: int = MOST_LEVELS
+) -> Schedule | None:
     """The levels of a named order of a matrix, with the pattern of A + A^T; None if more than `most`.
 
     Neighbours in the pattern of A + A^T keep their relative order when rows are sorted by level, so that the
@@ -62,7 +64,7 @@ def schedule_of(csr: CSR, pattern: Pattern, name: str, seed: int, most: int = MO
     return None if levels is None else _sorted_by_level(name, order, levels, index)
 
 
-def _order_of(csr: CSR, pattern: Pattern, name: str, seed: int) -> Array:
+def _order_of(csr: CheckedMatrix, pattern: Pattern, name: str, seed: int) -> Array:
     if name == "rcm":
         order: Array = order_pattern(pattern)[::-1]
     else:
@@ -81,7 +83,9 @@ def _sorted_by_level(name: str, order: Array, levels: Array, index: Any) -> Sche
     return Schedule(name, ordering_of(order[places].astype(index)), starts.astype(index))
 
 
-def permuted_with_diagonal(csr: CSR, ordering: Ordering, dtype: DType) -> tuple[Array, Array, Array]:
+def permuted_with_diagonal(
+    csr: CheckedMatrix, ordering: Ordering, dtype: DType
+) -> tuple[Array, Array, Array]:
     """The CSR arrays of ``A[order][:, order]``; diagonal entries that are not stored become zeros.
 
     The transpose of a matrix has sorted rows whatever the order of its own entries: after two transpositions,
@@ -95,7 +99,7 @@ def permuted_with_diagonal(csr: CSR, ordering: Ordering, dtype: DType) -> tuple[
     return indptr, indices, data
 
 
-def _with_diagonal(csr: CSR) -> tuple[Array, Array, Array]:
+def _with_diagonal(csr: CheckedMatrix) -> tuple[Array, Array, Array]:
     backend, n, index = csr.backend, csr.n, csr.indices.dtype
     xp, entries = backend.xp, backend.matrix.entries
     if bool((csr.diagonal != 0).all()):  # stall: decides whether entries are added

@@ -9,7 +9,7 @@ import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 
 STEPS = 10
 # Lanczos and the power method approach the largest eigenvalue from below: the safety factor.
@@ -108,7 +108,7 @@ def _dot(u: Array, v: Array, xp: Any) -> Any:
     return xp.vdot(u.astype(wide, copy=False), v.astype(wide, copy=False)).real
 
 
-def gershgorin_bound(csr: CSR, row_magnitudes: Array) -> float:
+def gershgorin_bound(csr: CheckedMatrix, row_magnitudes: Array) -> float:
     """Gershgorin's bound of the eigenvalues of D^-1 A: the largest sum of a row's magnitudes."""
     xp = csr.backend.xp
     diagonal = abs(csr.diagonal)

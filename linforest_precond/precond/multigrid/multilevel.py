@@ -19,7 +19,7 @@ from linforest_precond.backends.annotations import (
 )
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.kinds import Face, GpuApplication, Kind, register
 from linforest_precond.precond.multigrid.candidate_coarsening import coarsening_of
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
@@ -222,7 +222,7 @@ def checked_matrix(
     """The finest matrix and its setup; what its rows show, of which the precision depends, is found once."""
     given: list[LevelMatrix] = []
 
-    def choose(csr: CSR, dtype: npt.DTypeLike | None) -> DType:
+    def choose(csr: CheckedMatrix, dtype: npt.DTypeLike | None) -> DType:
         given.append(LevelMatrix(csr))
         return precision_of(given[0], dtype)
 

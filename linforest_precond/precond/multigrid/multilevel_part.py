@@ -11,7 +11,7 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_until_small, is_stalled
-from linforest_precond.matrix.checked import CSR, described
+from linforest_precond.matrix.checked import CheckedMatrix, described
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.coarsest import COARSEST, LARGEST_DENSE, Coarsest
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, columns_of
@@ -118,7 +118,7 @@ class MultilevelPart:
             **{name: getattr(self, name) for name in names},
         }
 
-    def refreshed(self, csr: CSR) -> MultilevelPart:
+    def refreshed(self, csr: CheckedMatrix) -> MultilevelPart:
         """The values of another matrix, for the same aggregates or weights and along the same lines."""
         return self.refreshed_from(LevelMatrix(csr))
 
@@ -293,7 +293,7 @@ def with_coarsest_level(
     stored: DType,
     options: MultilevelOptions,
     stalled: bool,
-    finest: CSR,
+    finest: CheckedMatrix,
 ) -> MultilevelPart:
     """The part of all levels: the last one is inverted, or smoothed where it is too large for that.
 

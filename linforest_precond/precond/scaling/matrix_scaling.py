@@ -11,7 +11,7 @@ from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.reordering.permute import checked_order
-from linforest_precond.matrix.checked import CSR, checked, described
+from linforest_precond.matrix.checked import CheckedMatrix, checked, described
 from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.precond.storage import schema
 from linforest_precond.records.printing import Printed, Printout
@@ -83,7 +83,7 @@ class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
         csr = self.fitted_to(given).applied(given)
         return sparse_like(given.given, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
 
-    def applied(self, csr: CSR) -> CSR:
+    def applied(self, csr: CheckedMatrix) -> CheckedMatrix:
         """The same for a checked matrix."""
         order = self.permutation
         order = None if order is None else order.astype(csr.indices.dtype, copy=False)
@@ -100,7 +100,7 @@ class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
         back[order] = xp_of(order).arange(self.n, dtype=order.dtype)
         return MatrixScaling(self.method, row[order], 1 / self.column, back)
 
-    def fitted_to(self, csr: CSR) -> MatrixScaling:
+    def fitted_to(self, csr: CheckedMatrix) -> MatrixScaling:
         """The scaling with checked copies of its arrays: a matrix's size and device must fit."""
         backend, index = csr.backend, csr.indices.dtype
         row, column = (
