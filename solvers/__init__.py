@@ -7,8 +7,8 @@ from .gmres import fgmres as fgmres
 from .gmres import gmres as gmres
 from .history import History as History
 from .idrs import idrs as idrs
-from .interruption import Interrupted as Interrupted
 from .minres import minres as minres
+from .status import Interrupted as Interrupted
 from .status import Status as Status
 
 __all__ = ["History", "Interrupted", "Status", "bicgstab", "cg", "fcg", "fgmres", "gmres", "idrs", "minres"]

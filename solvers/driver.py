@@ -20,13 +20,11 @@ from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.matrix.vectors import norms_of, residual_norms
 
 from .history import History
-from .interruption import Interrupted
-from .last_finite import LastFinite
 from .live_line import LiveLine, live_line
 from .problem import LARGEST_GROWTH, Problem
 from .scaling import unscaled_callback
-from .singular import singular_columns
-from .status import Status
+from .singular import LastFinite, singular_columns
+from .status import Interrupted, Status
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 # `info` as SciPy returns it, or an array of such numbers for several right-hand sides.

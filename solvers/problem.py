@@ -23,11 +23,10 @@ from linforest_precond.matrix.vectors import (
     type_name,
 )
 
-from .in_place_operator import InPlaceOperator
 from .null_space import NullSpace, null_space_of
 from .reordering import Reordering, reordering_of
 from .scaling import Scaling, scaling_by_norms, scaling_of
-from .vector_space import MatrixProduct, Preconditioning
+from .vector_space import InPlaceOperator, MatrixProduct, Preconditioning
 
 # A residual whose norm grows by more than this factor diverges.
 LARGEST_GROWTH = 1e10

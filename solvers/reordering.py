@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.returns import CSRArrays
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.vectors import type_name
 from linforest_precond.records.forest import Ordering
 
-from .in_place_operator import InPlaceOperator
+from .vector_space import InPlaceOperator
 
 
 class PermutedMatrix(NamedTuple):
-    """What products read of a `CSR`; the columns of a row are not sorted."""
+    """What products read of a `CheckedMatrix`; the columns of a row are not sorted."""
 
     indptr: Array
     indices: Array
@@ -42,7 +42,7 @@ class Reordering:
         """Vectors in this order, in A's."""
         return vectors if self.ordering is None else vectors.take(self.ordering.rank, axis=0)
 
-    def matrix(self, csr: CSR) -> CSR | PermutedMatrix:
+    def matrix(self, csr: CheckedMatrix) -> CheckedMatrix | PermutedMatrix:
         """A in this order. The entries of a row keep theirs: products with A have the same bits."""
         if self.ordering is None:
             return csr

@@ -15,7 +15,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.value_range import (
     NO_EXPONENT,
     column_exponents,
@@ -58,7 +58,7 @@ class Scaling:
 
 
 def scaling_of(A: Any, b: Array, norms: Any, x0: Array | None) -> Scaling:
-    """The scaling of a system; `A` is a `CSR`, a dense array, or an operator, which is not scaled."""
+    """The scaling of a system; A is a `CheckedMatrix`, a dense array, or an operator, which is not scaled."""
     matrix, columns = _matrix_exponent(A, b.dtype), exponents_outside(b, norms)
     if x0 is not None:
         columns = _with_start(columns, b, column_exponents(x0) + matrix)
@@ -86,7 +86,7 @@ def scaling_by_norms(norms: Any, dtype: DType) -> Scaling:
 
 def _matrix_exponent(A: Any, dtype: DType) -> int:
     limit = solver_limit(dtype)
-    if isinstance(A, CSR):
+    if isinstance(A, CheckedMatrix):
         return A.exponent_outside(-limit, limit) or 0
     if not isinstance(A, xp_of(A).ndarray) or A.dtype.kind not in "fc":
         return 0

@@ -1,4 +1,4 @@
-"""Failures of singular systems: A maps constants to zero, and b is not in its range."""
+"""Failures: singular systems whose b is not in the range of A, and iterates that overflow."""
 
 from __future__ import annotations
 
@@ -46,3 +46,18 @@ def singular_columns(
         mean = problem.b.mean(axis=0, keepdims=True)
         constant = np.asarray(norms_of(ones * mean, None)) > eps**0.5 * problem.norms
     return [int(c) for c in np.flatnonzero(failed & maps_to_zero & constant)]
+
+
+class LastFinite:
+    """A callback that keeps each column's last finite iterate, of the given system: at first x0, or 0."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._scaling, self._backend = problem.scaling, problem.backend
+        self.x = problem.backend.xp.zeros_like(problem.b)
+        if problem.x0 is not None:
+            self(problem.x0)
+
+    def __call__(self, x: Array) -> None:
+        x = self._scaling.solution(x.reshape(self.x.shape))
+        for c in np.flatnonzero(self._backend.krylov.norms.finite_columns(x)).tolist():
+            self.x[:, c] = x[:, c]

@@ -7,10 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from linforest_precond.chooser import gpu_costs
-from linforest_precond.chooser.cost_model import MAX_COARSE, affordable_inverse
+from linforest_precond.chooser.cost_model import LATENCIES, MAX_COARSE, SetupCost, affordable_inverse
 from linforest_precond.chooser.facts import Facts
-from linforest_precond.chooser.gpu_costs import SetupCost
 from linforest_precond.precond.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.ilu.order_choice import CANDIDATES as ORDERS
@@ -20,6 +18,9 @@ from linforest_precond.precond.kinds import faces, kind_named
 from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.tridiagonal.tridiagonal import block_tridiagonal, tridiagonal
+
+# Least squares by rows on a GPU, for a matrix that is not Hermitian.
+LEAST_SQUARES = SetupCost(600, 2.5e-3)
 
 
 def _never(facts: Facts) -> bool:
@@ -179,6 +180,7 @@ def _on_gpu(candidate: Candidate, product: float, hermitian: bool) -> Candidate:
     Approximate inverses are trusted there in place of incomplete factors, which have a launch for each level,
     if multigrid is no better choice; where products are short, they get more entries.
     """
+    latencies = LATENCIES["cuda"]
     costs, application = candidate.setup_on_gpu, kind_named(candidate.kind).on_gpu
     seconds, is_trusted = application.seconds, candidate.is_trusted
     if candidate.kind == "ilu":
@@ -187,19 +189,23 @@ def _on_gpu(candidate: Candidate, product: float, hermitian: bool) -> Candidate:
     if candidate.name == "approximate_inverse + matching":
         candidate, is_trusted = replace(candidate, reduction=_always(0.25)), _whatever
     if candidate.name == "approximate_inverse":
-        costs, is_trusted = costs if hermitian else gpu_costs.LEAST_SQUARES, _needs_no_multigrid
-        if product <= gpu_costs.SHORT_PRODUCT:
+        costs, is_trusted = costs if hermitian else LEAST_SQUARES, _needs_no_multigrid
+        if product <= latencies.short_product:
             call = "lf.approximate_inverse(A)"
             candidate = replace(candidate, call=call, make=_inverse(), reduction=_always(0.35))
     return replace(
         candidate,
         setup_products=costs.products,
-        setup_latency=gpu_costs.as_bytes(gpu_costs.START + costs.seconds),
+        setup_latency=latencies.as_bytes(latencies.start + costs.seconds),
         application_products=candidate.application_products / application.efficiency,
-        latency_bytes=gpu_costs.as_bytes(seconds),
+        latency_bytes=latencies.as_bytes(seconds),
         is_trusted=is_trusted,
         comes_last=False,
     )
+
+
+# How the candidates of a backend differ from those of the CPU.
+ADAPTED = {"cuda": _on_gpu}
 
 
 def candidates_on(backend: str, product: float = math.inf, hermitian: bool = True) -> tuple[Candidate, ...]:
@@ -207,8 +213,7 @@ def candidates_on(backend: str, product: float = math.inf, hermitian: bool = Tru
 
     `product` has the bytes of a product with A.
     """
-    on_gpu = backend == "cuda"
-    most_rows = affordable_inverse(product, on_gpu)
+    most_rows = affordable_inverse(product, LATENCIES[backend])
     hierarchies = (
         _cycle("multilevel", most_rows, faces()["multilevel"].setup_products, SetupCost(110, 5e-3), 4.5),
         _cycle(
@@ -222,8 +227,9 @@ def candidates_on(backend: str, product: float = math.inf, hermitian: bool = Tru
         ),
     )
     listed = [*_LISTED, _factors(backend), *hierarchies]
-    if on_gpu:
-        listed = [_on_gpu(each, product, hermitian) for each in listed]
+    adapted = ADAPTED.get(backend)
+    if adapted is not None:
+        listed = [adapted(each, product, hermitian) for each in listed]
     return tuple(sorted(listed, key=lambda each: each.setup_products + each.setup_latency / product))
 
 

@@ -53,7 +53,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from linforest_precond.chooser import progress
+from linforest_precond.chooser import predicted_iterations
 from linforest_precond.chooser.candidates import Candidate
 from linforest_precond.chooser.cost_model import CostModel
 from linforest_precond.chooser.facts import Facts
@@ -322,7 +322,7 @@ class Chooser:
         if trial in present.sources:
             return trial.work_to(present.digits[-1]) / max(present.work_from(trial.digits[-1]), 1.0)
         if trial.is_ahead_of(present):
-            same = progress.iterations_to(trial.digits, present.digits[-1])
+            same = predicted_iterations.iterations_to(trial.digits, present.digits[-1])
             return same * trial.iteration / (present.length * present.iteration)
         if trial.is_comparable_to(present):
             return trial.rest_compared_to(present) / max(self._outlook.cautious_rest(present), 1.0)

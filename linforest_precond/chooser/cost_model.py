@@ -2,7 +2,8 @@
 
 All candidates are compared by these counts, so that the choice is the same from run to run and on every
 machine. Krylov methods and preconditioners are bound by memory bandwidth on large systems. On a GPU, small
-ones are bound by latencies, which are counted as the bytes that could be moved meanwhile (`gpu_costs`).
+ones are bound by latencies, which are counted as the bytes that could be moved meanwhile (`LATENCIES`,
+measured on one H200).
 
 - A product with A reads its entries and column indices once, row pointers once, and a vector; it writes one.
 - An iteration reads and writes the vectors that its fused updates and inner products touch (`METHODS`).
@@ -17,8 +18,8 @@ from typing import Any, NamedTuple
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.chooser import gpu_costs
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.precond.ilu.order_choice import COSTS as LEVEL_COSTS
 from linforest_precond.precond.kinds import kind_named
 from linforest_precond.precond.number_types import held_bytes
 from linforest_precond.precond.preconditioner import Preconditioner
@@ -32,7 +33,49 @@ LEAST_COARSE, MAX_COARSE, INVERSE_PRODUCTS = 100, 1000, 20
 CALIBRATING_PRODUCTS = 5
 
 
-class Method(NamedTuple):
+class Latencies(NamedTuple):
+    """Seconds that pass on a backend beside the bytes that are counted, and sizes that depend on them.
+
+    Attributes
+    ----------
+    iteration, start
+        Of an iteration with any Krylov method, and of the start of a run: its vectors, its first launches one
+        by one and the capture of a graph.
+    product, short_product
+        Of the launch of a product with A, and the bytes of one that takes little longer: more entries of an
+        approximate inverse are nearly free then.
+    bandwidth
+        Bytes a second that latencies are converted with.
+    least_coarse
+        The fewest rows of a coarsest matrix: where levels have latencies, a dense inverse replaces some.
+    """
+
+    iteration: float = 0.0
+    start: float = 0.0
+    product: float = 0.0
+    short_product: float = 0.0
+    bandwidth: float = 1.0
+    least_coarse: int = LEAST_COARSE
+
+    def as_bytes(self, seconds: float) -> float:
+        """The bytes that could be moved meanwhile."""
+        return seconds * self.bandwidth
+
+
+LATENCIES = {
+    "cpu": Latencies(),
+    "cuda": Latencies(4e-5, 2e-3, 4e-6, 3e7, LEVEL_COSTS["cuda"].bandwidth, MAX_COARSE),
+}
+
+
+class SetupCost(NamedTuple):
+    """Products with A that take as long as the setup of a large system, and seconds for a small one."""
+
+    products: float
+    seconds: float
+
+
+class IterationCost(NamedTuple):
     """What an iteration of a Krylov method consists of: products with A and with M, and vectors moved."""
 
     products: int
@@ -45,20 +88,18 @@ def inversion(rows: float) -> float:
     return 2 * rows**3 / FLOPS_PER_BYTE
 
 
-def affordable_inverse(product: float, on_gpu: bool = False) -> int:
-    """The most rows of a coarsest matrix, for the bytes of a product with A; on a GPU, levels cost more."""
-    if on_gpu:
-        return MAX_COARSE
+def affordable_inverse(product: float, latencies: Latencies = LATENCIES["cpu"]) -> int:
+    """The most rows of a coarsest matrix, for the bytes of a product with A."""
     rows = (INVERSE_PRODUCTS * product * FLOPS_PER_BYTE / 2) ** (1 / 3)
-    return int(min(max(rows, LEAST_COARSE), MAX_COARSE))
+    return int(min(max(rows, latencies.least_coarse), MAX_COARSE))
 
 
 METHODS = {
-    "cg": Method(1, 1, 11),
-    "fcg": Method(1, 1, 13),
-    "bicgstab": Method(2, 2, 17),
-    "minres": Method(1, 1, 16),
-    "idrs": Method(1, 1, 25),  # with 4 shadow vectors
+    "cg": IterationCost(1, 1, 11),
+    "fcg": IterationCost(1, 1, 13),
+    "bicgstab": IterationCost(2, 2, 17),
+    "minres": IterationCost(1, 1, 16),
+    "idrs": IterationCost(1, 1, 25),  # with 4 shadow vectors
 }
 
 
@@ -74,32 +115,35 @@ class CostModel:
         Bytes of one product with A.
     vector
         Bytes of the right-hand sides together.
-    on_gpu
-        Whether latencies count.
+    backend
+        The name of the backend, whose latencies count.
     """
 
     rows: int
     product: int
     vector: int
-    on_gpu: bool = False
+    backend: str = "cpu"
 
     @classmethod
-    def of(cls, csr: CSR, dtype: DType, columns: int) -> CostModel:
+    def of(cls, csr: CheckedMatrix, dtype: DType, columns: int) -> CostModel:
         vector = csr.n * columns * dtype.itemsize
         entries = csr.nnz * (csr.data.dtype.itemsize + csr.indices.dtype.itemsize)
-        on_gpu = csr.backend.name == "cuda"
-        return cls(csr.n, entries + csr.indptr.nbytes + 2 * vector, vector, on_gpu)
+        return cls(csr.n, entries + csr.indptr.nbytes + 2 * vector, vector, csr.backend.name)
+
+    @property
+    def latencies(self) -> Latencies:
+        return LATENCIES[self.backend]
 
     @property
     def unit(self) -> float:
-        """Bytes of a product with A in reports, its launch on a GPU included."""
-        return self.product + (gpu_costs.as_bytes(gpu_costs.PRODUCT) if self.on_gpu else 0.0)
+        """Bytes of a product with A in reports, its launch included."""
+        return self.product + self.latencies.as_bytes(self.latencies.product)
 
     def setup_of(self, candidate: Any, inverted: int | None = None) -> float:
         """Bytes of a candidate's setup; multigrid inverts the dense matrix of its coarsest level."""
         bytes_moved = float(candidate.setup_products * self.product) + candidate.setup_latency
         if candidate.is_multigrid:
-            most = affordable_inverse(self.product, self.on_gpu)
+            most = affordable_inverse(self.product, self.latencies)
             rows = min(self.rows, most) if inverted is None else inverted
             bytes_moved += inversion(rows)
         return bytes_moved
@@ -117,7 +161,7 @@ class CostModel:
         """Bytes of an iteration of a method, given the bytes that an application of M moves."""
         parts = METHODS[method]
         moved = parts.products * self.product + parts.applications * application + parts.vectors * self.vector
-        return moved + (gpu_costs.as_bytes(gpu_costs.ITERATION) if self.on_gpu else 0.0)
+        return moved + self.latencies.as_bytes(self.latencies.iteration)
 
     def application(self, M: Preconditioner) -> float:
         """Bytes of one application of M."""
@@ -126,11 +170,8 @@ class CostModel:
         if isinstance(part, ScaledPart):
             moved, part = moved + held_bytes(part.scaling) + 2 * self.vector, part.inner
         kind = kind_named(part.kind)
-        counted = kind.bytes_moved(part)
-        if self.on_gpu:
-            seconds, efficiency = kind.on_gpu
-            counted = counted / efficiency + gpu_costs.as_bytes(seconds)
-        return moved + counted
+        seconds, efficiency = kind.application_on(self.backend)
+        return moved + kind.bytes_moved(part) / efficiency + self.latencies.as_bytes(seconds)
 
 
 @dataclass(frozen=True)
@@ -144,16 +185,16 @@ class MeasuredCost(CostModel):
 
     @classmethod
     def calibrated(cls, counted: CostModel, A: Any, x: Array) -> MeasuredCost:
-        """The unit from a few products with A; on a GPU, where these are short, that of the latencies."""
-        backend, times = backend_of(x), []
+        """The unit from a few products with A; where these are short, that of the latencies."""
+        streams, times = backend_of(x).runtime.streams, []
         for _ in range(CALIBRATING_PRODUCTS):
-            watch = backend.runtime.streams.Stopwatch()
+            watch = streams.Stopwatch()
             A @ x
             watch.stop()
             times.append(watch.milliseconds() / 1e3)
-        is_short = counted.on_gpu and counted.product <= gpu_costs.SHORT_PRODUCT
-        unit = 1 / gpu_costs.as_bytes(1.0) if is_short else min(times) / counted.product
-        return cls(counted.rows, counted.product, counted.vector, counted.on_gpu, unit)
+        is_short = counted.product <= counted.latencies.short_product
+        unit = 1 / counted.latencies.bandwidth if is_short else min(times) / counted.product
+        return cls(counted.rows, counted.product, counted.vector, counted.backend, unit)
 
     def setup_seen(self, candidate: Any, M: Preconditioner) -> float:
         compiled = M._setup.first

@@ -8,7 +8,7 @@ import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.scaling.methods import count_tiny_diagonal
 
 # CG with Jacobi takes about this many iterations for each grid point along a side, for 8 digits.
@@ -166,7 +166,7 @@ class Facts:
         ]  # fmt: skip
 
 
-def facts_of(csr: CSR) -> Facts:
+def facts_of(csr: CheckedMatrix) -> Facts:
     """The facts of a checked matrix, by existing scans of its rows and a few reads of scalars."""
     backend = csr.backend
     if not csr.n:
@@ -217,14 +217,14 @@ def _surplus(diagonal: Array, magnitudes: Array, zero: int) -> dict[str, float]:
     }
 
 
-def _distance(csr: CSR, backend: Backend) -> float:
+def _distance(csr: CheckedMatrix, backend: Backend) -> float:
     """The mean of |i - j| over all couplings, relative to n."""
     distances = abs(backend.matrix.entries.rows_of(csr.indptr, csr.nnz) - csr.indices)
     couplings = int((distances > 0).sum())  # stall: decides on the order of factors
     return float(distances.sum(dtype=np.float64)) / (max(couplings, 1) * csr.n)  # stall: the same
 
 
-def _heavy_share(csr: CSR, backend: Backend) -> float:
+def _heavy_share(csr: CheckedMatrix, backend: Backend) -> float:
     """The share of the weight 2 |a_ij| / (|a_ii| + |a_jj|) in twice the largest coupling of each row."""
     strength = backend.multigrid.strength
     positive = replace(

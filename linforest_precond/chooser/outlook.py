@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from linforest_precond.chooser import progress
+from linforest_precond.chooser import predicted_iterations
 from linforest_precond.chooser.candidates import Candidate
 from linforest_precond.chooser.cost_model import CostModel
 from linforest_precond.chooser.facts import Facts
@@ -86,7 +86,7 @@ class Outlook:
 
     def cautious_rest(self, trial: Trial) -> float:
         """Bytes that a run needs at least, if it does not become faster."""
-        rest = trial.rest(progress.LINEAR)
+        rest = trial.rest(predicted_iterations.LINEAR)
         if trial.candidate.name == "jacobi":
             rest = min(rest, max(1.0, self.most_iterations - trial.length) * trial.iteration)
         return rest
@@ -97,7 +97,7 @@ class Outlook:
         Nothing is known of runs that have hardly won anything: all are predicted the same iterations.
         """
         most = max(each.length for each in trials)
-        left = progress.HORIZON * most if trial.is_hovering else trial.remaining()
+        left = predicted_iterations.HORIZON * most if trial.is_hovering else trial.remaining()
         total = max(1.0, trial.length + left) / self._share(trial.candidate, trial.method)
         expected = self._facts.expected_iterations * self._digits / 8
         is_known = self._facts.elliptic_iterations > 0

@@ -20,9 +20,9 @@ from linforest_precond.interop.dlpack import takes_foreign_arrays
 from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.driver import SLACK, Callback, Info
-from linforest_precond.solvers.interruption import Interrupted
 from linforest_precond.solvers.problem import Problem, checked_problem
 from linforest_precond.solvers.scaling import unscaled_callback
+from linforest_precond.solvers.status import Interrupted
 
 # The most iterations of a run, unless the user says otherwise.
 MOST_ITERATIONS = 5000

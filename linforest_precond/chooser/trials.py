@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.chooser import progress
+from linforest_precond.chooser import predicted_iterations
 from linforest_precond.chooser.candidates import Candidate
 from linforest_precond.chooser.cost_model import CostModel
 from linforest_precond.matrix.vectors import residual_norms
@@ -163,8 +163,9 @@ class Trial:
         end in exact arithmetic, and often all digits are won in the last of them.
         """
         rows, most = self.problem.b.shape[0], self.problem.most_iterations
-        least = max(rows, progress.LONG) if self.is_hovering and rows <= most else progress.LONG
-        return self.info is None and progress.is_stalled(self.digits, least)
+        long = predicted_iterations.LONG
+        least = max(rows, long) if self.is_hovering and rows <= most else long
+        return self.info is None and predicted_iterations.is_stalled(self.digits, least)
 
     @property
     def status(self) -> Status | None:
@@ -238,9 +239,9 @@ class Trial:
 
     def remaining(self, growth: float | None = None) -> float:
         """Predicted iterations; without a growth, those to expect."""
-        expected = progress.LINEAR if self.candidate.is_multigrid else progress.GROWTH
+        expected = predicted_iterations.LINEAR if self.candidate.is_multigrid else predicted_iterations.GROWTH
         growth = expected if growth is None else growth
-        return 0.0 if self.has_converged else progress.remaining(self.digits, growth)
+        return 0.0 if self.has_converged else predicted_iterations.remaining(self.digits, growth)
 
     def rest(self, growth: float | None = None) -> float:
         """Predicted bytes."""
@@ -260,18 +261,18 @@ class Trial:
         Two runs from the same x0 slow down at the same residuals: if this one has come as far in 1/s of the
         iterations, then it is expected to need 1/s of the other's total.
         """
-        same = progress.iterations_to(other.digits, self.digits[-1])
-        total = (other.length + other.remaining(progress.LINEAR)) * self.length / same
+        same = predicted_iterations.iterations_to(other.digits, self.digits[-1])
+        total = (other.length + other.remaining(predicted_iterations.LINEAR)) * self.length / same
         return (total - self.length) * self.iteration
 
     def work_to(self, left: float) -> float:
         """Predicted bytes until at most `digits` digits are left."""
         shifted = [each - left for each in self.digits]
-        return progress.remaining(shifted, progress.GROWTH, math.inf) * self.iteration
+        return predicted_iterations.remaining(shifted, predicted_iterations.GROWTH, math.inf) * self.iteration
 
     def work_from(self, left: float) -> float:
         """Bytes since `digits` digits were left."""
-        return (self.length - progress.iterations_to(self.digits, left)) * self.iteration
+        return (self.length - predicted_iterations.iterations_to(self.digits, left)) * self.iteration
 
     @property
     def x(self) -> Array:

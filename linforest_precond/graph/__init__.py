@@ -107,7 +107,7 @@ from linforest_precond.graph.csgraph.strong_components import (
     strongly_connected_components as strongly_connected_components,
 )
 from linforest_precond.graph.csgraph.tree_roots import tree_roots as tree_roots
-from linforest_precond.graph.forest.coverage import identity_coverage as identity_coverage
+from linforest_precond.graph.forest.bands import identity_coverage as identity_coverage
 from linforest_precond.graph.forest.factor import factor as factor
 from linforest_precond.graph.forest.greedy import greedy_factor as greedy_factor
 from linforest_precond.graph.forest.linear_forest import linear_forest as linear_forest

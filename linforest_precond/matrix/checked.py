@@ -56,7 +56,7 @@ ZERO_SUM = 16
 
 
 @dataclass(frozen=True, eq=False)
-class CSR(OnBackend):
+class CheckedMatrix(OnBackend):
     """A checked square matrix: finite, columns strictly increasing in each row.
 
     Attributes
@@ -190,7 +190,7 @@ class CSR(OnBackend):
         return None if low <= found <= high or found == NO_EXPONENT else found
 
 
-def checked(A: MatrixLike | CSR, name: str = "A", *, shared: bool = False) -> CSR:
+def checked(A: MatrixLike | CheckedMatrix, name: str = "A", *, shared: bool = False) -> CheckedMatrix:
     """Check a sparse or dense square matrix; a checked one is returned as it is.
 
     Parameters
@@ -226,14 +226,14 @@ def checked(A: MatrixLike | CSR, name: str = "A", *, shared: bool = False) -> CS
     >>> csr.n, csr.nnz, csr.symmetric, csr.data.dtype.name
     (2, 4, True, 'float64')
     """
-    if isinstance(A, CSR):
+    if isinstance(A, CheckedMatrix):
         return A
     matrix, backend = as_square_matrix(A, name)
     dtype = value_dtype(name, matrix.dtype)
     return _checked_csr(*csr_arrays(matrix, dtype, backend, name, shared), backend, name, matrix)
 
 
-def described(indptr: Array, indices: Array, data: Array) -> CSR:
+def described(indptr: Array, indices: Array, data: Array) -> CheckedMatrix:
     """The record of CSR arrays whose columns strictly increase in each row.
 
     Index arrays are not checked.
@@ -266,7 +266,7 @@ def described(indptr: Array, indices: Array, data: Array) -> CSR:
     return _from_scan(indptr, indices, data, scan, backend)
 
 
-def as_csgraph(A: MatrixLike | CSR, name: str = "A") -> CSR:
+def as_csgraph(A: MatrixLike | CheckedMatrix, name: str = "A") -> CheckedMatrix:
     """Give a weighted graph as SciPy's csgraph reads it: stored entries are edges, weights keep their sign.
 
     Takes what `checked` takes, with real values. Explicit zeros are edges of weight 0. Of a dense array, the
@@ -279,7 +279,7 @@ def as_csgraph(A: MatrixLike | CSR, name: str = "A") -> CSR:
     >>> as_csgraph(np.array([[0.0, -1.0], [np.inf, 0.0]])).data.tolist()
     [-1.0]
     """
-    if isinstance(A, CSR):
+    if isinstance(A, CheckedMatrix):
         dtype, matrix = A.data.dtype, A
     else:
         matrix, backend = as_square_matrix(A, name)
@@ -293,7 +293,7 @@ def as_csgraph(A: MatrixLike | CSR, name: str = "A") -> CSR:
     return checked(matrix, name)
 
 
-def as_weighted_graph(A: MatrixLike | CSR, weights: str | npt.ArrayLike = "magnitude") -> Graph:
+def as_weighted_graph(A: MatrixLike | CheckedMatrix, weights: str | npt.ArrayLike = "magnitude") -> Graph:
     """Give the undirected graph of a matrix with magnitudes, ones or given numbers as weights.
 
     Parameters
@@ -301,8 +301,8 @@ def as_weighted_graph(A: MatrixLike | CSR, weights: str | npt.ArrayLike = "magni
     A : sparse matrix, array or dense 2-D array
         Square, of SciPy, NumPy or CuPy.
     weights : {"magnitude", "pattern"} or 1-D array
-        Magnitudes, as in `CSR.graph`; 1 for every edge; or numbers that replace the values of A's stored
-        entries, in stored order (row by row for a dense array). A's own values are then not read.
+        Magnitudes, as in `CheckedMatrix.graph`; 1 for every edge; or numbers that replace the values of A's
+        stored entries, in stored order (row by row for a dense array). A's own values are then not read.
 
     Raises
     ------
@@ -366,7 +366,9 @@ def _is_mappable(indptr: Array, indices: Array, data: Array) -> bool:
     )
 
 
-def as_pattern(A: MatrixLike | CSR, *, symmetric_mode: bool = False, directed: bool = False) -> Pattern:
+def as_pattern(
+    A: MatrixLike | CheckedMatrix, *, symmetric_mode: bool = False, directed: bool = False
+) -> Pattern:
     """Give the edges of a matrix: its stored entries, explicit zeros too, as in SciPy's csgraph.
 
     Values of a sparse matrix are not read: they may be of any type, and NaN. Of a dense array, the entries
@@ -394,7 +396,7 @@ def as_pattern(A: MatrixLike | CSR, *, symmetric_mode: bool = False, directed: b
     >>> pattern.degrees.tolist(), pattern.indices.tolist()
     ([1, 2, 1], [0, 1, 0, 1, 2, 1, 2])
     """
-    pattern = A.directed_pattern if isinstance(A, CSR) else _checked_pattern(A)
+    pattern = A.directed_pattern if isinstance(A, CheckedMatrix) else _checked_pattern(A)
     if not pattern.symmetric and symmetric_mode:
         raise ValueError(
             "A must have a symmetric pattern in symmetric_mode, and some entry's mirror image is not stored; "
@@ -402,7 +404,7 @@ def as_pattern(A: MatrixLike | CSR, *, symmetric_mode: bool = False, directed: b
         )
     if directed:
         return pattern
-    return A.pattern if isinstance(A, CSR) else symmetrized_pattern(pattern)
+    return A.pattern if isinstance(A, CheckedMatrix) else symmetrized_pattern(pattern)
 
 
 def as_stored(A: MatrixLike) -> Any:
@@ -436,7 +438,7 @@ def as_stored(A: MatrixLike) -> Any:
 
 def _checked_csr(
     indptr: Array, indices: Array, data: Array, backend: Backend, name: str = "A", given: Any = None
-) -> CSR:
+) -> CheckedMatrix:
     """Check CSR arrays of a user, of one index type and a supported value type; sort them if needed."""
     scan = backend.matrix.entries.scan(indptr, indices, data)
     check_entries(scan, indptr, indices, data, backend, name)
@@ -450,7 +452,7 @@ def _checked_csr(
 
 def _from_scan(
     indptr: Array, indices: Array, data: Array, scan: EntryScan, backend: Backend, given: Any = None
-) -> CSR:
+) -> CheckedMatrix:
     """The record of sorted, finite CSR arrays with the properties that a scan of them found."""
     if not scan.symmetric:  # the graph of a nonsymmetric matrix also has the entries of its transpose
         index = index_dtype(2 * indices.size, indices.dtype)
@@ -459,7 +461,7 @@ def _from_scan(
     if not np.isfinite(2.0 * scan.total):  # twice: the weight of |A| + |A|^T
         scale = OVERFLOW_SCALE
         scan = backend.matrix.entries.scan(indptr, indices, data, scale)
-    return CSR(
+    return CheckedMatrix(
         indptr,
         indices,
         data,
@@ -494,9 +496,9 @@ def _sorted_pattern(indptr: Array, indices: Array, backend: Backend) -> tuple[Ar
     return _sorted_pattern(indptr, indices, backend)
 
 
-def _with_weights(A: MatrixLike | CSR, weights: npt.ArrayLike) -> CSR:
+def _with_weights(A: MatrixLike | CheckedMatrix, weights: npt.ArrayLike) -> CheckedMatrix:
     """A with given numbers as the values of its stored entries."""
-    if isinstance(A, CSR):
+    if isinstance(A, CheckedMatrix):
         return described(A.indptr, A.indices, _checked_weights(weights, A.nnz, A.backend))
     matrix, backend = as_square_matrix(A)
     if is_csr(matrix):

@@ -12,11 +12,10 @@ import numpy.typing as npt
 from linforest_precond.backends.annotations import Array, DType, MatrixLike, ScalingName
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
-from linforest_precond.matrix.checked import CSR, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
 from linforest_precond.precond.ilu.ilu_part import entries_are_in_other_levels, levels_cover_rows
 from linforest_precond.precond.ilu.incomplete_lu import memory_of_triangles, triangles_moved
-from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
-from linforest_precond.precond.ilu.row_orders import Schedule, schedule_of
+from linforest_precond.precond.ilu.row_orders import Schedule, permuted_with_diagonal, schedule_of
 from linforest_precond.precond.ilu.triangular_solves import (
     Triangle,
     TriangularSolves,
@@ -115,7 +114,7 @@ def checked_relaxation(omega: Any, sweeps: Any, symmetric: Any) -> Relaxation:
     return Relaxation(float(omega), sweeps, bool(symmetric))
 
 
-def part_by_colors(csr: CSR, stored: DType, relaxation: Relaxation, seed: int) -> GaussSeidelPart:
+def part_by_colors(csr: CheckedMatrix, stored: DType, relaxation: Relaxation, seed: int) -> GaussSeidelPart:
     """The part of a checked matrix, with checked options."""
     schedule = schedule_of(csr, as_pattern(csr), "colors", seed)
     assert schedule is not None  # for any number of colours
@@ -165,14 +164,16 @@ class GaussSeidelPart(TriangularSolves):
     cholesky: bool
     lifted: int  # diagonal entries that count as 1
     relaxation: Relaxation
-    csr: CSR | None  # in the stored type
+    csr: CheckedMatrix | None  # in the stored type
 
     kind = "gauss_seidel"
     forest = bands = None
     coverage = 1.0
 
     @classmethod
-    def of(cls, csr: CSR, stored: DType, schedule: Schedule, relaxation: Relaxation) -> GaussSeidelPart:
+    def of(
+        cls, csr: CheckedMatrix, stored: DType, schedule: Schedule, relaxation: Relaxation
+    ) -> GaussSeidelPart:
         """Scale the triangles of a matrix in its own precision, or the stored one if that is wider."""
         backend, omega, ordering = csr.backend, relaxation.omega, schedule.ordering
         wide = np.promote_types(csr.data.dtype, stored)
@@ -220,12 +221,12 @@ class GaussSeidelPart(TriangularSolves):
         fields = {name: getattr(self, name) for name in names}
         return {**fields, **self.packed_triangles, **vars(self.relaxation)}
 
-    def with_values(self, csr: CSR) -> GaussSeidelPart:
+    def with_values(self, csr: CheckedMatrix) -> GaussSeidelPart:
         """The same colours with the values of another matrix."""
         schedule = Schedule("colors", self.ordering, self.starts)
         return self.of(csr, self.stored, schedule, self.relaxation)
 
-    def refreshed(self, csr: CSR) -> GaussSeidelPart:
+    def refreshed(self, csr: CheckedMatrix) -> GaussSeidelPart:
         return self.with_values(csr).warned()
 
     @cached_property

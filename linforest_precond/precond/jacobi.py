@@ -13,7 +13,7 @@ from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array, DType, MatrixLike, ScalingName
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.kinds import Face, Kind, register
 from linforest_precond.precond.memory_sizes import Sizes
 from linforest_precond.precond.number_types import held_bytes, stored_array
@@ -155,7 +155,7 @@ class JacobiPart(OnBackend):
     forest = ordering = bands = None
 
     @classmethod
-    def of(cls, csr: CSR, stored: DType, block_size: int, kind: str) -> JacobiPart:
+    def of(cls, csr: CheckedMatrix, stored: DType, block_size: int, kind: str) -> JacobiPart:
         """Invert the blocks of a matrix in the stored type."""
         backend = csr.backend
         if block_size == 1:
@@ -179,7 +179,7 @@ class JacobiPart(OnBackend):
     def state(self) -> dict[str, Any]:
         return dict(vars(self))
 
-    def refreshed(self, csr: CSR) -> JacobiPart:
+    def refreshed(self, csr: CheckedMatrix) -> JacobiPart:
         return self.of(csr, self.stored, self.block_size, self.kind)
 
     @property
@@ -223,7 +223,7 @@ def _padded_in_scale(blocks: Array, n: int) -> Array:
     return blocks
 
 
-def _coverages(csr: CSR, blocks: Array, backend: Backend) -> tuple[float, float]:
+def _coverages(csr: CheckedMatrix, blocks: Array, backend: Backend) -> tuple[float, float]:
     """Shares of A's off-diagonal weight: inside the blocks, and on the sub- and superdiagonal."""
     if csr.total_weight == 0.0:
         return 1.0, 1.0

@@ -88,7 +88,7 @@ class Kind:
     bytes_moved
         By one application of a part, vectors left out.
     on_gpu
-        Costs of an application there beside the bytes.
+        Costs of an application there beside the bytes: `application_on`.
     face
         None for a kind that the function of another one makes.
     """
@@ -100,6 +100,10 @@ class Kind:
     bytes_moved: Callable[[Any], float] = bytes_held
     on_gpu: GpuApplication = GpuApplication()
     face: Face | None = None
+
+    def application_on(self, backend: str) -> GpuApplication:
+        """Costs of an application on a backend, beside the bytes."""
+        return {"cuda": self.on_gpu}.get(backend, GpuApplication())
 
 
 _registered: dict[str, Kind] = {}

@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.returns import BandSlots
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
@@ -61,7 +61,7 @@ class Part(Protocol):
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         """Apply to the columns of b; both are of type `stored` or its double precision, and not checked."""
 
-    def refreshed(self, csr: CSR) -> Part:
+    def refreshed(self, csr: CheckedMatrix) -> Part:
         """The same part with the values of a matrix of the same pattern."""
 
     def state(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Part(Protocol):
 class RefreshedInPlace(Protocol):
     """A part that can take new values from the user's own arrays, unchecked, where the slots are known."""
 
-    def slots_in(self, csr: CSR) -> BandSlots | None:
+    def slots_in(self, csr: CheckedMatrix) -> BandSlots | None:
         """The slots of the part's entries in a matrix of the part's pattern; None where it has none."""
 
     def refreshed_in_place(self, A: MatrixLike, pattern: PatternDigest, slots: BandSlots) -> Part | None:

@@ -13,7 +13,7 @@ from typing import Any
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
-from linforest_precond.matrix.checked import CSR, described
+from linforest_precond.matrix.checked import CheckedMatrix, described
 from linforest_precond.precond.part import Part
 
 Steps = tuple[tuple[float, float], ...]
@@ -122,7 +122,7 @@ class PartIterations:
     Parameters are those of `PartIteration`, for a matrix in the stored type; `hermitian` is that of A.
     """
 
-    csr: CSR
+    csr: CheckedMatrix
     parts: tuple[Part, ...]
     combine: str
     steps: Steps

@@ -11,7 +11,7 @@ import numpy as np
 from linforest_precond.backends import OnBackend, backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.conversion import stored_entries
 from linforest_precond.precond.storage import schema
 
@@ -75,9 +75,9 @@ PATTERN = schema.RecordSpec(
 )
 
 
-def pattern_digest(matrix: MatrixLike | CSR) -> PatternDigest:
+def pattern_digest(matrix: MatrixLike | CheckedMatrix) -> PatternDigest:
     """The pattern of a matrix; of a checked one, as it was given."""
-    A: Any = matrix.given if isinstance(matrix, CSR) else matrix
+    A: Any = matrix.given if isinstance(matrix, CheckedMatrix) else matrix
     backend = backend_of(A)
     if not hasattr(A, "tocoo"):
         A = backend.xp.asarray(A)

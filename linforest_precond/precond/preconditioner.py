@@ -27,13 +27,17 @@ from linforest_precond.precond.products import Products, operator_class, view_of
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
-from linforest_precond.precond.setup_time import SetupTime
-from linforest_precond.precond.storage.operator_state import OperatorState, packed_state, restored_state
+from linforest_precond.precond.storage.operator_state import (
+    OperatorState,
+    SetupTime,
+    packed_state,
+    restored_state,
+)
 from linforest_precond.precond.storage.state import HostArrays
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import handed_out
-from linforest_precond.solvers.in_place_operator import InPlaceOperator
+from linforest_precond.solvers.vector_space import InPlaceOperator
 
 
 class Applied(NamedTuple):

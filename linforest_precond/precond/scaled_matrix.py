@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.backends.annotations import DType
-from linforest_precond.matrix.checked import CSR, described
+from linforest_precond.matrix.checked import CheckedMatrix, described
 from linforest_precond.matrix.value_range import least_exponent_of, shifted
 
 # The safe range of the largest entry's exponent, as a share of the largest exponent of the type: sums of
@@ -14,7 +14,7 @@ from linforest_precond.matrix.value_range import least_exponent_of, shifted
 SAFE_SHARE = 0.25
 
 
-def scaled_into_range(csr: CSR, stored: DType) -> tuple[CSR, int]:
+def scaled_into_range(csr: CheckedMatrix, stored: DType) -> tuple[CheckedMatrix, int]:
     """A 2**-exponent and the exponent: 0, and A itself, where its entries are in the safe range.
 
     The largest entry is then between 1/2 and 1, like the pivot 1 of an empty row. A matrix is scaled down

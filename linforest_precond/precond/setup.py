@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import DType, MatrixLike
-from linforest_precond.matrix.checked import CSR, checked
+from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.precond.number_types import stored_dtype
 from linforest_precond.precond.part import Part
 from linforest_precond.precond.pattern_digest import pattern_digest
@@ -17,13 +17,13 @@ from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.methods import check_scaling, scaling_of
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
-from linforest_precond.precond.setup_time import SetupTime
+from linforest_precond.precond.storage.operator_state import SetupTime
 
 # Kinds, backends and types that this process has set up before: the first setup of each compiles.
 _seen: set[tuple[str, ...]] = set()
 
 
-def own_or_given(csr: CSR, dtype: npt.DTypeLike | None) -> DType:
+def own_or_given(csr: CheckedMatrix, dtype: npt.DTypeLike | None) -> DType:
     """The given type to store numbers in, or the matrix's own."""
     return stored_dtype(dtype, csr.data.dtype)
 
@@ -37,9 +37,9 @@ class Setup:
 
     Attributes
     ----------
-    given : CSR
+    given : CheckedMatrix
         The checked matrix.
-    csr : CSR
+    csr : CheckedMatrix
         The same, scaled by a power of two where its entries are at the edge of the number range;
         permuted and scaled where `scaling` asks for it.
     stored : dtype
@@ -54,7 +54,7 @@ class Setup:
         dtype: npt.DTypeLike | None,
         *,
         shared: bool = False,
-        choose: Callable[[CSR, npt.DTypeLike | None], DType] = own_or_given,
+        choose: Callable[[CheckedMatrix, npt.DTypeLike | None], DType] = own_or_given,
         scaling: str | MatrixScaling | None = None,
         keep_symmetric: bool = True,
     ):

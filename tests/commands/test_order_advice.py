@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linforest_precond as lf
-from linforest_precond.app.commands.order_advice import CANDIDATES, gather_misses, order_advice
+from linforest_precond.app.commands.advice import CANDIDATES, gather_misses, order_advice
 from linforest_precond.backends.cpu.reordering.cache_model import PER_LINE, SETS, WAYS, missed_gathers
 
 

@@ -2,7 +2,7 @@
 
 import math
 
-from linforest_precond.chooser import progress
+from linforest_precond.chooser import predicted_iterations
 from linforest_precond.chooser.candidates import CANDIDATES
 from linforest_precond.chooser.chooser import Chooser
 from linforest_precond.chooser.cost_model import CostModel
@@ -64,7 +64,9 @@ class Curve:
 
     has_converged = property(lambda self: not self.fails and self._start + self.iterations == self.total)
     has_failed = property(lambda self: self.fails is not None and self.iterations == self.fails)
-    has_stalled = property(lambda self: progress.is_stalled(self.digits) and not self.has_converged)
+    has_stalled = property(
+        lambda self: predicted_iterations.is_stalled(self.digits) and not self.has_converged
+    )
     is_hovering = property(lambda self: self.won < 0.1)
     is_at_rounding = False
     status = property(lambda self: self._status if self.has_failed else None)
@@ -72,8 +74,8 @@ class Curve:
     alone = property(lambda self: self.setup + self.total * self.iteration)
 
     def remaining(self, growth=None):
-        expected = progress.LINEAR if self.candidate.is_multigrid else progress.GROWTH
-        return 0.0 if self.has_converged else progress.remaining(self.digits, growth or expected)
+        expected = predicted_iterations.LINEAR if self.candidate.is_multigrid else predicted_iterations.GROWTH
+        return 0.0 if self.has_converged else predicted_iterations.remaining(self.digits, growth or expected)
 
     def rest(self, growth=None):
         return self.remaining(growth) * self.iteration

@@ -6,7 +6,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from linforest_precond.chooser.progress import GROWTH, HORIZON, LINEAR, is_stalled, iterations_to, remaining
+from linforest_precond.chooser.predicted_iterations import (
+    GROWTH,
+    HORIZON,
+    LINEAR,
+    is_stalled,
+    iterations_to,
+    remaining,
+)
 from linforest_precond.chooser.trials import Trial
 
 

@@ -7,9 +7,14 @@ import pytest
 import scipy.sparse as sp
 from chooser_oracle import FACTS, chosen_among
 
-from linforest_precond.chooser import gpu_costs
-from linforest_precond.chooser.candidates import CANDIDATES, candidates_on
-from linforest_precond.chooser.cost_model import MAX_COARSE, CostModel, MeasuredCost, affordable_inverse
+from linforest_precond.chooser.candidates import CANDIDATES, LEAST_SQUARES, candidates_on
+from linforest_precond.chooser.cost_model import (
+    LATENCIES,
+    MAX_COARSE,
+    CostModel,
+    MeasuredCost,
+    affordable_inverse,
+)
 from linforest_precond.precond.kinds import faces
 
 ELLIPTIC = replace(FACTS, dominant_share=1.0, m_matrix_share=1.0, row_ratio=1.0)
@@ -17,7 +22,7 @@ ELLIPTIC = replace(FACTS, dominant_share=1.0, m_matrix_share=1.0, row_ratio=1.0)
 
 def cost_of(rows):
     """Of a matrix with 7 entries in each row."""
-    return CostModel(rows, 104 * rows, 8 * rows, on_gpu=True)
+    return CostModel(rows, 104 * rows, 8 * rows, backend="cuda")
 
 
 def named(rows, hermitian=True):
@@ -45,18 +50,16 @@ def test_latencies_dominate_small_systems():
     assert small.setup_of(cycle) - small.setup_of(jacobi) > 100 * small.iteration("cg", 0.0)
     assert (
         small.unit == pytest.approx(small.product + 1.2e7)
-        and replace(small, on_gpu=False).unit == small.product
+        and replace(small, backend="cpu").unit == small.product
     )
-    assert replace(small, on_gpu=False).iteration("cg", 0.0) == small.product + 11 * small.vector
+    assert replace(small, backend="cpu").iteration("cg", 0.0) == small.product + 11 * small.vector
 
 
 def test_measured_times_are_compared_with_latencies():
     """In the unit of these, where a product takes no longer than its launch."""
     A, x = sp.eye_array(1000, format="csr"), np.ones(1000)
     small = MeasuredCost.calibrated(cost_of(1000), A, x)
-    assert small.on_gpu and small.iteration_seen(0.0, 4e-3, 100) == pytest.approx(
-        small.iteration("cg", 0.0), rel=0.01
-    )
+    assert small.iteration_seen(0.0, 4e-3, 100) == pytest.approx(small.iteration("cg", 0.0), rel=0.01)
     large, on_cpu = (
         MeasuredCost.calibrated(cost, A, x) for cost in (cost_of(10**6), CostModel(1000, 10**5, 8000))
     )
@@ -74,11 +77,11 @@ def test_short_products_pay_for_more_entries():
     assert named(10**4)["approximate_inverse"].call == "lf.approximate_inverse(A)"
     assert named(10**6)["approximate_inverse"].call == "lf.approximate_inverse(A, 10)"
     found = named(10**6, hermitian=False)["approximate_inverse"]
-    assert found.setup_products == gpu_costs.LEAST_SQUARES.products
+    assert found.setup_products == LEAST_SQUARES.products
 
 
 def test_coarsest_matrices_are_as_large_as_they_may_be():
-    assert affordable_inverse(1e6, on_gpu=True) == MAX_COARSE > affordable_inverse(1e6)
+    assert affordable_inverse(1e6, LATENCIES["cuda"]) == MAX_COARSE > affordable_inverse(1e6)
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_an_index_just_beyond_the_rows(made, tmp_path):
     forged = arrays["part.upper.indices"].copy()
     forged[-1] = 42
     write(tmp_path / "M.npz", kind, header, {**arrays, "part.upper.indices": forged})
-    refused(tmp_path / "M.npz", "part.upper.indices", "up to 41")
+    refused(tmp_path / "M.npz", "part.upper.indices", "from 0 to 41")
 
 
 # Keys of a header and a value that must not be there, for a hierarchy.

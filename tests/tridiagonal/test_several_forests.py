@@ -10,7 +10,7 @@ from conftest import CPU
 from operator_cases import dominant, other_values
 
 import linforest_precond as lf
-from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
+from linforest_precond.precond.multigrid.eigenvalue_estimates import chebyshev_steps
 from linforest_precond.precond.tridiagonal.several_forests import LOWEST_SHARE, MOST_FORESTS
 
 COMBINATIONS = "multiplicative", "additive"

@@ -14,9 +14,8 @@ import numpy as np
 
 from linforest_precond import matrices
 from linforest_precond.app.commands import inputs
-from linforest_precond.app.commands.advice import advice
-from linforest_precond.app.commands.order_advice import gather_misses, order_advice
-from linforest_precond.app.commands.outcome import Exit
+from linforest_precond.app.commands.advice import advice, gather_misses, order_advice
+from linforest_precond.app.commands.inputs import Exit, watched
 from linforest_precond.app.commands.preconditioners import (
     CHOICES,
     Choice,
@@ -25,7 +24,6 @@ from linforest_precond.app.commands.preconditioners import (
     preconditioner_name,
 )
 from linforest_precond.app.commands.properties import Properties, properties
-from linforest_precond.app.commands.signs_of_life import watched
 from linforest_precond.app.commands.trials import MOST_ITERATIONS, TOLERANCE, trial
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array, SparseMatrix

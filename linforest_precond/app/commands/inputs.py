@@ -1,12 +1,18 @@
-"""Options that the commands share: the matrix and the device."""
+"""What the commands share: the matrix and the device, exit codes, signs of life during long work."""
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import re
+import sys
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from enum import IntEnum
 from pathlib import Path
 
+from linforest_precond.app import interrupts
 from linforest_precond.backends import cuda_status
 from linforest_precond.matrices.generators.by_name import help_text
 
@@ -46,3 +52,46 @@ def plain_name(name: str) -> str:
     text = re.sub(r"(\.(mtx|rb|rsa|rua|psa|pua|npz|tar|gz))+$", "", text)
     text = re.sub(r"[^\w.+-]+", "-", text).encode()[:LONGEST_BYTES].decode(errors="ignore")
     return text.strip("-") or "matrix"
+
+
+class Exit(IntEnum):
+    """Exit codes of ``linforest``."""
+
+    DONE = 0
+    NOT_CONVERGED = 1
+    ERROR = 2
+    NOT_AVAILABLE = 3
+    INTERRUPTED = interrupts.INTERRUPTED
+    BROKEN_PIPE = 141
+    TERMINATED = 143  # 128 + SIGTERM
+
+
+EXIT_CODES = """\
+exit codes:
+  0    done; a solve converged, all cases of a study were run
+  1    a solve did not converge, or cases of a study failed
+  2    wrong usage, bad input, or another error: one line on stderr says which
+  3    a given matrix is not available: unknown, or offline and not in the cache
+  130  stopped by Ctrl-C
+  143  a study was ended by SIGTERM; its report shows the finished cases
+"""
+
+
+@contextlib.contextmanager
+def watched(quiet: bool) -> Iterator[bool]:
+    """Whether a solver shall show its live line: on a terminal; elsewhere its log goes to the standard error.
+
+    The log has a line every few seconds, and none for a short solve.
+    """
+    if quiet or sys.stderr is None or sys.stderr.isatty():
+        yield not quiet and sys.stderr is not None
+        return
+    logger, handler = logging.getLogger("linforest_precond.solvers"), logging.StreamHandler(sys.stderr)
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield False
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
-from linforest_precond.app.commands.outcome import Exit
+from linforest_precond.app.commands.inputs import Exit
 from linforest_precond.app.warm_up import warmup
 from linforest_precond.backends.compilation import WATCH, shown_folder
 from linforest_precond.backends.cpu.runtime.jit import cache_folder

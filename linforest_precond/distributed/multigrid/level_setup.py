@@ -16,10 +16,9 @@ from linforest_precond.distributed.multigrid.transfers import GatheringTransfer,
 from linforest_precond.distributed.partition.matrix import Matrix, scaled_into_range
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled, stall_message
 from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE
-from linforest_precond.precond.multigrid.level_setup import part_of_levels
 from linforest_precond.precond.multigrid.multilevel import coarsen_level
 from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
-from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart
+from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart, part_of_levels
 
 
 @dataclass(frozen=True, eq=False)

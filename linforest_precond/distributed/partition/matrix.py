@@ -20,7 +20,7 @@ from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.local_rows import LocalRows, checked_rows
 from linforest_precond.distributed.partition.mpi import communicator_of
 from linforest_precond.matrices.arrays import array_modules
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
 from linforest_precond.matrix.vectors import shaped_vectors
 from linforest_precond.precond.scaled_matrix import exponent_down, safe_limit
@@ -205,10 +205,10 @@ def agreed_options(A: Matrix, check: Callable[[], Options]) -> Options:
     return options
 
 
-def csr_of_rows(A: Matrix) -> CSR:
+def csr_of_rows(A: Matrix) -> CheckedMatrix:
     """The record of the own rows on the host; sums of weights are not computed."""
     indptr, indices, data = (on_host(array) for array in (A.rows.indptr, A.rows.indices, A.rows.data))
-    return CSR(
+    return CheckedMatrix(
         indptr, indices, data, symmetric=False, total_weight=math.nan, adjacent_weight=math.nan,
         diagonal=on_host(A.diagonal()), longest_row=int(np.diff(indptr).max(initial=0)),
     )  # fmt: skip

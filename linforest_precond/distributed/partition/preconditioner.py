@@ -16,7 +16,7 @@ from linforest_precond.precond.number_types import result_dtype
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.preconditioner import Applied, Preconditioner
 from linforest_precond.precond.products import operator_class
-from linforest_precond.precond.setup_time import SetupTime
+from linforest_precond.precond.storage.operator_state import SetupTime
 from linforest_precond.records.printing import Printout
 
 

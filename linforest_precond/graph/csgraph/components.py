@@ -8,7 +8,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.csgraph.strong_components import labelled_strong_components
-from linforest_precond.matrix.checked import CSR, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
 
 # The backends' module of each method.
 METHODS = {"auto": "components", "union": "components", "fastsv": "fastsv"}
@@ -18,7 +18,7 @@ ComponentsMethod: TypeAlias = Literal["auto", "union", "fastsv"]
 
 @overload
 def connected_components(
-    A: MatrixLike | CSR,
+    A: MatrixLike | CheckedMatrix,
     directed: bool = True,
     connection: Connection = "weak",
     return_labels: Literal[True] = True,
@@ -29,7 +29,7 @@ def connected_components(
 
 @overload
 def connected_components(
-    A: MatrixLike | CSR,
+    A: MatrixLike | CheckedMatrix,
     directed: bool = True,
     connection: Connection = "weak",
     *,
@@ -40,7 +40,7 @@ def connected_components(
 
 @overload
 def connected_components(
-    A: MatrixLike | CSR,
+    A: MatrixLike | CheckedMatrix,
     directed: bool = True,
     connection: Connection = "weak",
     return_labels: bool = True,
@@ -50,7 +50,7 @@ def connected_components(
 
 
 def connected_components(
-    A: MatrixLike | CSR,
+    A: MatrixLike | CheckedMatrix,
     directed: bool = True,
     connection: Connection = "weak",
     return_labels: bool = True,
@@ -115,7 +115,7 @@ def connected_components(
 
 
 def labelled_components(
-    A: MatrixLike | CSR, directed: bool = True, connection: str = "weak", method: str = "auto"
+    A: MatrixLike | CheckedMatrix, directed: bool = True, connection: str = "weak", method: str = "auto"
 ) -> tuple[int, Array]:
     """The number of components, and each vertex's."""
     if connection not in ("weak", "strong"):

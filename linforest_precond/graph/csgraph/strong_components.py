@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.matrix.checked import CSR, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
 
 # The backends' module of each method.
 METHODS = {"auto": "strong_components", "coloring": "forward_backward"}
 
 
 def strongly_connected_components(
-    A: MatrixLike | CSR, return_labels: bool = True, *, method: str = "auto"
+    A: MatrixLike | CheckedMatrix, return_labels: bool = True, *, method: str = "auto"
 ) -> int | tuple[int, Array]:
     """Find the strongly connected components of a matrix: any two vertices have a path each way.
 
@@ -80,7 +80,7 @@ def strongly_connected_components(
     return (count, labels) if return_labels else count
 
 
-def labelled_strong_components(A: MatrixLike | CSR, method: str = "auto") -> tuple[int, Array]:
+def labelled_strong_components(A: MatrixLike | CheckedMatrix, method: str = "auto") -> tuple[int, Array]:
     """The number of strongly connected components, and each vertex's."""
     if method not in METHODS:
         raise ValueError(f'method must be "auto" or "coloring", got {method!r}')

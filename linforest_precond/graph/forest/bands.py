@@ -1,14 +1,14 @@
-"""The tridiagonal bands along a linear forest."""
+"""The tridiagonal bands along a linear forest, and what A's own order covers."""
 
 from __future__ import annotations
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.forest.given_records import checked_forest
-from linforest_precond.matrix.checked import CSR, checked
+from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.records.forest import Bands, Forest
 
 
-def extract_bands(A: MatrixLike | CSR, forest: Forest) -> Bands:
+def extract_bands(A: MatrixLike | CheckedMatrix, forest: Forest) -> Bands:
     """Copy the entries of A along the forest's paths into three bands, in the forest's order.
 
     Parameters
@@ -38,7 +38,9 @@ def extract_bands(A: MatrixLike | CSR, forest: Forest) -> Bands:
     return copy_bands(csr, checked_forest(forest, csr.n, csr.backend))
 
 
-def copy_bands(csr: CSR, forest: Forest, values: Array | None = None, slots: Array | None = None) -> Bands:
+def copy_bands(
+    csr: CheckedMatrix, forest: Forest, values: Array | None = None, slots: Array | None = None
+) -> Bands:
     """The bands of a checked matrix along a forest.
 
     If the forest was made from this matrix, its `values` or `slots` save the binary search for the entries. A
@@ -47,3 +49,31 @@ def copy_bands(csr: CSR, forest: Forest, values: Array | None = None, slots: Arr
     index = csr.indices.dtype
     neighbors, order = (array.astype(index, copy=False) for array in (forest.neighbors, forest.order))
     return Bands(*csr.backend.forest.bands.extract(csr, neighbors, order, values, slots))
+
+
+def identity_coverage(A: MatrixLike | CheckedMatrix) -> float:
+    """Share of the off-diagonal weight on the sub- and superdiagonal, in A's own order.
+
+    This is c_id, Eq. 5 of Klein & Strzodka, "Highly Parallel Linear Forest Extraction from a Weighted
+    Graph on GPUs" (2022), doi:10.1145/3545008.3545035: what a plain tridiagonal preconditioner keeps.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        Square, of SciPy, NumPy or CuPy.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 for a matrix without off-diagonal entries.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> round(lf.graph.identity_coverage(lf.matrices.poisson((50, 50))), 2)
+    0.5
+    """
+    csr = checked(A)
+    if csr.total_weight == 0.0:
+        return 1.0
+    return min(1.0, csr.adjacent_weight / csr.total_weight)

@@ -8,11 +8,11 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.returns import BandSlots, ghost_code
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.records.forest import Bands, BlockForest
 
 
-def copy_block_bands(csr: CSR, forest: BlockForest) -> Bands:
+def copy_block_bands(csr: CheckedMatrix, forest: BlockForest) -> Bands:
     """The entries of a checked matrix inside the blocks and between neighbouring blocks of a path, in order.
 
     Each band has a b x b block for each block row. A ghost is decoupled: its row and column are 0 apart from
@@ -21,7 +21,7 @@ def copy_block_bands(csr: CSR, forest: BlockForest) -> Bands:
     return Bands(*csr.backend.forest.block_bands.extract(csr, *_blocks_in_order(csr, forest)))
 
 
-def block_slots(csr: CSR, forest: BlockForest) -> BandSlots:
+def block_slots(csr: CheckedMatrix, forest: BlockForest) -> BandSlots:
     """The slots of the entries of `copy_block_bands` in a checked matrix."""
     rooms, members = csr.backend, _blocks_in_order(csr, forest)[0]
     # The bands of a matrix whose entries are the numbers of its slots, from 1: 0 is no entry.
@@ -36,7 +36,7 @@ def block_slots(csr: CSR, forest: BlockForest) -> BandSlots:
     return slots
 
 
-def _blocks_in_order(csr: CSR, forest: BlockForest) -> tuple[Array, Array]:
+def _blocks_in_order(csr: CheckedMatrix, forest: BlockForest) -> tuple[Array, Array]:
     """The vertices of each block, and whether it is the first of its path."""
     members = forest.members.astype(csr.indices.dtype, copy=False).reshape(-1, forest.block_size)
     return members, forest.forest.position[forest.forest.order] == 1

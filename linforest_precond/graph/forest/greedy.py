@@ -5,14 +5,14 @@ from __future__ import annotations
 from linforest_precond.backends.annotations import MatrixLike
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.graph.forest.factor import check_options
-from linforest_precond.matrix.checked import CSR, checked
+from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.records.forest import Factor
 
 # The orders among equal weights.
 TIES = "index", "random"
 
 
-def greedy_factor(A: MatrixLike | CSR, n: int = 2, *, ties: str = "index", seed: int = 0) -> Factor:
+def greedy_factor(A: MatrixLike | CheckedMatrix, n: int = 2, *, ties: str = "index", seed: int = 0) -> Factor:
     """Take the edges by decreasing weight, each whose ends both have fewer than n edges.
 
     Algorithm 1 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035.

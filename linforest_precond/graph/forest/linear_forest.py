@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from linforest_precond.backends.annotations import Charge, MatrixLike, Ties
+from linforest_precond.backends import backend_of
+from linforest_precond.backends.annotations import Array, Charge, MatrixLike, Ties
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.given_records import checked_factor
-from linforest_precond.graph.forest.ordering import PERMUTATIONS, order_paths
 from linforest_precond.matrix.checked import checked
-from linforest_precond.records.forest import Factor, Forest
+from linforest_precond.records.forest import Factor, Forest, Ordering
 
 # How cycles are broken and paths labelled.
 METHODS = "list_ranking", "bidirectional_scan"
@@ -101,3 +101,14 @@ def break_cycles(
         total_weight=factor.total_weight,
         scale=factor.scale,
     )
+
+
+# How the permutation is computed: by a prefix sum of the path lengths, or by a sort.
+PERMUTATIONS = "scan", "radix_sort"
+
+
+def order_paths(path_id: Array, position: Array, lengths: Array, method: str = "scan") -> Ordering:
+    """Sort the vertices by (path id, position), by one of the `PERMUTATIONS`."""
+    ordering = backend_of(path_id).forest.ordering
+    order = ordering.order_by_radix_sort if method == "radix_sort" else ordering.order_by_scan
+    return Ordering(*order(path_id, position, lengths))

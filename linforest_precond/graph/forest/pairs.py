@@ -83,11 +83,11 @@ def best_block_forest(
     """
     if len(candidates) == 1:
         return blocks_along_edges(graph, candidates[0], partners).forest
-    best = _best_of([Candidate(blocks_along_edges(graph, options, partners)) for options in candidates])
+    best = _best_of([BlockCandidate(blocks_along_edges(graph, options, partners)) for options in candidates])
     if not tries_pairs_across_paths(candidates, partners) or best.covers_all():
         return best.blocks.forest
     ladders = blocks_across_paths(graph, best.blocks.options, candidates[-1][-1])
-    return _best_of([best, Candidate(ladders)]).blocks.forest
+    return _best_of([best, BlockCandidate(ladders)]).blocks.forest
 
 
 def tries_pairs_across_paths(candidates: list[tuple[FactorOptions, ...]], partners: Array | None) -> bool:
@@ -95,7 +95,7 @@ def tries_pairs_across_paths(candidates: list[tuple[FactorOptions, ...]], partne
     return len(candidates) > 1 and len(candidates[0]) > 1 and partners is None
 
 
-class Candidate:
+class BlockCandidate:
     """Blocks whose coverage is known to lie between `least` and `most`, up to rounding."""
 
     def __init__(self, blocks: Blocks) -> None:
@@ -113,7 +113,7 @@ class Candidate:
         return self.least == 1.0
 
 
-def _best_of(candidates: list[Candidate]) -> Candidate:
+def _best_of(candidates: list[BlockCandidate]) -> BlockCandidate:
     """The candidate of largest coverage, the first one if several are equal.
 
     The bounds of the most promising one are tightened until they are decisive.

@@ -18,12 +18,12 @@ from linforest_precond.graph.forest.pairs import (
     check_block_options,
     tries_pairs_across_paths,
 )
-from linforest_precond.matrix.checked import CSR, checked
+from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.records.forest import Bands, BlockForest, Forest
 
 
 def bands_along_forest(
-    csr: CSR, options: FactorOptions, methods: dict[str, str] | None = None
+    csr: CheckedMatrix, options: FactorOptions, methods: dict[str, str] | None = None
 ) -> tuple[Forest, Bands]:
     """A linear forest of a checked matrix and the matrix's bands along it, with checked options.
 
@@ -38,7 +38,7 @@ def bands_along_forest(
     return forest, copy_bands(csr, forest, values, forest.slots)
 
 
-def bands_along_forests(csr: CSR, options: FactorOptions, count: int) -> list[tuple[Forest, Bands]]:
+def bands_along_forests(csr: CheckedMatrix, options: FactorOptions, count: int) -> list[tuple[Forest, Bands]]:
     """Disjoint linear forests, each of the edges that those before have left, and the bands along them.
 
     There are fewer where no edges are left.
@@ -56,7 +56,7 @@ def bands_along_forests(csr: CSR, options: FactorOptions, count: int) -> list[tu
 
 
 def bands_along_block_forest(
-    csr: CSR, candidates: list[tuple[FactorOptions, ...]], partners: Array | None = None
+    csr: CheckedMatrix, candidates: list[tuple[FactorOptions, ...]], partners: Array | None = None
 ) -> tuple[BlockForest, Bands]:
     """The same with blocks of vertices; `check_block_options` gives the candidates.
 

@@ -17,7 +17,7 @@ from linforest_precond.graph.matching.matching import (
     tie_key_of,
 )
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly, coarsen_until_small
-from linforest_precond.matrix.checked import CSR, checked, described
+from linforest_precond.matrix.checked import CheckedMatrix, checked, described
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.records.matching import Coarsening, CoarseningHierarchy, Matching
@@ -150,7 +150,9 @@ def coarsening_hierarchy(
     return CoarseningHierarchy(finest, tuple(steps), bool(stall))
 
 
-def coarsen_pairs(csr: CSR, graph: Graph, mate: Array, seed: int) -> tuple[tuple[Array, ...], Array]:
+def coarsen_pairs(
+    csr: CheckedMatrix, graph: Graph, mate: Array, seed: int
+) -> tuple[tuple[Array, ...], Array]:
     """The CSR arrays of the coarse matrix of matched pairs, and each vertex's aggregate."""
     backend = csr.backend
     aggregates, count = backend.matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
@@ -159,11 +161,11 @@ def coarsen_pairs(csr: CSR, graph: Graph, mate: Array, seed: int) -> tuple[tuple
 
 
 def _coarsen_by_matchings(
-    csr: CSR, matchings: int, method: str, options: dict[str, Any]
-) -> tuple[Array, CSR]:
+    csr: CheckedMatrix, matchings: int, method: str, options: dict[str, Any]
+) -> tuple[Array, CheckedMatrix]:
     """Each vertex's aggregate after several matchings and coarsenings, and the coarse matrix."""
 
-    def coarsen_once(fine: CSR, last: bool) -> tuple[Array, CSR]:
+    def coarsen_once(fine: CheckedMatrix, last: bool) -> tuple[Array, CheckedMatrix]:
         graph = checked(fine).graph
         mate, _ = match_graph(graph, method, **options)
         coarse, aggregates = coarsen_pairs(fine, graph, mate, options["seed"])

@@ -13,14 +13,14 @@ from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.gap_metrics import loop_free
 from linforest_precond.graph.reordering.permute import ordering_of
-from linforest_precond.matrix.checked import CSR, as_pattern, checked, described
+from linforest_precond.matrix.checked import CheckedMatrix, as_pattern, checked, described
 from linforest_precond.matrix.graphs import Pattern
 
 # Rounds of label propagation on each level.
 ROUNDS = 20
 
 # ``merge(csr, seed)`` gives the community of each vertex, numbered from 0, and their count.
-Merge = Callable[[CSR, int], tuple[Array, int]]
+Merge = Callable[[CheckedMatrix, int], tuple[Array, int]]
 
 
 def order_by_matchings(pattern: Pattern, seed: int) -> Array:
@@ -33,7 +33,7 @@ def order_by_labels(pattern: Pattern, seed: int) -> Array:
     return _order_by_communities(pattern, merge_by_labels, seed)
 
 
-def merge_by_matching(csr: CSR, seed: int) -> tuple[Array, int]:
+def merge_by_matching(csr: CheckedMatrix, seed: int) -> tuple[Array, int]:
     """Communities of matched vertices; single ones join the matched neighbour of the largest gain."""
     backend = csr.backend
     gains = described(csr.indptr, csr.indices, modularity_gains(csr))
@@ -42,13 +42,13 @@ def merge_by_matching(csr: CSR, seed: int) -> tuple[Array, int]:
     return backend.matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
 
 
-def merge_by_labels(csr: CSR, seed: int) -> tuple[Array, int]:
+def merge_by_labels(csr: CheckedMatrix, seed: int) -> tuple[Array, int]:
     """The communities of label propagation."""
     labels = csr.backend.csgraph.label_propagation.propagate_labels(as_pattern(csr), ROUNDS, seed)
     return labels.astype(csr.indices.dtype), int(labels.max()) + 1  # stall: the size of the next level
 
 
-def modularity_gains(csr: CSR) -> Array:
+def modularity_gains(csr: CheckedMatrix) -> Array:
     """What modularity gains, times the number of edges, when the ends of an edge merge; 0 if it loses.
 
     The weight of the edge minus that expected in a random graph of the same degrees (Newman, Phys. Rev. E 69,
@@ -76,7 +76,7 @@ def _order_by_communities(pattern: Pattern, merge: Merge, seed: int) -> Array:
     return order
 
 
-def _levels(csr: CSR, merge: Merge, seed: int) -> Iterator[tuple[Array, CSR]]:
+def _levels(csr: CheckedMatrix, merge: Merge, seed: int) -> Iterator[tuple[Array, CheckedMatrix]]:
     """The communities of each level, and the weights between them, until few vertices merge."""
     while csr.n > 1:
         communities, count = merge(csr, seed)
@@ -88,7 +88,7 @@ def _levels(csr: CSR, merge: Merge, seed: int) -> Iterator[tuple[Array, CSR]]:
         yield communities, csr
 
 
-def _edge_counts(pattern: Pattern) -> CSR:
+def _edge_counts(pattern: Pattern) -> CheckedMatrix:
     """The adjacency matrix: 1 for each edge."""
     indptr, neighbours = loop_free(pattern)
     index = pattern.indptr.dtype

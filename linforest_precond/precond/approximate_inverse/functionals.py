@@ -10,7 +10,7 @@ from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.returns import CSRArrays
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.conversion import index_dtype
 
 # Products of rows leave out long columns of A, so that A A^H does not become dense: those with more entries
@@ -64,7 +64,7 @@ class Functionals(OnBackend):
         return data * self.row_scales[self.backend.matrix.entries.rows_of(indptr, data.size)]
 
 
-def kaporin(csr: CSR) -> Functionals:
+def kaporin(csr: CheckedMatrix) -> Functionals:
     """Those of FSAI for a Hermitian matrix with a positive diagonal; empty rows count as the identity's."""
     wide = np.result_type(csr.data.dtype, np.float64)
     arrays = csr.indptr, csr.indices, csr.data.astype(wide, copy=False)
@@ -73,7 +73,7 @@ def kaporin(csr: CSR) -> Functionals:
     return Functionals(arrays, arrays, diagonal, True, None)
 
 
-def least_squares(csr: CSR) -> Functionals:
+def least_squares(csr: CheckedMatrix) -> Functionals:
     """Those of SPAI: row i minimizes the norm of (e_i - m A) D, by its normal equations.
 
     D divides columns by the square roots of their norms: half-way between A's own norm, in which columns with

@@ -13,7 +13,7 @@ from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.backends.workspaces import Workspaces
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.approximate_inverse.functionals import Functionals, kaporin, least_squares
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.number_types import held_bytes, stored_array
@@ -97,7 +97,9 @@ class InversePart(OnBackend):
     coverage = 1.0
 
     @classmethod
-    def of(cls, csr: CSR, stored: DType, method: str, entries: int, tolerance: float) -> InversePart:
+    def of(
+        cls, csr: CheckedMatrix, stored: DType, method: str, entries: int, tolerance: float
+    ) -> InversePart:
         """Find the pattern and the values; "fsai" needs a Hermitian matrix with a positive diagonal."""
         (indptr, indices, data), report = _functionals(csr, method).grow(entries, tolerance)
         counts = _counted(report, method)
@@ -112,7 +114,7 @@ class InversePart(OnBackend):
         fields = {name: value for name, value in vars(self).items() if name in SCHEMA.fields}
         return {"kind": self.kind, **fields}
 
-    def refreshed(self, csr: CSR) -> InversePart:
+    def refreshed(self, csr: CheckedMatrix) -> InversePart:
         if self.method == "fsai" and not has_factor(LevelMatrix(csr)):
             raise ValueError(
                 "A must be Hermitian with a positive diagonal as that of the setup was; "
@@ -211,7 +213,7 @@ class InversePart(OnBackend):
         ]
 
 
-def _functionals(csr: CSR, method: str) -> Functionals:
+def _functionals(csr: CheckedMatrix, method: str) -> Functionals:
     return kaporin(csr) if method == "fsai" else least_squares(csr)
 
 

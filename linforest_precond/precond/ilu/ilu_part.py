@@ -12,9 +12,8 @@ from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.returns import FactorFinding
 from linforest_precond.backends.user_warnings import warn_user
-from linforest_precond.matrix.checked import CSR
-from linforest_precond.precond.ilu.permuted_matrix import permuted_with_diagonal
-from linforest_precond.precond.ilu.row_orders import ORDERS, Schedule
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.precond.ilu.row_orders import ORDERS, Schedule, permuted_with_diagonal
 from linforest_precond.precond.ilu.triangular_solves import (
     Triangle,
     TriangularSolves,
@@ -121,7 +120,7 @@ class IluPart(TriangularSolves):
     coverage = 1.0
 
     @classmethod
-    def of(cls, csr: CSR, stored: DType, schedule: Schedule, sweeps: int | None) -> IluPart:
+    def of(cls, csr: CheckedMatrix, stored: DType, schedule: Schedule, sweeps: int | None) -> IluPart:
         """Factor a matrix in its own precision, or the stored one if that is wider."""
         name, ordering, starts = schedule
         wide = np.promote_types(csr.data.dtype, stored)
@@ -153,7 +152,7 @@ class IluPart(TriangularSolves):
         fields = {name: getattr(self, name) for name in names}
         return {**fields, **self.packed_triangles, "findings": tuple(self.findings)}
 
-    def refreshed(self, csr: CSR) -> IluPart:
+    def refreshed(self, csr: CheckedMatrix) -> IluPart:
         schedule = Schedule(self.order, self.ordering, self.starts)
         return self.of(csr, self.stored, schedule, self.sweeps).warned()
 
@@ -195,12 +194,12 @@ class IluPart(TriangularSolves):
         return self.cholesky
 
 
-def has_cholesky_form(csr: CSR) -> bool:
+def has_cholesky_form(csr: CheckedMatrix) -> bool:
     """Whether a matrix is Hermitian with a positive diagonal."""
     return csr.n == 0 or csr.definite
 
 
-def fill_weights(csr: CSR) -> Array:
+def fill_weights(csr: CheckedMatrix) -> Array:
     """Reciprocals of the diagonal's magnitudes; of the norms of rows where the diagonal is zero."""
     backend = csr.backend
     xp, sizes = backend.xp, magnitudes_of(csr.diagonal).astype(np.float64)

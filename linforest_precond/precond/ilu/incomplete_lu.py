@@ -11,7 +11,7 @@ import numpy.typing as npt
 from linforest_precond.backends.annotations import DType, IluOrder, MatrixLike, ScalingName
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import without_numpy_warnings
-from linforest_precond.matrix.checked import CSR, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
 from linforest_precond.precond.ilu.ilu_part import MOST_SWEEPS, SCHEMA, IluPart
 from linforest_precond.precond.ilu.order_choice import COSTS, best_part
 from linforest_precond.precond.ilu.row_orders import ORDERS, schedule_of
@@ -94,7 +94,7 @@ def ilu(
     return setup.operator(part_in_order(setup.csr, setup.stored, order, seed, sweeps).warned())
 
 
-def part_in_order(csr: CSR, stored: DType, order: str, seed: int, sweeps: int | None) -> IluPart:
+def part_in_order(csr: CheckedMatrix, stored: DType, order: str, seed: int, sweeps: int | None) -> IluPart:
     """The factors of a checked matrix in a named order, with checked options."""
     if order == "auto":
         return best_part(csr, stored, seed, sweeps)

@@ -12,7 +12,7 @@ import math
 from typing import NamedTuple
 
 from linforest_precond.backends.annotations import DType
-from linforest_precond.matrix.checked import CSR, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
 from linforest_precond.precond.ilu.ilu_part import IluPart
 from linforest_precond.precond.ilu.row_orders import MOST_LEVELS, schedule_of
 
@@ -44,7 +44,7 @@ COSTS = {
 CANDIDATES = {"cpu": ("natural", "rcm", "forest"), "cuda": ("colors", "natural", "rcm", "forest")}
 
 
-def best_part(csr: CSR, stored: DType, seed: int, sweeps: int | None) -> IluPart:
+def best_part(csr: CheckedMatrix, stored: DType, seed: int, sweeps: int | None) -> IluPart:
     """The part of the order with the least predicted time to a solution."""
     name = csr.backend.name
     pattern, best, least = as_pattern(csr), None, math.inf
@@ -60,7 +60,7 @@ def best_part(csr: CSR, stored: DType, seed: int, sweeps: int | None) -> IluPart
     return best
 
 
-def seconds(csr: CSR, levels: int, costs: Costs) -> float:
+def seconds(csr: CheckedMatrix, levels: int, costs: Costs) -> float:
     """The time of an iteration with substitution level by level."""
     matrix = csr.data.nbytes + csr.indices.nbytes
     moved = MATRICES * matrix + VECTORS * csr.n * csr.data.dtype.itemsize
@@ -68,7 +68,7 @@ def seconds(csr: CSR, levels: int, costs: Costs) -> float:
     return costs.iteration + moved / costs.bandwidth + 2 * levels * each
 
 
-def most_levels(csr: CSR, least: float, costs: Costs) -> int:
+def most_levels(csr: CheckedMatrix, least: float, costs: Costs) -> int:
     """The most levels with which an order that drops nothing is as fast as the best one so far."""
     if not math.isfinite(least) or not costs.level:
         return MOST_LEVELS

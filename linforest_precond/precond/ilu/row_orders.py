@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import ordering_of
-from linforest_precond.matrix.checked import CSR, checked
+from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.records.forest import Ordering
 
@@ -42,7 +42,9 @@ class Schedule(NamedTuple):
         return int(self.starts.size) - 1
 
 
-def schedule_of(csr: CSR, pattern: Pattern, name: str, seed: int, most: int = MOST_LEVELS) -> Schedule | None:
+def schedule_of(
+    csr: CheckedMatrix, pattern: Pattern, name: str, seed: int, most: int = MOST_LEVELS
+) -> Schedule | None:
     """The levels of a named order of a matrix, with the pattern of A + A^T; None if more than `most`.
 
     Neighbours in the pattern of A + A^T keep their relative order when rows are sorted by level, so that the
@@ -62,7 +64,7 @@ def schedule_of(csr: CSR, pattern: Pattern, name: str, seed: int, most: int = MO
     return None if levels is None else _sorted_by_level(name, order, levels, index)
 
 
-def _order_of(csr: CSR, pattern: Pattern, name: str, seed: int) -> Array:
+def _order_of(csr: CheckedMatrix, pattern: Pattern, name: str, seed: int) -> Array:
     if name == "rcm":
         order: Array = order_pattern(pattern)[::-1]
     else:
@@ -79,3 +81,34 @@ def _sorted_by_level(name: str, order: Array, levels: Array, index: Any) -> Sche
     count = int(in_order[-1]) + 1  # stall: the number of levels
     starts = xp.searchsorted(in_order, xp.arange(count + 1, dtype=in_order.dtype))
     return Schedule(name, ordering_of(order[places].astype(index)), starts.astype(index))
+
+
+def permuted_with_diagonal(
+    csr: CheckedMatrix, ordering: Ordering, dtype: DType
+) -> tuple[Array, Array, Array]:
+    """The CSR arrays of ``A[order][:, order]``; diagonal entries that are not stored become zeros.
+
+    The transpose of a matrix has sorted rows whatever the order of its own entries: after two transpositions,
+    each with the columns renumbered, rows and columns are permuted and sorted.
+    """
+    entries, rank = csr.backend.matrix.entries, ordering.rank
+    indptr, indices, data = _with_diagonal(csr)
+    data = data.astype(dtype, copy=False)
+    for _ in range(2):
+        indptr, indices, data = entries.transposed(indptr, rank[indices], data)
+    return indptr, indices, data
+
+
+def _with_diagonal(csr: CheckedMatrix) -> tuple[Array, Array, Array]:
+    backend, n, index = csr.backend, csr.n, csr.indices.dtype
+    xp, entries = backend.xp, backend.matrix.entries
+    if bool((csr.diagonal != 0).all()):  # stall: decides whether entries are added
+        return csr.indptr, csr.indices, csr.data
+    rows, diagonal = entries.rows_of(csr.indptr, csr.nnz), xp.arange(n, dtype=index)
+    return entries.canonical(
+        xp.concatenate([rows, diagonal]),
+        xp.concatenate([csr.indices, diagonal]),
+        xp.concatenate([csr.data, xp.zeros(n, csr.data.dtype)]),
+        n,
+        index,
+    )

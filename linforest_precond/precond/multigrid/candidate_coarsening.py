@@ -11,8 +11,8 @@ from linforest_precond.matrix.checked import described
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.level_setup import part_of_levels
 from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
+from linforest_precond.precond.multigrid.multilevel_part import part_of_levels
 from linforest_precond.precond.multigrid.near_null_space import adaptive_candidates, improved_candidates
 from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates

@@ -11,7 +11,7 @@ import numpy as np
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.number_types import stored_array
 from linforest_precond.precond.storage import schema
 
@@ -33,7 +33,9 @@ class Coarsest:
     rank: int
 
     @classmethod
-    def of(cls, csr: CSR, stored: DType, hermitian: bool, centered: bool = False) -> Coarsest | None:
+    def of(
+        cls, csr: CheckedMatrix, stored: DType, hermitian: bool, centered: bool = False
+    ) -> Coarsest | None:
         """Invert a matrix on its device; None where it is too large for that.
 
         A centered matrix is Hermitian and maps constants to 0, but for rounding errors: its entries are sums

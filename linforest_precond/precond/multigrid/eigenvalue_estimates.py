@@ -1,4 +1,4 @@
-"""The largest eigenvalue of a preconditioned matrix: estimates from below, and a bound from above."""
+"""The largest eigenvalue of a preconditioned matrix: estimate and bound; Chebyshev iterations with it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 
 STEPS = 10
 # Lanczos and the power method approach the largest eigenvalue from below: the safety factor.
@@ -108,9 +108,26 @@ def _dot(u: Array, v: Array, xp: Any) -> Any:
     return xp.vdot(u.astype(wide, copy=False), v.astype(wide, copy=False)).real
 
 
-def gershgorin_bound(csr: CSR, row_magnitudes: Array) -> float:
+def gershgorin_bound(csr: CheckedMatrix, row_magnitudes: Array) -> float:
     """Gershgorin's bound of the eigenvalues of D^-1 A: the largest sum of a row's magnitudes."""
     xp = csr.backend.xp
     diagonal = abs(csr.diagonal)
     ratios = xp.where(diagonal > 0, row_magnitudes / xp.where(diagonal > 0, diagonal, 1), 0)
     return float(ratios.max()) if ratios.size else 1.0  # stall: one number
+
+
+def chebyshev_steps(largest: float, lowest_share: float, degree: int) -> tuple[tuple[float, float], ...]:
+    """Momentum and factor of each step of the Chebyshev iteration on [lowest_share largest, largest].
+
+    Algorithm 12.1 of Saad, "Iterative methods for sparse linear systems" (2003); as a smoother: Adams,
+    Brezina, Hu & Tuminaro, "Parallel multigrid smoothing: polynomial versus Gauss-Seidel" (2003),
+    doi:10.1016/S0021-9991(03)00194-3.
+    """
+    lowest = lowest_share * largest
+    center, half_width = (largest + lowest) / 2, (largest - lowest) / 2
+    steps, rho = [(0.0, 1 / center)], half_width / center
+    for _ in range(degree - 1):
+        new = 1 / (2 * center / half_width - rho)
+        steps.append((new * rho, 2 * new / half_width))
+        rho = new
+    return tuple(steps)

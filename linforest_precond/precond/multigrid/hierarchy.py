@@ -11,7 +11,7 @@ import numpy as np
 from linforest_precond import solvers
 from linforest_precond.backends.annotations import Accelerator, Array
 from linforest_precond.backends.array_libraries import xp_of
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.matrix.value_range import shifted
 from linforest_precond.matrix.vectors import norms_of
@@ -37,7 +37,7 @@ class HierarchyLevel:
     Their arrays are read-only on the CPU, and copies on the GPU.
     """
 
-    def __init__(self, level: Any, like: Any, exponent: int, csr: CSR | None = None):
+    def __init__(self, level: Any, like: Any, exponent: int, csr: CheckedMatrix | None = None):
         self._level, self._like, self._exponent = level, like, exponent
         self._csr = level.csr if csr is None else csr
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from linforest_precond.backends.annotations import DType
-from linforest_precond.matrix.checked import CSR, described
+from linforest_precond.matrix.checked import CheckedMatrix, described
 from linforest_precond.precond.multigrid.grid_transfer import (
     TRANSFER_SCHEMA,
     GridTransfer,
@@ -45,7 +45,7 @@ class Level:
     The coarsest level has no transfer, and no smoother where the matrix is inverted.
     """
 
-    csr: CSR
+    csr: CheckedMatrix
     smoother: Smoother | None
     transfer: GridTransfer | None = None
 
@@ -102,7 +102,7 @@ class Level:
         }
 
     @classmethod
-    def from_state(cls, csr: CSR, smoother: Any, transfer: Any) -> Level:
+    def from_state(cls, csr: CheckedMatrix, smoother: Any, transfer: Any) -> Level:
         smoother = None if smoother is None else smoother_from_state(smoother)
         if transfer is not None:  # of one index type, as kernels on the GPU take them
             transfer = transfer_from_state(transfer).indexed_by(csr.indices.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.returns import RowFacts
-from linforest_precond.matrix.checked import CSR, described
+from linforest_precond.matrix.checked import CheckedMatrix, described
 from linforest_precond.precond.multigrid.eigenvalue_estimates import gershgorin_bound, largest_eigenvalue
 
 # A damped Jacobi step annihilates the error at three quarters of the largest eigenvalue.
@@ -22,7 +22,7 @@ class LevelMatrix:
     finest one.
     """
 
-    def __init__(self, csr: CSR, finest: LevelMatrix | None = None):
+    def __init__(self, csr: CheckedMatrix, finest: LevelMatrix | None = None):
         self.csr, self.finest = csr, self if finest is None else finest
         self.backend = csr.backend
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 
 # Of the vectors in bytes, as an allocation on the GPU has it.
 ALIGNMENT = 256
@@ -26,7 +26,14 @@ class LevelVectors:
     """
 
     def __init__(
-        self, csr: CSR, matrix: Any, columns: int, dtype: DType, *, transpose: bool, further: int = 0
+        self,
+        csr: CheckedMatrix,
+        matrix: Any,
+        columns: int,
+        dtype: DType,
+        *,
+        transpose: bool,
+        further: int = 0,
     ):
         backend = csr.backend
         self.ops, self.transfers = backend.multigrid.vector_ops, backend.multigrid.transfers

@@ -19,16 +19,15 @@ from linforest_precond.backends.annotations import (
 )
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.kinds import Face, GpuApplication, Kind, register
 from linforest_precond.precond.multigrid.candidate_coarsening import coarsening_of
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
 from linforest_precond.precond.multigrid.hierarchy import Hierarchy
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.level_setup import part_of_levels
 from linforest_precond.precond.multigrid.multilevel_costs import cycle_moved, memory_of_levels
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
-from linforest_precond.precond.multigrid.multilevel_part import SCHEMA, MultilevelPart
+from linforest_precond.precond.multigrid.multilevel_part import SCHEMA, MultilevelPart, part_of_levels
 from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
 from linforest_precond.precond.multigrid.pairwise_aggregation import aggregate_pairwise
 from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
@@ -223,7 +222,7 @@ def checked_matrix(
     """The finest matrix and its setup; what its rows show, of which the precision depends, is found once."""
     given: list[LevelMatrix] = []
 
-    def choose(csr: CSR, dtype: npt.DTypeLike | None) -> DType:
+    def choose(csr: CheckedMatrix, dtype: npt.DTypeLike | None) -> DType:
         given.append(LevelMatrix(csr))
         return precision_of(given[0], dtype)
 

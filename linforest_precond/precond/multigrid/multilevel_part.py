@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
-from linforest_precond.graph.matching.repeated_coarsening import is_stalled
-from linforest_precond.matrix.checked import CSR, described
+from linforest_precond.graph.matching.repeated_coarsening import coarsen_until_small, is_stalled
+from linforest_precond.matrix.checked import CheckedMatrix, described
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.coarsest import COARSEST, LARGEST_DENSE, Coarsest
-from linforest_precond.precond.multigrid.grid_transfer import columns_of
+from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, columns_of
 from linforest_precond.precond.multigrid.hierarchy_level import SCHEMA as LEVEL
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
@@ -117,7 +118,7 @@ class MultilevelPart:
             **{name: getattr(self, name) for name in names},
         }
 
-    def refreshed(self, csr: CSR) -> MultilevelPart:
+    def refreshed(self, csr: CheckedMatrix) -> MultilevelPart:
         """The values of another matrix, for the same aggregates or weights and along the same lines."""
         return self.refreshed_from(LevelMatrix(csr))
 
@@ -292,7 +293,7 @@ def with_coarsest_level(
     stored: DType,
     options: MultilevelOptions,
     stalled: bool,
-    finest: CSR,
+    finest: CheckedMatrix,
 ) -> MultilevelPart:
     """The part of all levels: the last one is inverted, or smoothed where it is too large for that.
 
@@ -306,3 +307,23 @@ def with_coarsest_level(
         own_data=None if finest.data.dtype == stored else finest.data,
         hermitian=last.hermitian, definite=last.definite, centered=last.centered, stalled=stalled,
     )  # fmt: skip
+
+
+# Gives the transfer to the next level and that level's matrix; None and the matrix itself for a stall.
+Coarsen = Callable[[LevelMatrix], tuple[GridTransfer | None, LevelMatrix]]
+
+
+def part_of_levels(
+    finest: LevelMatrix, stored: DType, options: MultilevelOptions, coarsen: Coarsen, stall_cause: str
+) -> tuple[MultilevelPart, str]:
+    """The part of a hierarchy, and the warning where coarsening stalled, else empty."""
+    fine_levels, last, stall = coarsen_until_small(
+        finest, coarsen, options.max_coarse, options.max_levels, stall_cause
+    )
+    smoothers = [smoother_of(matrix, stored, options.smoother, options.seed) for matrix, _ in fine_levels]
+    levels = [
+        Level(matrix.csr, smoother, transfer).stored_in(stored)
+        for (matrix, transfer), smoother in zip(fine_levels, smoothers)
+    ]
+    part = with_coarsest_level(levels, last, stored, options, bool(stall), finest.csr)
+    return part, stall

@@ -8,8 +8,7 @@ import numpy as np
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
-from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
-from linforest_precond.precond.multigrid.eigenvalue_estimates import SAFETY, ApplyInto
+from linforest_precond.precond.multigrid.eigenvalue_estimates import SAFETY, ApplyInto, chebyshev_steps
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR
 

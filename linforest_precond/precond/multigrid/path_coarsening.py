@@ -7,7 +7,7 @@ from linforest_precond.backends.returns import ForestArrays
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
@@ -71,7 +71,7 @@ def path_prolongator(matrix: LevelMatrix, weights: str, strength: float, seed: i
     return RectangularCSR(indptr, columns, shares.astype(csr.data.dtype), width)
 
 
-def _path_magnitudes(csr: CSR, paths: ForestArrays) -> Array:
+def _path_magnitudes(csr: CheckedMatrix, paths: ForestArrays) -> Array:
     """Magnitudes of A's entries, or of the graph's weights, between each unknown and its path neighbours."""
     values = csr.data[paths.slots] if paths.slots is not None and csr.nnz else paths.values
     return csr.backend.matrix.entries.magnitudes(values.ravel()).reshape(-1, 2)

@@ -11,7 +11,7 @@ from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.returns import CSRArrays
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.storage import schema
 from linforest_precond.precond.storage.records import columns_ascend
 
@@ -56,7 +56,7 @@ RECTANGLE = schema.RecordSpec(
 )
 
 
-def smoothed_tentative(csr: CSR, P: RectangularCSR, weights: Array) -> RectangularCSR:
+def smoothed_tentative(csr: CheckedMatrix, P: RectangularCSR, weights: Array) -> RectangularCSR:
     """(I - diag(weights) A) P for a tentative prolongator P.
 
     Smoothed aggregation: Vanek, Mandel & Brezina, "Algebraic multigrid by smoothed aggregation for second and
@@ -122,14 +122,14 @@ class ProductPlans:
 
 
 def galerkin_product(
-    R: RectangularCSR, csr: CSR, P: RectangularCSR, plans: ProductPlans
+    R: RectangularCSR, csr: CheckedMatrix, P: RectangularCSR, plans: ProductPlans
 ) -> tuple[Array, Array, Array]:
     """The CSR arrays of R A P."""
     A = RectangularCSR(csr.indptr, csr.indices, csr.data, csr.n)
     return plans.product("R A P", R, plans.product("A P", A, P)).arrays
 
 
-def fills_up(csr: CSR, P: RectangularCSR) -> bool:
+def fills_up(csr: CheckedMatrix, P: RectangularCSR) -> bool:
     """Whether the Galerkin product has many more terms than A has entries; only hubs can make it so."""
     if csr.longest_row * csr.n <= HUB_RATIO * csr.nnz:
         return False

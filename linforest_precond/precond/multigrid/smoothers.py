@@ -14,8 +14,7 @@ from linforest_precond.precond.approximate_inverse.inverse_part import SCHEMA as
 from linforest_precond.precond.approximate_inverse.inverse_part import InversePart, method_for
 from linforest_precond.precond.gauss_seidel import SCHEMA as GAUSS_SEIDEL_PART
 from linforest_precond.precond.gauss_seidel import GaussSeidelPart, Relaxation, part_by_colors
-from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
-from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
+from linforest_precond.precond.multigrid.eigenvalue_estimates import chebyshev_steps, largest_eigenvalue
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.number_types import stored_array

@@ -9,7 +9,7 @@ import numpy as np
 from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.records.forest import magnitudes_of
 
@@ -42,7 +42,7 @@ class MatchedRows(NamedTuple):
     column: Array
 
 
-def match_rows(csr: CSR, tolerance: float) -> MatchedRows:
+def match_rows(csr: CheckedMatrix, tolerance: float) -> MatchedRows:
     """Match rows to columns by an auction, completed by shortest augmenting paths.
 
     The product of the matched magnitudes is maximal up to a factor ``2**-tolerance`` per row. ValueError for
@@ -82,7 +82,7 @@ def _steps(tolerance: float, unit: int) -> list[int]:
 
 
 def _completed(
-    csr: CSR, weights: Array, prices: Array, columns: Array, rows: Array, step: int
+    csr: CheckedMatrix, weights: Array, prices: Array, columns: Array, rows: Array, step: int
 ) -> tuple[Array, ...]:
     """The matching completed on the host, on every backend: the last bids, then shortest augmenting paths."""
     xp = csr.backend.xp

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import OnBackend
+from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.reordering.permute import checked_order
-from linforest_precond.matrix.checked import CSR, checked, described
+from linforest_precond.matrix.checked import CheckedMatrix, checked, described
 from linforest_precond.matrix.sparse_output import sparse_like
-from linforest_precond.precond.scaling.given_scaling import checked_factors, checked_partners
 from linforest_precond.precond.storage import schema
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import ReadOnlyArrays
@@ -84,7 +83,7 @@ class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
         csr = self.fitted_to(given).applied(given)
         return sparse_like(given.given, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
 
-    def applied(self, csr: CSR) -> CSR:
+    def applied(self, csr: CheckedMatrix) -> CheckedMatrix:
         """The same for a checked matrix."""
         order = self.permutation
         order = None if order is None else order.astype(csr.indices.dtype, copy=False)
@@ -101,7 +100,7 @@ class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
         back[order] = xp_of(order).arange(self.n, dtype=order.dtype)
         return MatrixScaling(self.method, row[order], 1 / self.column, back)
 
-    def fitted_to(self, csr: CSR) -> MatrixScaling:
+    def fitted_to(self, csr: CheckedMatrix) -> MatrixScaling:
         """The scaling with checked copies of its arrays: a matrix's size and device must fit."""
         backend, index = csr.backend, csr.indices.dtype
         row, column = (
@@ -162,3 +161,32 @@ SCALING = schema.RecordSpec(
     },
     scaling_is_possible,
 )
+
+
+def checked_factors(given: Any, name: str, n: int, backend: Backend) -> Array:
+    """A copy of the factors of rows or columns."""
+    factors = _array(given, name, n, backend).astype(np.float64)
+    # stall: the factors of a user are checked
+    if not bool(((factors > 0) & backend.xp.isfinite(factors)).all()):
+        raise ValueError(f"{name} must hold positive, finite factors, got others")
+    return factors
+
+
+def checked_partners(given: Any, n: int, backend: Backend) -> Array:
+    """A copy of the partners of rows."""
+    partners = _array(given, "scaling.partners", n, backend).copy()
+    own = backend.xp.arange(n)
+    inside = backend.xp.clip(partners, 0, max(n - 1, 0))
+    mutual = (partners < 0) | ((inside == partners) & (partners[inside] == own) & (partners != own))
+    if partners.dtype.kind != "i" or not bool(mutual.all()):  # stall: the partners of a user are checked
+        raise ValueError("scaling.partners must be mutual, with -1 for rows that have none, got others")
+    return partners
+
+
+def _array(given: Any, name: str, n: int, backend: Backend) -> Array:
+    if not isinstance(given, backend.xp.ndarray):
+        raise TypeError(f"{name} must be an array on A's device ({backend.name}), got {type(given).__name__}")
+    if given.shape != (n,):
+        raise ValueError(f"{name} must have one number for each of A's {n} rows, got shape {given.shape}")
+    array: Array = given
+    return array

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.scaling.matched_rows import match_rows
 from linforest_precond.precond.scaling.matrix_scaling import METHODS, MatrixScaling
 from linforest_precond.precond.scaling.symmetric_pairs import partners_of
@@ -30,7 +30,7 @@ def check_scaling(scaling: Any) -> None:
         raise ValueError(f"scaling must be None, {names} or a MatrixScaling, got {scaling!r}")
 
 
-def scaling_of(csr: CSR, scaling: Any, symmetric: bool) -> MatrixScaling | None:
+def scaling_of(csr: CheckedMatrix, scaling: Any, symmetric: bool) -> MatrixScaling | None:
     """The scaling of a checked matrix that `scaling=` asks for, None for none.
 
     `symmetric` is whether a matching may be a symmetric one, where A is.
@@ -49,14 +49,14 @@ def scaling_of(csr: CSR, scaling: Any, symmetric: bool) -> MatrixScaling | None:
     return found_by(csr, scaling, symmetric and csr.symmetric, TOLERANCE)
 
 
-def found_by(csr: CSR, method: str, symmetric: bool, tolerance: float) -> MatrixScaling:
+def found_by(csr: CheckedMatrix, method: str, symmetric: bool, tolerance: float) -> MatrixScaling:
     """The scaling by one of the `METHODS`."""
     if method == "matching":
         return matching(csr, symmetric, tolerance)
     return equilibrate(csr) if method == "equilibrate" else by_diagonal(csr)
 
 
-def matching(csr: CSR, symmetric: bool, tolerance: float = TOLERANCE) -> MatrixScaling:
+def matching(csr: CheckedMatrix, symmetric: bool, tolerance: float = TOLERANCE) -> MatrixScaling:
     """The largest product of the diagonal; a symmetric one has D = sqrt(D_r D_c) and pairs, no permutation.
 
     The mean of two dual solutions, that of A and its transpose, is one itself: matched entries keep magnitude
@@ -70,7 +70,7 @@ def matching(csr: CSR, symmetric: bool, tolerance: float = TOLERANCE) -> MatrixS
     return MatrixScaling("matching", both, both.copy(), None, partners_of(found))
 
 
-def equilibrate(csr: CSR) -> MatrixScaling:
+def equilibrate(csr: CheckedMatrix) -> MatrixScaling:
     """The largest entry of each row and column near 1, by powers of two: products with them are exact.
 
     Ruiz, "A scaling algorithm to equilibrate both rows and columns norms in matrices" (2001), in the infinity
@@ -84,7 +84,7 @@ def equilibrate(csr: CSR) -> MatrixScaling:
     return MatrixScaling("equilibrate", row, column)
 
 
-def by_diagonal(csr: CSR) -> MatrixScaling:
+def by_diagonal(csr: CheckedMatrix) -> MatrixScaling:
     """1 / sqrt|a_ii| on both sides, 1 where the diagonal is 0."""
     xp = csr.backend.xp
     magnitudes = magnitudes_of(csr.diagonal).astype(np.float64)
@@ -92,12 +92,12 @@ def by_diagonal(csr: CSR) -> MatrixScaling:
     return MatrixScaling("jacobi", factors, factors.copy())
 
 
-def has_tiny_diagonal(csr: CSR) -> bool:
+def has_tiny_diagonal(csr: CheckedMatrix) -> bool:
     """Whether a diagonal entry is 0 or tiny in a row that has entries."""
     return count_tiny_diagonal(csr) > 0
 
 
-def count_tiny_diagonal(csr: CSR) -> int:
+def count_tiny_diagonal(csr: CheckedMatrix) -> int:
     """The diagonal entries that are 0 or tiny, in rows that have entries."""
     rows, columns, diagonal = _weights(csr)
     logs = csr.backend.matrix.log_scaling
@@ -105,7 +105,7 @@ def count_tiny_diagonal(csr: CSR) -> int:
     return int((tiny & (rows > logs.NO_WEIGHT)).sum())  # stall: decides whether rows are matched
 
 
-def smallest_diagonal(csr: CSR) -> float:
+def smallest_diagonal(csr: CheckedMatrix) -> float:
     """The smallest diagonal magnitude relative to the largest one of its row; 1 where no row has entries."""
     rows, _, diagonal = _weights(csr)
     logs = csr.backend.matrix.log_scaling
@@ -114,7 +114,7 @@ def smallest_diagonal(csr: CSR) -> float:
     return 0.0 if least < -3000 * logs.UNIT else float(2.0 ** max(least / logs.UNIT, -1000.0))
 
 
-def _weights(csr: CSR) -> tuple[Any, Any, Any]:
+def _weights(csr: CheckedMatrix) -> tuple[Any, Any, Any]:
     """Fixed-point logarithms of the largest entries of rows and columns, and of the diagonal, 64-bit.
 
     That of a diagonal entry 0 is far below all others.

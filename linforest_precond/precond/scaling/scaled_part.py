@@ -7,7 +7,7 @@ from typing import Any
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.number_types import held_bytes
 from linforest_precond.precond.part import Part
 from linforest_precond.precond.repairs import Repairs
@@ -60,7 +60,7 @@ class ScaledPart:
     def nbytes(self) -> int:
         return self.inner.nbytes + held_bytes(self.scaling)
 
-    def refreshed(self, csr: CSR) -> ScaledPart:
+    def refreshed(self, csr: CheckedMatrix) -> ScaledPart:
         """Permutation and factors stay those of the first matrix."""
         return ScaledPart(self.inner.refreshed(self.scaling.applied(csr)), self.scaling)
 

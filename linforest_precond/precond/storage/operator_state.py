@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from linforest_precond.precond.kinds import kind_named
 from linforest_precond.precond.part import Part
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
-from linforest_precond.precond.setup_time import SetupTime, StoredTime
 from linforest_precond.precond.storage.state import HostArrays, checked_state, pack, unpack
 
 
@@ -71,3 +71,35 @@ def _restored_backend(name: str) -> Backend:
             return backend_named("cuda")
         warn_user(f"the preconditioner was made on a GPU and is restored on the CPU: {reason}")
     return backend_named("cpu")
+
+
+class Stopwatch(Protocol):
+    """A backend's stopwatch, stopped."""
+
+    def milliseconds(self) -> float:
+        """The time that it measured."""
+
+
+class SetupTime:
+    """The time of a setup, read from the stopwatch on demand, and whether it includes compilation."""
+
+    def __init__(self, watch: Stopwatch, first: bool):
+        self._watch = watch
+        self.first = first
+
+    @functools.cached_property
+    def milliseconds(self) -> float:
+        return float(self._watch.milliseconds())
+
+    def __str__(self) -> str:
+        return f"{self.milliseconds:.3f} ms" + (" with compilation" if self.first else "")
+
+
+class StoredTime:
+    """The stopwatch of a restored preconditioner."""
+
+    def __init__(self, milliseconds: float):
+        self._milliseconds = milliseconds
+
+    def milliseconds(self) -> float:
+        return self._milliseconds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.graph.forest.pairs import PAIRINGS
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.storage import schema
 from linforest_precond.precond.storage.schema import Checks, Fields, Names, Nested, RecordSpec
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
@@ -127,8 +127,9 @@ BLOCK_BANDS, BANDS = (
 )
 
 MATRIX = RecordSpec(
-    CSR,
+    CheckedMatrix,
     {**schema.csr_arrays("n", "entries", below="n"), "diagonal": schema.numbers("n")},
     columns_ascend,
     diagonal_is_stored,
+    name="CSR",  # in files
 )

@@ -11,9 +11,8 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.graph.forest import pipeline
 from linforest_precond.graph.forest.factor import FactorOptions
-from linforest_precond.matrix.checked import CSR
-from linforest_precond.precond.multigrid.chebyshev import chebyshev_steps
-from linforest_precond.precond.multigrid.eigenvalue_estimates import largest_eigenvalue
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.precond.multigrid.eigenvalue_estimates import chebyshev_steps, largest_eigenvalue
 from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.part_iteration import PartIteration, PartIterations, Steps, visits
 from linforest_precond.precond.repairs import Repairs, in_words
@@ -55,7 +54,7 @@ class SeveralForestsPart:
     """
 
     n: int
-    csr: CSR  # in the stored type
+    csr: CheckedMatrix  # in the stored type
     parts: tuple[TridiagonalPart, ...]  # their bands are divided by damping factors or weights
     combine: str
     steps: Steps
@@ -65,7 +64,9 @@ class SeveralForestsPart:
     kind = "several_forests"
 
     @classmethod
-    def of(cls, csr: CSR, parts: Sequence[TridiagonalPart], combine: str, degree: int) -> SeveralForestsPart:
+    def of(
+        cls, csr: CheckedMatrix, parts: Sequence[TridiagonalPart], combine: str, degree: int
+    ) -> SeveralForestsPart:
         """Scale the parts of a matrix, and find the coefficients of the polynomial."""
         stored = parts[0].stored
         data, diagonal = (stored_array(array, stored, csr.exponent) for array in (csr.data, csr.diagonal))
@@ -116,7 +117,7 @@ class SeveralForestsPart:
         parts = [part.state() for part in self.parts]
         return {**{name: getattr(self, name) for name in names}, "parts": parts}
 
-    def refreshed(self, csr: CSR) -> SeveralForestsPart:
+    def refreshed(self, csr: CheckedMatrix) -> SeveralForestsPart:
         parts = [part.refreshed(csr) for part in self.parts]
         return self.of(csr, parts, self.combine, len(self.steps))
 
@@ -220,7 +221,7 @@ class SeveralForestsPart:
 
 
 def several_forests_part(
-    csr: CSR,
+    csr: CheckedMatrix,
     stored: DType,
     options: FactorOptions,
     repair: str,
@@ -235,7 +236,7 @@ def several_forests_part(
     )
 
 
-def _part_of(csr: CSR, stored: DType, forest: Forest, bands: Bands, repair: str) -> TridiagonalPart:
+def _part_of(csr: CheckedMatrix, stored: DType, forest: Forest, bands: Bands, repair: str) -> TridiagonalPart:
     fields = {"kind": "tridiagonal", "forest": forest, "given": None, "own_forest": True, "repair": repair}
     return TridiagonalPart.of(csr, stored, bands, **fields)
 

@@ -18,7 +18,7 @@ from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
-from linforest_precond.matrix.checked import CSR, as_pattern, checked
+from linforest_precond.matrix.checked import CheckedMatrix, as_pattern, checked
 from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.repairs import Repairs, happened, in_words
@@ -92,18 +92,20 @@ class TridiagonalPart:
     permuted: bool = False  # whether vectors are in the order of the system; never so for blocks
 
     @classmethod
-    def of(cls, csr: CSR | Refreshed, stored: DType, bands: Bands, **fields: Any) -> TridiagonalPart:
+    def of(
+        cls, csr: CheckedMatrix | Refreshed, stored: DType, bands: Bands, **fields: Any
+    ) -> TridiagonalPart:
         """Factor the bands of a matrix in the stored type; `started` is their factorization, if under way."""
         started = fields.pop("started", None)
         weights = csr.total_weight, csr.adjacent_weight, csr.scale
         order = order_of(fields["forest"], fields["given"])
 
         def decide(bands: Triple, inverse: Array) -> Array | None:
-            matrix = csr if isinstance(csr, CSR) else checked(csr.A, shared=True)
+            matrix = csr if isinstance(csr, CheckedMatrix) else checked(csr.A, shared=True)
             return rows_to_repair(bands, inverse, _row_magnitudes(matrix, order))
 
         stored_bands = _stored_bands(bands, stored)
-        if started is None and isinstance(csr, CSR):
+        if started is None and isinstance(csr, CheckedMatrix):
             # `csr.symmetric` is about magnitudes: a complex matrix is Hermitian more often than symmetric.
             symmetric = None if csr.symmetric and stored.kind == "c" else csr.symmetric
             started = started_factorization(stored_bands, symmetric, perturb=fields["repair"] == "auto")
@@ -143,7 +145,7 @@ class TridiagonalPart:
         rows = self.solver.repaired
         return None if rows is None else rows.astype("uint8")
 
-    def refreshed(self, csr: CSR) -> TridiagonalPart:
+    def refreshed(self, csr: CheckedMatrix) -> TridiagonalPart:
         if isinstance(self.forest, BlockForest):
             bands = copy_block_bands(csr, self.forest)
         elif self.forest is None:
@@ -160,7 +162,7 @@ class TridiagonalPart:
         names = "kind", "forest", "given", "own_forest", "repair", "permuted"
         return {name: getattr(self, name) for name in names}
 
-    def slots_in(self, csr: CSR) -> BandSlots | None:
+    def slots_in(self, csr: CheckedMatrix) -> BandSlots | None:
         if not csr.nnz:
             return None
         if isinstance(self.forest, BlockForest):
@@ -295,7 +297,7 @@ def order_of(forest: Forest | BlockForest | None, given: Ordering | None) -> Arr
     return None if source is None else source.order
 
 
-def _row_magnitudes(csr: CSR, order: Array | None) -> Array:
+def _row_magnitudes(csr: CheckedMatrix, order: Array | None) -> Array:
     """The sums of the magnitudes of A's rows in an order; 0 for ghost rows."""
     backend = csr.backend
     magnitudes: Array = backend.multigrid.strength.row_sums(csr)[0]
@@ -317,7 +319,7 @@ def repairs_of(solver: TridiagonalSolver) -> Repairs:
 
 
 def scalar_part(
-    csr: CSR,
+    csr: CheckedMatrix,
     stored: DType,
     ordering: str | Forest | npt.ArrayLike,
     options: FactorOptions,
@@ -346,7 +348,7 @@ def scalar_part(
 
 
 def block_part(
-    csr: CSR, stored: DType, candidates: Any, repair: str = "auto", partners: Array | None = None
+    csr: CheckedMatrix, stored: DType, candidates: Any, repair: str = "auto", partners: Array | None = None
 ) -> TridiagonalPart:
     """The block tridiagonal part of a checked matrix, with the options that `check_block_options` gives.
 
@@ -363,7 +365,7 @@ def _stored_bands(bands: Bands, stored: DType) -> Bands:
     return Bands(*(stored_array(band, stored) for band in (bands.lower, bands.diagonal, bands.upper)))
 
 
-def _given_order(ordering: str | npt.ArrayLike, csr: CSR) -> Ordering | None:
+def _given_order(ordering: str | npt.ArrayLike, csr: CheckedMatrix) -> Ordering | None:
     """The ordering for a permutation, "rcm" or "original"; None for the latter."""
     if not isinstance(ordering, str):
         return checked_order(ordering, csr.n, csr.backend, "ordering", csr.indices.dtype)
@@ -373,13 +375,13 @@ def _given_order(ordering: str | npt.ArrayLike, csr: CSR) -> Ordering | None:
     return ordering_of(order)
 
 
-def _bands_in_order(csr: CSR, ordering: Ordering | None) -> Bands:
+def _bands_in_order(csr: CheckedMatrix, ordering: Ordering | None) -> Bands:
     """The sub-, main and superdiagonal of A in a given order, by default its own."""
     paths = _neighbors_in_order(csr, ordering)
     return Bands(*csr.backend.forest.bands.extract(csr, *paths, None, None))
 
 
-def _neighbors_in_order(csr: CSR, ordering: Ordering | None) -> tuple[Array, Array]:
+def _neighbors_in_order(csr: CheckedMatrix, ordering: Ordering | None) -> tuple[Array, Array]:
     """The rows before and after each row in a given order, by default A's own, and that order."""
     xp, index = csr.backend.xp, csr.indices.dtype
     order = xp.arange(csr.n, dtype=index) if ordering is None else ordering.order.astype(index, copy=False)

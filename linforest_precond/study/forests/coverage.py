@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any
 
 from linforest_precond.backends.annotations import SparseMatrix
-from linforest_precond.graph.forest.coverage import identity_coverage
+from linforest_precond.graph.forest.bands import identity_coverage
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.greedy import TIES as GREEDY_TIES
 from linforest_precond.graph.forest.greedy import greedy_factor
 from linforest_precond.graph.forest.linear_forest import linear_forest
 from linforest_precond.graph.forest.pairs import block_forest, check_block_options
-from linforest_precond.matrix.checked import CSR, checked
+from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.study.forests.single_precision import single_precision
 from linforest_precond.study.results import JsonObject
@@ -86,7 +86,7 @@ def coverages(
     }
 
 
-def _by_rule(csr: CSR, graph: Graph, charge: str, ties: str) -> JsonObject:
+def _by_rule(csr: CheckedMatrix, graph: Graph, charge: str, ties: str) -> JsonObject:
     """All coverages with one order among equal weights; the sequential algorithm has no "auto"."""
     options = {"charge": charge, "ties": ties}
     greedy = partial(greedy_factor, csr, ties=ties)

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.matrix.checked import CSR
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.study.results import JsonObject
 
 # Numbers of partial sums.
 PARTS = (1, 2, 4, 8, 64)
 
 
-def single_precision(csr: CSR) -> list[JsonObject]:
+def single_precision(csr: CheckedMatrix) -> list[JsonObject]:
     """
     c_id by running sums in single precision, for several numbers of partial sums.
 

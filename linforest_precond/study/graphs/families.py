@@ -16,7 +16,7 @@ from linforest_precond.graph.csgraph.checks import (
     is_spanning_forest,
 )
 from linforest_precond.graph.csgraph.independent_set import selection_rule
-from linforest_precond.matrix.checked import CSR, as_csgraph, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix, as_csgraph, as_pattern
 from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.matrix.sparse_output import csr_sparse_like
 from linforest_precond.study.graphs.graphs import directed, on_host, undirected, weighted
@@ -73,7 +73,7 @@ def _independent_set(pattern: Pattern, key: str) -> tuple[Array, ...]:
     return (rooms.luby.luby_set(pattern, 0, *selection_rule(pattern, key)),)
 
 
-def _spanning_forest(csr: CSR, key: str) -> tuple[Array, ...]:
+def _spanning_forest(csr: CheckedMatrix, key: str) -> tuple[Array, ...]:
     return csr.backend.csgraph.spanning_forest.spanning_forest(csr, False, key)
 
 
