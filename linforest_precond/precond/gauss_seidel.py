@@ -183,19 +183,22 @@ class GaussSeidelPart(TriangularSolves):
             csr.diagonal[ordering.order].astype(wide).reshape(-1, 1, 1)
         )
         lifted = int(report[0])  # stall: reported to the user
-        inverse, real = blocks.ravel(), wide.type(0).real.dtype.type
-        above = indices > rows if relaxation.symmetric else indices < 0
+        inverse, factor = blocks.ravel(), wide.type(omega)
         cholesky = relaxation.symmetric and (csr.n == 0 or csr.definite)
 
-        def scaled(is_kept: Array, by: Array) -> Triangle:
-            before = backend.xp.zeros(indices.size + 1, indptr.dtype)
-            before[1:] = backend.xp.cumsum(is_kept)
-            values = data[is_kept] * inverse[by[is_kept]] * real(omega)
-            return before[indptr], indices[is_kept], stored_array(values, stored)
+        def scaled(is_kept: Array, scales: Array) -> Triangle:
+            """The kept entries, times omega and the inverses of the diagonal entries with these numbers."""
+            slots = backend.xp.flatnonzero(is_kept)  # stall: the number of entries
+            ends = backend.xp.zeros(indices.size + 1, indptr.dtype)
+            ends[1:] = backend.xp.cumsum(is_kept)
+            values = data[slots] * inverse[scales[slots]] * factor
+            return ends[indptr], indices[slots], stored_array(values, stored)
 
-        upper = scaled(above, rows)
+        upper = scaled((indices > rows) & relaxation.symmetric, rows)
         lower = adjoint(upper) if cholesky else scaled(indices < rows, indices)
-        inverse = stored_array(inverse * real(omega * (2 - omega if relaxation.symmetric else 1)), stored)
+        inverse = stored_array(
+            inverse * wide.type(omega * (2 - omega if relaxation.symmetric else 1)), stored
+        )
         kept = None
         if relaxation.sweeps > 1:
             data, diagonal = (stored_array(each, stored, csr.exponent) for each in (csr.data, csr.diagonal))

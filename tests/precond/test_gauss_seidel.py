@@ -150,7 +150,7 @@ def test_kinds_are_described_once():
     """What other modules show of a kind comes from its descriptor."""
     from linforest_precond.app.commands.preconditioners import CHOICES
     from linforest_precond.app.warm_up import STEPS
-    from linforest_precond.petsc.options import FUNCTIONS
+    from linforest_precond.distributed.petsc.options import FUNCTIONS
 
     for name, face in faces().items():
         assert face.function is getattr(lf, name) and face.function is FUNCTIONS[name]
