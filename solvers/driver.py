@@ -130,7 +130,7 @@ class Run:
     ) -> None:
         self.method, self.problem, self.history, self.line = method, problem, history, line
         n, columns = problem.b.shape
-        x_true = None if history is None else history.x_true_of(problem.b)
+        x_true = None if history is None else history.x_true_of(problem.b, problem.backend)
         if x_true is not None:
             x_true = problem.scaling.scaled_solution(problem.reordering.permuted(x_true))
         self.space: VectorSpace = problem.backend.krylov.vector_space.KrylovSpace(

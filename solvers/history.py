@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.matrix.vectors import checked_vectors
 from linforest_precond.records.printing import Printed, Printout
@@ -78,12 +78,12 @@ class History(Printed):
         self.x_true = x_true
         self.begin("", 0, 1, None, np.ones(1), None)
 
-    def x_true_of(self, b: Array) -> Array | None:
+    def x_true_of(self, b: Array, backend: Backend) -> Array | None:
         """x_true, checked, with the shape (n, k) and the type of b; None where it was not given."""
         if self.x_true is None:
             return None
         n, columns = b.shape
-        x_true: Array = checked_vectors("x_true", self.x_true, n, backend_of(b))
+        x_true: Array = checked_vectors("x_true", self.x_true, n, backend)
         if x_true.size != b.size:
             raise ValueError(f"x_true must have b's shape {(n, columns)}, got {tuple(x_true.shape)}")
         if not np.can_cast(x_true.dtype, b.dtype, "same_kind"):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from linforest_precond.backends import backend_named
 from linforest_precond.solvers.history import History
 from linforest_precond.solvers.status import Status
 
@@ -89,21 +90,21 @@ def test_errors_are_relative_column_by_column():
 
 @pytest.mark.parametrize("x_true", [np.arange(3), np.arange(3.0)[:, None], np.arange(3, dtype=np.float32)])
 def test_x_true_comes_as_b(x_true):
-    columns = History(x_true).x_true_of(np.ones((3, 1), np.float32))
+    columns = History(x_true).x_true_of(np.ones((3, 1), np.float32), backend_named("cpu"))
     assert columns.dtype == np.float32
     np.testing.assert_array_equal(columns, [[0], [1], [2]])
-    assert History().x_true_of(np.ones((3, 1))) is None
+    assert History().x_true_of(np.ones((3, 1)), backend_named("cpu")) is None
 
 
 @pytest.mark.parametrize("x_true", [np.ones(4), np.ones(3), np.ones((3, 1)), np.full((3, 2), np.nan)])
 def test_x_true_that_does_not_fit_b(x_true):
     with pytest.raises(ValueError, match="x_true must"):
-        History(x_true).x_true_of(np.ones((3, 2)))
+        History(x_true).x_true_of(np.ones((3, 2)), backend_named("cpu"))
 
 
 def test_a_complex_x_true_of_a_real_system():
     with pytest.raises(ValueError, match="x_true must be float64"):
-        History(np.ones(3, complex)).x_true_of(np.ones((3, 1)))
+        History(np.ones(3, complex)).x_true_of(np.ones((3, 1)), backend_named("cpu"))
 
 
 def test_records_do_not_change_with_the_arrays_they_came_from():

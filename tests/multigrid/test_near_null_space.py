@@ -13,7 +13,7 @@ from scipy.sparse.linalg import cg
 from strategies import make_csr
 
 import linforest_precond as lf
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import backend_named, backend_of
 from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.candidate_coarsening import without_single_nodes
@@ -29,6 +29,10 @@ TYPES = [
     pytest.param(np.float32, np.int32, marks=pytest.mark.slow),
     pytest.param(np.complex128, np.int32, marks=pytest.mark.slow),
 ]
+
+
+def tentative_on(backend, numbers, count, block_size, B):
+    return tentative(backend_named(backend.name), backend.array(numbers), count, block_size, backend.array(B))
 
 
 def random_values(shape, dtype, seed=0):
@@ -121,7 +125,7 @@ def test_tentative_prolongator_is_a_local_qr(backend, dtype, index, b, k):
     nodes, count = 300, 9
     numbers = (np.arange(nodes) * 7 % (count + 1) - 1).astype(index)  # a tenth has no aggregate
     B = random_values((nodes * b, k), dtype)
-    P, coarse = tentative(backend.array(numbers), count, b, backend.array(B))
+    P, coarse = tentative_on(backend, numbers, count, b, B)
     assert P.indices.dtype == index and P.data.dtype == coarse.dtype == dtype
     wide = np.result_type(dtype, np.float64)
     expected, expected_coarse = orthonormal_oracle(numbers, count, b, B.astype(wide))
@@ -138,7 +142,7 @@ def test_dependent_candidates_are_zero_columns(backend):
     B = random_values((6, 3), np.float64)
     B[1:4, 2] = B[1:4, 0] - 3 * B[1:4, 1]
     B[4:, 0] = 0
-    P, coarse = tentative(backend.array(numbers), 3, 1, backend.array(B))
+    P, coarse = tentative_on(backend, numbers, 3, 1, B)
     P, coarse = on_host(backend, P).toarray(), backend.host(coarse)
     np.testing.assert_allclose(P @ coarse, B, atol=1e-14)
     gram = P.T @ P
@@ -148,7 +152,7 @@ def test_dependent_candidates_are_zero_columns(backend):
 
 def test_tentative_prolongator_repeats_bit_for_bit(backend):
     numbers, B = np.arange(5000, dtype=np.int32) // 50, random_values((15000, 6), np.float64)
-    first, second = (tentative(backend.array(numbers), 100, 3, backend.array(B)) for _ in range(2))
+    first, second = (tentative_on(backend, numbers, 100, 3, B) for _ in range(2))
     np.testing.assert_array_equal(*(backend.host(P.data) for P, _ in (first, second)))
     np.testing.assert_array_equal(*(backend.host(coarse) for _, coarse in (first, second)))
 
@@ -156,7 +160,7 @@ def test_tentative_prolongator_repeats_bit_for_bit(backend):
 @pytest.mark.parametrize("count", [0, 1])
 def test_few_aggregates(backend, count):
     numbers, B = np.full(4, count - 1, np.int32), np.ones((8, 2))
-    P, coarse = tentative(backend.array(numbers), count, 2, backend.array(B))
+    P, coarse = tentative_on(backend, numbers, count, 2, B)
     assert on_host(backend, P).shape == (8, 2 * count) and coarse.shape == (2 * count, 2)
     np.testing.assert_allclose(on_host(backend, P) @ backend.host(coarse), B * count)
 
@@ -170,7 +174,9 @@ def test_smoothed_prolongator(backend, dtype, index, diagonal):
         A = sp.csr_array(A + sp.diags_array(np.full(n, 4, dtype)))
         A = make_csr(A.data, A.indices.astype(index), A.indptr.astype(index), n)
     numbers = (np.arange(n // 3) // 3 - 1).astype(index)
-    P, _ = tentative(backend.array(numbers), 9, 3, backend.array(random_values((n, 2), dtype)))
+    P, _ = tentative(
+        backend_named(backend.name), backend.array(numbers), 9, 3, backend.array(random_values((n, 2), dtype))
+    )
     weights = random_values(n, dtype, 3)
     smoothed = on_host(backend, smoothed_tentative(checked(backend.csr(A)), P, backend.array(weights)))
     dense = on_host(backend, P).toarray()

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from linforest_precond import solvers
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import SparseMatrix
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.chooser.trials import method_for
 from linforest_precond.solvers import History, Status
 
@@ -44,9 +44,8 @@ def trial(A: SparseMatrix, M: Any, solver: str, verbose: bool = False) -> dict[s
     >>> found["solver"], found["converged"], found["iterations"] < 70
     ('cg', True, True)
     """
-    backend = backend_of(A)
     random = np.random.default_rng(0).standard_normal(A.shape[0])
-    b = A @ backend.xp.asarray(random.astype(A.dtype))
+    b = A @ xp_of(A).asarray(random.astype(A.dtype))
     name, history = method_for(M, solver), History()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\w+ stopped after", RuntimeWarning)

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import on_host, xp_of
+from linforest_precond.backends.array_libraries import device_name, on_host, xp_of
 from linforest_precond.distributed.partition.communicator import (
     COMBINE,
     Communicator,
@@ -136,15 +135,14 @@ class Halo:
 
         An array on the device is never handed to MPI, which need not be aware of CUDA.
         """
-        backend = backend_of(like)
-        between_gpus = nccl_exchange(self.comm) if backend.name == "cuda" else None
+        between_gpus = nccl_exchange(self.comm) if device_name(like) == "cuda" else None
         if between_gpus is not None:
             return between_gpus.exchange_known(parts, expected, like)
         # stall: MPI sends from the host
         host = {r: np.ascontiguousarray(on_host(part)) for r, part in parts.items()}
         empty = np.empty((0, *like.shape[1:]), like.dtype)
         found = self.comm.exchange_known(host, expected, empty)
-        return {r: backend.xp.asarray(part) for r, part in found.items()}
+        return {r: xp_of(like).asarray(part) for r, part in found.items()}
 
 
 def neutral(combine: Operation, dtype: Any) -> Any:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from linforest_precond import solvers
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
 from linforest_precond.matrix.vectors import checked_vectors
@@ -108,7 +107,7 @@ def _solve(
 
 def _checked_part(name: str, vectors: Any, A: Matrix) -> Array:
     """A rank's part of vectors; a rank without rows may pass an empty list."""
-    return checked_vectors(name, vectors, A.n_local, backend_of(A.rows))
+    return checked_vectors(name, vectors, A.n_local, A.backend)
 
 
 def _described(options: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import device_name, on_host
 from linforest_precond.distributed.partition.communicator import Communicator
@@ -144,9 +144,14 @@ class Matrix:
         """The transpose, as a LinearOperator on this rank's parts of vectors."""
         return self.operator.T
 
+    @property
+    def backend(self) -> Backend:
+        """The backend of the own rows."""
+        return backend_of(self.rows.data)
+
     def diagonal(self) -> Array:
         """The diagonal entries of the own rows."""
-        is_host = device_name(self.rows.data) == "cpu"
+        is_host = self.backend.name == "cpu"
         return (self.rows if is_host else self.rows.copy()).diagonal()  # CuPy sorts in place
 
     def matvec(self, x: Array) -> Array:
@@ -154,17 +159,16 @@ class Matrix:
 
         Each row is summed in the order of its global columns, so the bits do not depend on the partition.
         """
-        backend = backend_of(self.rows.data)
         with self.comm.together():
-            x = shaped_vectors("x", x, self.n_local, backend)
-            return backend.krylov.ordered_rows.multiply(self.rows, self.halo.with_ghosts(x))
+            x = shaped_vectors("x", x, self.n_local, self.backend)
+            return self.backend.krylov.ordered_rows.multiply(self.rows, self.halo.with_ghosts(x))
 
     __matmul__ = matvec
 
     def rmatvec(self, x: Array) -> Array:
         """The own part of the product of the conjugate transpose with a vector, or several."""
         with self.comm.together():
-            x = shaped_vectors("x", x, self.n_local, backend_of(self.rows.data))
+            x = shaped_vectors("x", x, self.n_local, self.backend)
             found = self._adjoint_rows @ x
             return self.halo.send_back(found[self.n_local :], "sum", into=found[: self.n_local])
 

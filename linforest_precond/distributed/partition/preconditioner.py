@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.communicator import Communicator
@@ -128,7 +127,7 @@ class RankSetup:
     """The setup of a preconditioner over ranks, timed: collective."""
 
     def __init__(self, A: Matrix) -> None:
-        self.matrix, self.backend = A, backend_of(A.rows.data)
+        self.matrix, self.backend = A, A.backend
         self._watch = self.backend.runtime.streams.Stopwatch()
 
     def operator(self, part: Any, exponent: int) -> RankPreconditioner:

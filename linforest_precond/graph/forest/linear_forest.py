@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, Charge, MatrixLike, Ties
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.graph.forest.factor import check_options, propose_factor
@@ -94,8 +94,9 @@ def break_cycles(
     label = rooms.bidirectional_scan if method == "bidirectional_scan" else rooms.linear_forest
     arrays = label.linear_forest(factor.neighbors, factor.values, factor.slots, in_place=in_place)
     fields = arrays._asdict()
+    numbered = arrays.path_id, arrays.position, fields.pop("lengths")
     return Forest(
-        ordering=order_paths(arrays.path_id, arrays.position, fields.pop("lengths"), permutation),
+        ordering=order_paths(factor.backend, *numbered, permutation),
         **fields,
         progress=factor.progress,
         total_weight=factor.total_weight,
@@ -107,8 +108,10 @@ def break_cycles(
 PERMUTATIONS = "scan", "radix_sort"
 
 
-def order_paths(path_id: Array, position: Array, lengths: Array, method: str = "scan") -> Ordering:
+def order_paths(
+    backend: Backend, path_id: Array, position: Array, lengths: Array, method: str = "scan"
+) -> Ordering:
     """Sort the vertices by (path id, position), by one of the `PERMUTATIONS`."""
-    ordering = backend_of(path_id).forest.ordering
+    ordering = backend.forest.ordering
     order = ordering.order_by_radix_sort if method == "radix_sort" else ordering.order_by_scan
     return Ordering(*order(path_id, position, lengths))

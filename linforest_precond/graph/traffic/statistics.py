@@ -122,7 +122,7 @@ def _statistics_of(A: TrafficMatrix, batches: int | None, device: Device) -> Tra
 def _of_compressed(A: Any, batches: int | None, device: Device) -> TrafficStatistics | None:
     """The statistics of a CSR or CSC matrix; None if its entries have to be sorted and numbered before."""
     check_shape(A)
-    backend = backend_of(A)
+    backend = _backend(A, None)
     width = A.shape[1] if A.format == "csr" else A.shape[0]
     if width > HYPERSPARSE * (A.indices.size + FEW_COLUMNS):
         return None

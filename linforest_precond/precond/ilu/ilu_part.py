@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.returns import FactorFinding
 from linforest_precond.backends.user_warnings import warn_user
@@ -127,7 +127,7 @@ class IluPart(TriangularSolves):
         matrix = permuted_with_diagonal(csr, ordering, wide)
         weights = fill_weights(csr)[ordering.order]
         lower, upper, inverse, cholesky, findings = factored(
-            matrix, starts, stored, has_cholesky_form(csr), weights, csr.longest_row
+            csr.backend, matrix, starts, stored, has_cholesky_form(csr), weights, csr.longest_row
         )
         upper = *upper[:2], stored_array(upper[2], stored)
         lower = adjoint(upper) if cholesky else (*lower[:2], stored_array(lower[2], stored))
@@ -221,7 +221,13 @@ class Factors(NamedTuple):
 
 
 def factored(
-    matrix: Triangle, starts: Array, stored: DType, cholesky: bool, weights: Array, longest_row: int
+    backend: Backend,
+    matrix: Triangle,
+    starts: Array,
+    stored: DType,
+    cholesky: bool,
+    weights: Array,
+    longest_row: int,
 ) -> Factors:
     """The factors of a matrix, whose diagonal is shifted as little as is needed (Manteuffel 1980).
 
@@ -231,7 +237,6 @@ def factored(
     matrix. With a shift above the number of entries in a row all rows are diagonally dominant, so that no
     entry grows.
     """
-    backend = backend_of(starts)
     factorize = backend.ilu.incomplete_factors.factorize
     shift, breakdowns = 0.0, 0
     while True:

@@ -68,7 +68,7 @@ class CandidateAggregates(OnBackend):
     ) -> tuple[CandidateAggregates, tuple[RectangularCSR, RectangularCSR]]:
         """The aggregates with the candidates on both levels; the smoothed prolongator and its adjoint."""
         numbers = numbers.astype(fine.csr.indices.dtype, copy=False)
-        P, coarse = tentative(numbers, count, block_size, candidates)
+        P, coarse = tentative(fine.backend, numbers, count, block_size, candidates)
         smoothed = smoothed_tentative(fine.csr, P, prolongator_weights(fine))
         return cls(numbers, count, block_size, candidates, coarse), (smoothed, adjoint(smoothed))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.precond.multigrid.eigenvalue_estimates import SAFETY, ApplyInto, chebyshev_steps
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
@@ -23,9 +23,10 @@ LOWEST_SHARE = 1 / 20
 STEPS = 5
 
 
-def tentative(node_numbers: Array, count: int, block_size: int, B: Array) -> tuple[RectangularCSR, Array]:
+def tentative(
+    backend: Backend, node_numbers: Array, count: int, block_size: int, B: Array
+) -> tuple[RectangularCSR, Array]:
     """The tentative prolongator of aggregates of nodes with the candidates B, and B on the next level."""
-    backend = backend_of(B)
     arrays, coarse = backend.multigrid.tentative.tentative_prolongator(node_numbers, count, block_size, B)
     return RectangularCSR.of(arrays, count * B.shape[1]), coarse
 

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.precond.tridiagonal.growth import REPAIRS, overflowing_rows
 from linforest_precond.precond.tridiagonal.repair import clipped_couplings
-from linforest_precond.precond.tridiagonal.segments import Triple
+from linforest_precond.precond.tridiagonal.segments import Triple, backend_of_bands
 from linforest_precond.precond.tridiagonal.singular import perturb_singular
 from linforest_precond.records.printing import numbers_of
-
-
-def _room(band: Array) -> Any:
-    """The kernels for a band's device."""
-    return backend_of(band).tridiagonal
 
 
 class Factorization:
@@ -27,7 +21,7 @@ class Factorization:
 
     def __init__(self, bands: Triple, perturb: bool, symmetric: bool | None) -> None:
         lower, diagonal, upper = bands
-        rooms = _room(diagonal)
+        rooms = backend_of_bands(bands).tridiagonal
         self._inverse, self._report = rooms.pivots.factor(*bands, perturb)
         self._symmetric, self._sweeps = symmetric, None
         if symmetric is not None:
@@ -50,12 +44,12 @@ class Elimination:
 
     def factor(self, bands: Triple, perturb: bool) -> tuple[Array, list[int]]:
         """The inverses of the pivots, and the counters of `PivotFinding`."""
-        inverse, report = _room(bands[1]).pivots.factor(*bands, perturb)
+        inverse, report = backend_of_bands(bands).tridiagonal.pivots.factor(*bands, perturb)
         return inverse, numbers_of(report)  # stall: decides how the system is solved
 
     def clip(self, bands: Triple) -> Triple:
         """Clip couplings until the matrix is definite."""
-        clipped: Triple = _room(bands[1]).clipping.clip(*bands)
+        clipped: Triple = backend_of_bands(bands).tridiagonal.clipping.clip(*bands)
         return clipped
 
     def clip_paths(self, bands: Triple, rows: Array) -> tuple[Triple, int, int]:
@@ -72,7 +66,7 @@ class Elimination:
         lower, diagonal, upper = bands
         method = None if started is None else started.sweeps(symmetric)
         if method is None:
-            method = _room(diagonal).sweeps.Sweeps(lower, inverse, upper, symmetric)
+            method = backend_of_bands(bands).tridiagonal.sweeps.Sweeps(lower, inverse, upper, symmetric)
         return method if method.keep_digits(diagonal) else None
 
     def pivoted(self, bands: Triple, inverse: Array, perturbed: int, perturb: bool) -> tuple[Any, int]:
@@ -91,7 +85,7 @@ class Elimination:
 
     def pivoted_method(self, bands: Triple, inverse: Array, perturbed: int, perturb: bool) -> Any:
         """The LU factors with pivoting; of scalar systems, singular segments are perturbed before."""
-        rooms, (lower, diagonal, upper) = _room(inverse), bands
+        rooms, (lower, diagonal, upper) = backend_of_bands(bands).tridiagonal, bands
         if diagonal.ndim == 3:
             return rooms.pivoting.PivotedBlocks(lower, diagonal, upper, inverse, perturbed)
         perturbed = 0

@@ -24,10 +24,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
-from linforest_precond.precond.tridiagonal.segments import Triple, segments_of, sums_of_segments
+from linforest_precond.precond.tridiagonal.segments import (
+    Triple,
+    backend_of_bands,
+    segments_of,
+    sums_of_segments,
+)
 from linforest_precond.records.forest import magnitudes_of
 
 # The largest product of the relative couplings between two (block) rows.
@@ -80,7 +84,7 @@ def clipped_couplings(bands: Triple, rows: Array) -> tuple[Triple, int, int]:
 def scaled_couplings(bands: Triple, rows: Array) -> tuple[Triple, Array]:
     """The bands with the couplings of some paths clipped, and whether each row's to the next one is."""
     lower, diagonal, upper = bands
-    backend = backend_of(diagonal)
+    backend = backend_of_bands(bands)
     xp, inverse = backend.xp, backend.matrix.diagonal_blocks.invert(_as_blocks(diagonal))[0]
     after, before = (_norms(_products(inverse, _as_blocks(band))) for band in (upper, lower))
     products = after[:-1] * before[1:]

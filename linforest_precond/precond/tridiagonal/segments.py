@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 
 Triple = tuple[Array, Array, Array]
+
+
+def backend_of_bands(bands: Triple) -> Backend:
+    return backend_of(bands[1])
 
 
 def entries_of_rows(band: Array) -> Array:

@@ -14,6 +14,7 @@ from linforest_precond.backends.user_warnings import warn_user, without_numpy_wa
 from linforest_precond.matrix.checks import value_dtype
 from linforest_precond.precond.tridiagonal.elimination import Elimination, Factorization
 from linforest_precond.precond.tridiagonal.repair import Decision
+from linforest_precond.precond.tridiagonal.segments import backend_of_bands
 from linforest_precond.records.forest import Bands
 from linforest_precond.records.printing import Printed, Printout
 
@@ -134,7 +135,7 @@ class TridiagonalSolver(Printed):
         self.regularized = 0
         if method is None:
             method, self.regularized = steps.pivoted(bands, inverse, perturbed, perturb)
-        self._backend, self._solver = backend_of(diagonal), method
+        self._backend, self._solver = backend_of_bands(bands), method
         self.block_size = diagonal.shape[1] if diagonal.ndim == 3 else 1
         self.n = diagonal.shape[0] * self.block_size
         self.dtype = diagonal.dtype

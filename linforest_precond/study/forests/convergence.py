@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, Repair, SparseMatrix
+from linforest_precond.backends.array_libraries import device_name, xp_of
 from linforest_precond.precond.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.jacobi import jacobi
@@ -139,8 +139,7 @@ class System:
     """A linear system with the paper's solution."""
 
     def __init__(self, A: SparseMatrix, rtol: float, maxiter: int):
-        backend = backend_of(A)
-        self.device, self.xp = backend.name, backend.xp
+        self.device, self.xp = device_name(A), xp_of(A)
         self.A = A
         self.options: JsonObject = {"rtol": rtol, "maxiter": maxiter}
         self.x_true = smooth_solution(A.shape[0], self.xp)
