@@ -88,6 +88,7 @@ def assert_refreshed(backend, A, slots, copied):
 def test_slots_of_ghosts(backend):
     """A ghost has the diagonal entry of its block's first vertex, 1 where that is 0 or not stored."""
     A = sp.csr_array(([4.0, -3, -2, 5, 7], [0, 1, 0, 1, 2], [0, 2, 4, 5, 5]), shape=(4, 4))
+    A = graphs.with_types(A, index_dtype=np.int32)
     forest = block_tridiagonal_bands(backend.csr(A), 2)[0]
     assert backend.host(forest.members).tolist() == [0, 1, 2, -1, 3, -1]
     slots = block_slots(checked(backend.csr(A)), forest)

@@ -79,7 +79,7 @@ class TestAgainstTheWalk:
         assert_is_the_walked_forest(backend, A, t, factor.neighbors)
         assert (t.iterations, t.maximal) == (factor.iterations, factor.maximal)
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES, 2))
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, backend, dtype, index_dtype, symmetric):
         A = graphs.random_graph(900, "ties", 2, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)

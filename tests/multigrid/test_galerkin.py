@@ -327,7 +327,7 @@ def test_zeros_stored_on_one_side_of_the_diagonal(backend):
     A = sp.csr_array(lf.matrices.poisson((6, 7)))
     rows = np.append(np.repeat(np.arange(42), np.diff(A.indptr)), [41, 40])
     entries = np.append(A.data, [0.0, 0.0]), (rows, np.append(A.indices, [0, 1]))
-    with_zeros = sp.coo_array(entries, A.shape).tocsr()
+    with_zeros = graphs.with_types(sp.coo_array(entries, A.shape), index_dtype=np.int32)
     assert with_zeros.nnz == A.nnz + 2
     found, wanted = (
         lf.multilevel(backend.csr(each), max_coarse=5, matchings=1).levels for each in (with_zeros, A)
