@@ -7,8 +7,7 @@ from typing import Any
 
 import numba
 
-from linforest_precond.backends import cuda_status
-from linforest_precond.backends.cpu.runtime.jit import cache_folder
+from linforest_precond.backends import backend_named, cuda_status
 
 
 def show_config() -> None:
@@ -73,7 +72,8 @@ def _numba_state() -> dict[str, str]:
     return {
         "numba threads": str(threads),
         "numba threading layer": layer,
-        "numba cache": cache_folder() or "none: no writable folder was found",
+        "numba cache": backend_named("cpu").runtime.jit.cache_folder()
+        or "none: no writable folder was found",
     }
 
 

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond import graph, matrices, solvers
-from linforest_precond.backends import cuda_status
+from linforest_precond.backends import backend_named, cuda_status
 from linforest_precond.backends.array_libraries import xp_of
-from linforest_precond.backends.cpu.runtime.jit import threads_for_small_arrays
 from linforest_precond.chooser.solve import solve
 from linforest_precond.graph import csgraph
 from linforest_precond.precond.jacobi import jacobi
@@ -78,7 +77,7 @@ def _runs() -> list[tuple[str, int, str, Callable[[], contextlib.AbstractContext
     """The device, the side of the larger grid, its name, and a context, for each pass over all steps."""
     runs: list[tuple[str, int, str, Any]] = [
         ("cpu", SIDE, "for small inputs", contextlib.nullcontext),
-        ("cpu", LARGE_SIDE, "with threads", threads_for_small_arrays),
+        ("cpu", LARGE_SIDE, "with threads", backend_named("cpu").runtime.jit.threads_for_small_arrays),
     ]
     on_gpu = ("cuda", LARGE_SIDE, "on the GPU", contextlib.nullcontext)
     return [*runs, on_gpu] if cuda_status()[0] else runs

@@ -102,6 +102,33 @@ def test_layers_import_downwards_only(graph):
     assert not upwards
 
 
+# Rooms that call kernels themselves: ranks compute on the CPU backend, studies measure kernels.
+WITH_KERNELS = ("backends", "distributed", "study")
+
+
+def test_no_backend_is_imported_above_the_backends(graph):
+    """A backend is asked for by `backend_of` and `backend_named`, which import it when it is first used."""
+    direct = [
+        (module, other)
+        for module, found in graph.items()
+        for other in found
+        if re.match(rf"{PACKAGE}\.backends\.(cpu|cuda)\b", other)
+        and module.removeprefix(f"{PACKAGE}.").split(".")[0] not in WITH_KERNELS
+    ]
+    assert not direct
+
+
+def test_the_backend_is_asked_for_where_arrays_come_in():
+    """Records and checked matrices carry their backend: few other places have to ask."""
+    calls = [
+        module
+        for module, path in sources().items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "backend_of"
+    ]
+    assert len(calls) <= 30
+
+
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])
 def test_subpackages_of_a_backend_import_downwards_only(graph, backend):
     inside = f"{PACKAGE}.backends.{backend}."

@@ -6,7 +6,7 @@ from typing import Any
 
 from linforest_precond.app.commands.properties import Properties
 from linforest_precond.app.commands.trials import verdict
-from linforest_precond.backends.cpu.reordering.cache_model import PER_LINE, missed_gathers
+from linforest_precond.backends import backend_named
 from linforest_precond.graph.reordering.permute import permute
 from linforest_precond.graph.reordering.vertex_orders import order
 from linforest_precond.records.printing import one_line
@@ -105,9 +105,12 @@ def gather_misses(A: Any) -> dict[str, float]:
     in Cuthill-McKee order, and both have the fewest misses that are possible.
     """
     entries = max(A.nnz, 1)
-    misses = {"natural": missed_gathers(A.indices) / entries}
-    if misses["natural"] * entries > GOOD * A.shape[0] / PER_LINE:
-        misses |= {name: missed_gathers(permute(A, order(A, name)).indices) / entries for name in CANDIDATES}
+    model = backend_named("cpu").reordering.cache_model
+    misses = {"natural": model.missed_gathers(A.indices) / entries}
+    if misses["natural"] * entries > GOOD * A.shape[0] / model.PER_LINE:
+        misses |= {
+            name: model.missed_gathers(permute(A, order(A, name)).indices) / entries for name in CANDIDATES
+        }
     return misses
 
 

@@ -7,8 +7,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from linforest_precond.app.commands.inputs import Exit
 from linforest_precond.app.warm_up import warmup
+from linforest_precond.backends import backend_named
 from linforest_precond.backends.compilation import WATCH, shown_folder
-from linforest_precond.backends.cpu.runtime.jit import cache_folder
 from linforest_precond.solvers.live_line import duration
 
 DTYPES = ("float64", "float32", "complex128", "complex64")
@@ -56,6 +56,10 @@ def run(arguments: Namespace) -> int:
         for index_dtype in arguments.index:
             warmup(dtype, index_dtype, progress=not arguments.quiet)
     seconds, compiled = time.perf_counter() - began, WATCH.functions - before
-    kept = f"kept in {shown_folder()}" if cache_folder() else "not kept: no folder can be written"
+    kept = (
+        f"kept in {shown_folder()}"
+        if backend_named("cpu").runtime.jit.cache_folder()
+        else "not kept: no folder can be written"
+    )
     print(f"compiled {compiled:,} functions in {duration(seconds)}, {kept}")
     return Exit.DONE
