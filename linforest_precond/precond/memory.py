@@ -95,7 +95,7 @@ def memory_estimate(
     if scaling is not None:
         check_scaling(scaling)
         operator, setup = _scaled(sizes, operator, setup)
-    return MemoryEstimate(operator, sizes.gate + max(setup, operator))
+    return MemoryEstimate(operator, sizes.checks + max(setup, operator))
 
 
 def _sizes(matrix: MatrixLike, dtype: npt.DTypeLike | None, symmetric: bool) -> Sizes:

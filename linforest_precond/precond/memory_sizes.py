@@ -33,7 +33,7 @@ class Sizes:
         return self.graph + (0 if self.symmetric else (3 * self.index + 2 * self.weight + 24) * self.entries)
 
     @property
-    def gate(self) -> int:
+    def checks(self) -> int:
         """Bytes of the checks: the diagonal, the results of the scan, copied indices or converted CSR."""
         copies = self.index * (self.rows + self.entries)
         if self.copied:

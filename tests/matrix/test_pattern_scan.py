@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import strategies as graphs
-from gate_matrices import with_arrays
+from checked_matrices import with_arrays
 from hypothesis import given
 
 from linforest_precond.matrix.checked import as_pattern, checked

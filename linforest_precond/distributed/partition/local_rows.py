@@ -1,6 +1,6 @@
 """A rank's rows of a matrix as users pass them: checked, sorted, on the host.
 
-The gate checks square matrices; these rows are rectangular, with global columns.
+`matrix.checked` checks square matrices; these rows are rectangular, with global columns.
 """
 
 from __future__ import annotations

@@ -7,8 +7,7 @@ import oracles
 import pytest
 import scipy.sparse as sp
 import strategies as graphs
-from conftest import CPU
-from gate_matrices import (
+from checked_matrices import (
     ARRAYS,
     DENSE,
     FORMATS,
@@ -25,6 +24,7 @@ from gate_matrices import (
     with_duplicates,
     with_index_type,
 )
+from conftest import CPU
 from hypothesis import given
 
 import linforest_precond as lf

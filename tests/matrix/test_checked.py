@@ -11,8 +11,7 @@ import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg
 import strategies as graphs
-from conftest import CPU
-from gate_matrices import (
+from checked_matrices import (
     ARRAYS,
     DENSE,
     FORMATS,
@@ -30,6 +29,7 @@ from gate_matrices import (
     with_duplicates,
     with_index_type,
 )
+from conftest import CPU
 from test_config import cupy_like
 
 import linforest_precond as lf
