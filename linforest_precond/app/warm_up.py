@@ -92,7 +92,7 @@ def _without_warnings() -> Iterator[None]:
 
 def _systems(device: str, side: int, options: dict[str, Any]) -> Systems:
     A = matrices.aniso(1, SIDE, device=device, **options)
-    # The graph of a nonsymmetric matrix is symmetrized, and SPAI multiplies sparse ones, by kernels of their own.
+    # Nonsymmetric graphs are symmetrized, and SPAI multiplies sparse matrices, by kernels of their own.
     B = matrices.stencil(SIDE * SIDE, [1, 4, 2], device=device, **options)
     large = matrices.aniso(1, side, device=device, **options)
     return Systems(A, B, _ones(A), large)
