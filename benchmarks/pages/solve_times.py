@@ -30,6 +30,7 @@ from benchmarks.pages.solve_time_table import RTOL
 from benchmarks.systems import solve_time_systems
 from linforest_precond.backends import backend_of, cuda_status
 from linforest_precond.chooser.candidates import Candidate, candidates_on
+from linforest_precond.chooser.cost_model import SetupCost
 from linforest_precond.chooser.facts import facts_of
 from linforest_precond.chooser.trials import method_for
 from linforest_precond.matrix.checked import checked
@@ -52,7 +53,10 @@ def with_inverses(A, seed):
 
 
 # Preconditioners that `lf.solve` does not try; what it predicts of candidates is not used here.
-extra = partial(Candidate, setup_products=0, application_products=0, reduction=lambda facts: 1.0)
+extra = partial(
+    Candidate, setup_products=0, setup_on_gpu=SetupCost(0, 0), application_products=0,
+    reduction=lambda facts: 1.0,
+)  # fmt: skip
 EXTRAS = (
     extra("3 forests", "lf.tridiagonal(A, forests=3)", lambda A, seed: lf.tridiagonal(A, forests=3)),
     extra("approximate_inverse 20", "lf.approximate_inverse(A)", lambda A, seed: lf.approximate_inverse(A)),

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import linforest_precond
 from linforest_precond.app import interrupts
-from linforest_precond.app.commands.inputs import EXIT_CODES, Exit
+from linforest_precond.app.interrupts import EXIT_CODES, Exit
 from linforest_precond.records import printing
 
 # Each is a module of `commands`, imported when it is called.

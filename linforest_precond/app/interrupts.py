@@ -1,4 +1,4 @@
-"""Ctrl-C while the command ``linforest`` imports its libraries, which takes seconds on a cold disk.
+"""Exit codes, and Ctrl-C while the command ``linforest`` imports its libraries.
 
 A KeyboardInterrupt inside an import would show a traceback, as no code of the command is running yet. The
 package therefore imports this module first.
@@ -10,10 +10,34 @@ import contextlib
 import os
 import signal
 import sys
+from enum import IntEnum
 from typing import Any, NoReturn
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 STDERR = 2
+
+
+class Exit(IntEnum):
+    """Exit codes of ``linforest``."""
+
+    DONE = 0
+    NOT_CONVERGED = 1
+    ERROR = 2
+    NOT_AVAILABLE = 3
+    INTERRUPTED = INTERRUPTED
+    BROKEN_PIPE = 141
+    TERMINATED = 143  # 128 + SIGTERM
+
+
+EXIT_CODES = """\
+exit codes:
+  0    done; a solve converged, all cases of a study were run
+  1    a solve did not converge, or cases of a study failed
+  2    wrong usage, bad input, or another error: one line on stderr says which
+  3    a given matrix is not available: unknown, or offline and not in the cache
+  130  stopped by Ctrl-C
+  143  a study was ended by SIGTERM; its report shows the finished cases
+"""
 
 
 def end_quietly(*_: Any) -> NoReturn:

@@ -167,7 +167,7 @@ class TestErrors:
         assert (ended, err) == (code, text)
 
     def test_a_broken_pipe(self, tmp_path):
-        script = "import sys; from linforest_precond.cli import main; sys.exit(main(['config']))"
+        script = "import sys; from linforest_precond.app.cli import main; sys.exit(main(['config']))"
         process = subprocess.Popen(
             [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
         )

@@ -183,7 +183,7 @@ class TestInterrupt:
         """Start the command; it hangs in an import, as on a cold disk."""
         (tmp_path / "numba.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(60)\n")
         script = tmp_path / "linforest"
-        script.write_text("import sys\nfrom linforest_precond.cli import main\nsys.exit(main())\n")
+        script.write_text("import sys\nfrom linforest_precond.app.cli import main\nsys.exit(main())\n")
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
         processes = []
 

@@ -30,6 +30,7 @@ CALLS = {
     "block_jacobi": lf.block_jacobi,
     "block_tridiagonal": lf.block_tridiagonal,
     "extract_bands": lambda A: lf.extract_bands(A, FORESTS[type(A)]),
+    "gauss_seidel": lf.gauss_seidel,
     "ilu": lf.ilu,
     "jacobi": lf.jacobi,
     "linear_forest": lf.linear_forest,

@@ -95,7 +95,7 @@ CANDIDATES = "rcm", "matching", "degree"
 # Misses in units of one for each line of x: an order with fewer is good.
 GOOD = 2.0
 # Misses of an order that pays, in units of those in A's own order.
-NOTABLE = 0.7
+PAYING = 0.7
 
 
 def gather_misses(A: Any) -> dict[str, float]:
@@ -120,6 +120,6 @@ def order_advice(misses: dict[str, float]) -> str:
     own = f"gathers from x in A @ x miss a cache of 1 MiB in {misses['natural']:.1%} of all cases (modelled)"
     if len(misses) == 1:
         return f"The rows are in a good order for the cache: {own}."
-    if misses[best] > NOTABLE * misses["natural"]:
+    if misses[best] > PAYING * misses["natural"]:
         return f"No ordering would pay: {own}, and hardly less often in any other order."
     return f'Permute it by lf.permute(A, lf.graph.order(A, "{best}")): {own}, then in {misses[best]:.1%}.'

@@ -15,7 +15,7 @@ import numpy as np
 from linforest_precond import matrices
 from linforest_precond.app.commands import inputs
 from linforest_precond.app.commands.advice import advice, gather_misses, order_advice
-from linforest_precond.app.commands.inputs import Exit, watched
+from linforest_precond.app.commands.inputs import watched
 from linforest_precond.app.commands.preconditioners import (
     CHOICES,
     Choice,
@@ -25,6 +25,7 @@ from linforest_precond.app.commands.preconditioners import (
 )
 from linforest_precond.app.commands.properties import Properties, properties
 from linforest_precond.app.commands.trials import MOST_ITERATIONS, TOLERANCE, trial
+from linforest_precond.app.interrupts import Exit
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array, SparseMatrix
 from linforest_precond.matrices.arrays import on_device

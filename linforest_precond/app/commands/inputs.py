@@ -1,4 +1,4 @@
-"""What the commands share: the matrix and the device, exit codes, signs of life during long work."""
+"""What the commands share: the matrix and the device, signs of life during long work."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import re
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from enum import IntEnum
 from pathlib import Path
 
-from linforest_precond.app import interrupts
 from linforest_precond.backends import cuda_status
 from linforest_precond.matrices.generators.by_name import help_text
 
@@ -52,29 +50,6 @@ def plain_name(name: str) -> str:
     text = re.sub(r"(\.(mtx|rb|rsa|rua|psa|pua|npz|tar|gz))+$", "", text)
     text = re.sub(r"[^\w.+-]+", "-", text).encode()[:LONGEST_BYTES].decode(errors="ignore")
     return text.strip("-") or "matrix"
-
-
-class Exit(IntEnum):
-    """Exit codes of ``linforest``."""
-
-    DONE = 0
-    NOT_CONVERGED = 1
-    ERROR = 2
-    NOT_AVAILABLE = 3
-    INTERRUPTED = interrupts.INTERRUPTED
-    BROKEN_PIPE = 141
-    TERMINATED = 143  # 128 + SIGTERM
-
-
-EXIT_CODES = """\
-exit codes:
-  0    done; a solve converged, all cases of a study were run
-  1    a solve did not converge, or cases of a study failed
-  2    wrong usage, bad input, or another error: one line on stderr says which
-  3    a given matrix is not available: unknown, or offline and not in the cache
-  130  stopped by Ctrl-C
-  143  a study was ended by SIGTERM; its report shows the finished cases
-"""
 
 
 @contextlib.contextmanager

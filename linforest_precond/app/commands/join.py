@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from linforest_precond.app.commands import inputs, vectors
-from linforest_precond.app.commands.inputs import Exit
+from linforest_precond.app.interrupts import Exit
 from linforest_precond.matrices.readers.atomic_files import replacing
 from linforest_precond.records.printing import as_table, one_line
 from linforest_precond.similarity import fuzzy_join, join_quality, read_sets

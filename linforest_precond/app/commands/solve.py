@@ -12,7 +12,7 @@ import numpy as np
 
 from linforest_precond import matrices, solvers
 from linforest_precond.app.commands import inputs, vectors
-from linforest_precond.app.commands.inputs import Exit, watched
+from linforest_precond.app.commands.inputs import watched
 from linforest_precond.app.commands.preconditioners import (
     CHOICES,
     add_multigrid_options,
@@ -20,6 +20,7 @@ from linforest_precond.app.commands.preconditioners import (
     preconditioner_name,
 )
 from linforest_precond.app.commands.properties import properties
+from linforest_precond.app.interrupts import Exit
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.chooser.report import SolveReport
 from linforest_precond.chooser.solve import solve

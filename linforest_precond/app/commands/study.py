@@ -8,8 +8,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from linforest_precond.app.commands.inputs import Exit, add_device, check_device
+from linforest_precond.app.commands.inputs import add_device, check_device
 from linforest_precond.app.commands.preconditioners import add_multigrid_options, preconditioner_name
+from linforest_precond.app.interrupts import Exit
 from linforest_precond.graph.forest.factor import CHARGES, TIES
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
 from linforest_precond.records.printing import one_line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
-from linforest_precond.app.commands.inputs import Exit
+from linforest_precond.app.interrupts import Exit
 from linforest_precond.app.warm_up import warmup
 from linforest_precond.backends import backend_named
 from linforest_precond.backends.compilation import WATCH, shown_folder
