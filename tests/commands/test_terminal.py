@@ -207,7 +207,7 @@ class TestInterrupt:
         assert importing(*command, "config") == (b"linforest: interrupted\n", 130)
 
     def test_a_users_own_script_gets_the_exception(self, importing):
-        err, _ = importing("-c", "import linforest_precond as lf; lf.tridiagonal")
+        err, _ = importing("-c", "import linforest_precond as lf; lf.jacobi([[1.0]])")
         assert b"KeyboardInterrupt" in err
 
     def test_afterwards_python_handles_it(self, monkeypatch):
