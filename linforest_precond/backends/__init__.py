@@ -10,8 +10,13 @@ import warnings
 from collections.abc import Callable
 from typing import cast
 
+import numpy as np
+
 from linforest_precond.backends.array_libraries import is_cupy, is_foreign, is_on_gpu
 from linforest_precond.backends.rooms import Backend as Backend
+
+# The backends of types whose arrays are all on one device: it is asked for many times in every setup.
+_of_type: dict[type, Backend] = {}
 
 
 def backend_of(array: object) -> Backend:
@@ -40,8 +45,13 @@ def backend_of(array: object) -> Backend:
     >>> backend_of(np.eye(3)).__name__
     'linforest_precond.backends.cpu'
     """
+    known = _of_type.get(type(array))
+    if known is not None:
+        return known
     if isinstance(array, OnBackend):
         return array.backend
+    if type(array) is np.ndarray:
+        return _of_type.setdefault(np.ndarray, _cpu())
     if not (is_cupy(type(array)) or (is_foreign(array) and is_on_gpu(array))):
         return _cpu()
     usable, reason = cuda_status()
@@ -51,6 +61,8 @@ def backend_of(array: object) -> Backend:
             f"got a {kind.__module__}.{kind.__qualname__}, but the GPU is not usable: {reason}; "
             "pass a NumPy array or a SciPy sparse matrix to work on the CPU"
         )
+    if is_cupy(type(array)):
+        return _of_type.setdefault(type(array), _cuda())
     return _cuda()
 
 
@@ -69,7 +81,10 @@ class OnBackend:
 
     @property
     def backend(self) -> Backend:
-        return backend_of(next(value for value in vars(self).values() if getattr(value, "shape", ())))
+        for value in vars(self).values():
+            if getattr(value, "shape", ()):
+                return backend_of(value)
+        raise TypeError(f"a {type(self).__name__} without arrays has no backend")
 
 
 @functools.cache

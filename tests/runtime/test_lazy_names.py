@@ -19,6 +19,19 @@ def test_importing_is_light(statement):
     assert done.stdout.strip() == "[]"
 
 
+def test_work_on_a_gpu_imports_no_numba():
+    """The CPU backend, whose import takes half a second, is imported where arrays of NumPy come in."""
+    names = "lf.tridiagonal, lf.multilevel, lf.solve, lf.solvers.cg, lf.graph.matching"
+    script = (
+        f"import sys, linforest_precond as lf, linforest_precond.backends.cuda\n{names}\n"
+        "print('numba' in sys.modules, 'linforest_precond.backends.cpu' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "False False"
+
+
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_the_command_answers_without_heavy_imports(option):
     done = subprocess.run(

@@ -10,8 +10,8 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.cpu.forest.greedy import hash_edges
-from linforest_precond.backends.cpu.matching.out_of_core_matching import batch_ends
 from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
+from linforest_precond.backends.host_numbers import batch_ends
 from linforest_precond.distributed.forest.factor import covered_share, edges_of
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of, weighed
 from linforest_precond.distributed.partition.chunk_sums import tree_sum

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.krylov.exact_digits import BITS, DIGITS, LEAST, POSITIONS
+from linforest_precond.backends.host_numbers import BITS, DIGITS, LEAST, POSITIONS
 from linforest_precond.distributed.partition.communicator import Communicator
 
 Integers: TypeAlias = npt.NDArray[np.int64]

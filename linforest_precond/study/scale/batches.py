@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.backends.cpu.matching.out_of_core_matching import batch_ends
+from linforest_precond.backends.host_numbers import batch_ends
 from linforest_precond.graph.matching.matching import match_graph, matching, tie_key_of
 from linforest_precond.matrices.arrays import from_host
 from linforest_precond.matrix.checked import checked

@@ -9,15 +9,16 @@ as bins.
 
 import numpy as np
 
+from linforest_precond.backends.host_numbers import (
+    BITS,
+    DIGITS,
+    LEAST,
+    NONFINITE,
+    leading_position,
+)
+
 from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
-
-BITS = 32  # of a digit
-DIGITS = 4  # that are kept; the leading one may have few bits
-# Exponents of doubles: the biased one of NaN and infinity, and what it is biased by for numbers below 2**e.
-NONFINITE, BIAS = 2047, 1022
-LEAST = -(BIAS // BITS) - DIGITS - 1  # the position of the last digit of the least double
-POSITIONS = 1024 // BITS + 1 - LEAST
 
 LANES = 64  # summed side by side, for vectorization
 BLOCK = 64 * LANES  # products whose digits are found together
@@ -41,14 +42,6 @@ def add_products(u, v, sign, digits, leading, nonfinite):
     """
     u, v = (readonly(np.ascontiguousarray(each, np.float64)) for each in (u, v))
     _add_products(u, v, sign, digits, leading, nonfinite)
-
-
-def leading_position(biased):
-    """The position of the leading digit of numbers up to a biased exponent.
-
-    They are less than half a unit of the position above, so that their digit there is 0.
-    """
-    return -(-(max(biased, 1) - BIAS + 1) // BITS) - 1
 
 
 _leading_position = helper(leading_position)

@@ -8,6 +8,8 @@ wrong, no more.
 import numpy as np
 from numba import prange
 
+from linforest_precond.backends.host_numbers import batch_ends
+
 from ..runtime.arrays import BLOCK, NO_VERTEX, readonly
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import kernel
@@ -56,16 +58,6 @@ def match_rest(graph, tie_key, mate, pointers, kept, starts, ends):
     left = np.empty(-(-active.size // BLOCK), np.int64)
     arrays = map(readonly, (kept, indices, values))
     return match_rounds(*arrays, tie_key, mate, pointers, active, left)
-
-
-def batch_ends(indptr, batches):
-    """The ends of at most `batches` ranges of vertices with about equal numbers of entries."""
-    if indptr.size < 2:
-        return np.zeros(0, np.int64)
-    shares = np.arange(1, batches + 1) * (int(indptr[-1]) / batches)
-    ends = np.searchsorted(indptr[1:], shares) + 1
-    ends[-1] = indptr.size - 1
-    return np.unique(np.minimum(ends, indptr.size - 1))
 
 
 def batch_of(graph, first, last):

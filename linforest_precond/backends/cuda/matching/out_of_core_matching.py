@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.matching.out_of_core_matching import batch_ends
+from linforest_precond.backends.host_numbers import batch_ends
 
 from ..runtime import cupy
 from ..runtime.launch import launch
