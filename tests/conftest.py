@@ -56,7 +56,9 @@ def pytest_configure(config):
 
 
 def pytest_collection_finish():
-    """Compilation makes many objects: look for garbage less often, and never among the collected tests."""
+    """A quick run looks for garbage less often, and never among the collected tests: compilation makes a lot."""
+    if "slow" not in LEFT_OUT or GPU_USABLE:  # memory on the GPU is measured
+        return
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy.typing as npt
 
@@ -20,7 +21,7 @@ from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.storage.operator_state import SetupTime
 
 # Kinds, backends and types that this process has set up before: the first setup of each compiles.
-_seen: set[tuple[str, ...]] = set()
+_seen: set[tuple[Any, ...]] = set()
 
 
 def own_or_given(csr: CheckedMatrix, dtype: npt.DTypeLike | None) -> DType:
@@ -72,7 +73,7 @@ class Setup:
         part = part if self.scaling is None else ScaledPart(part, self.scaling)
         pattern = pattern_digest(self.given)
         self._watch.stop()
-        types = part.name, backend.name, str(self.stored), str(csr.data.dtype), str(csr.indices.dtype)
+        types = part.name, backend.name, self.stored, csr.data.dtype, csr.indices.dtype
         time = SetupTime(self._watch, first=types not in _seen)
         _seen.add(types)
         return operator_of(part, pattern, csr.data.dtype, time, backend, csr.data, self._exponent)

@@ -134,7 +134,8 @@ class TestRightHandSides:
     @METHODS
     @pytest.mark.parametrize("index", graphs.quick(graphs.INDEX_DTYPES))
     @pytest.mark.parametrize(
-        "dtypes", graphs.quick([[np.float32, np.float64], [np.complex128, np.complex128]])
+        "dtypes",
+        graphs.quick([[np.float64, np.float64], [np.float32, np.float64], [np.complex128, np.complex128]]),
     )
     def test_permuted(self, backend, name, index, dtypes):
         """Row i of the system is row order[i] of b and x, whatever their strides are."""

@@ -135,7 +135,10 @@ def threads_for_small_arrays():
 
 
 def _are_small(arguments):
-    return sum(getattr(argument, "size", 1) for argument in arguments) <= FEW_ELEMENTS
+    elements = 0
+    for argument in arguments:
+        elements += getattr(argument, "size", 1)
+    return elements <= FEW_ELEMENTS
 
 
 _FORK_ADVICE = (
