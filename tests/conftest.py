@@ -56,7 +56,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_finish():
-    """A quick run looks for garbage less often, and never among the collected tests: compilation makes a lot."""
+    """A quick run looks for garbage less often, and never among collected tests: compilation makes much."""
     if "slow" not in LEFT_OUT or GPU_USABLE:  # memory on the GPU is measured
         return
     gc.collect()

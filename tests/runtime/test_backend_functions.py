@@ -58,6 +58,8 @@ def dotted_names(node, variables):
     while isinstance(node, ast.Attribute):
         names.insert(0, node.attr)
         node = node.value
+    if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "backend_named":
+        return ()  # of one backend only
     if isinstance(node, ast.Name):
         names[:0] = variables.get(node.id, ())
     return tuple(names[next((i for i, name in enumerate(names) if name in ROOMS), len(names)) :])
