@@ -490,7 +490,8 @@ class TestBrokenIndices:
 
     def test_coordinates(self, backend):
         """In a process of its own: unchecked coordinates may crash it."""
-        script = f"import conftest, test_checked; test_checked.try_coordinates(conftest.{backend.name.upper()})"
+        device = backend.name.upper()
+        script = f"import conftest, test_checked; test_checked.try_coordinates(conftest.{device})"
         command = [sys.executable, "-c", script]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
