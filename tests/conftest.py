@@ -49,6 +49,7 @@ def pytest_configure(config):
     if is_quick:
         LEFT_OUT.add("slow")
         jit.FEW_ELEMENTS = 2**62
+        jit.threads_for_small_arrays = contextlib.nullcontext  # studies compile for threads, too
     strategies.draw_all_types = not is_quick
     if is_quick and "HYPOTHESIS_PROFILE" not in os.environ:
         settings.register_profile("quick", settings.default, max_examples=QUICK_EXAMPLES)

@@ -277,7 +277,7 @@ class TestFindings:
         csr = checked(backend.array(D))
         assert csr.scale == 1.0 and csr.total_weight == wanted_total(backend, csr)
 
-    @pytest.mark.parametrize("dtype", graphs.DTYPES)
+    @pytest.mark.parametrize("dtype", graphs.quick(graphs.DTYPES))
     def test_subnormal_values(self, backend, dtype):
         least = np.finfo(dtype).smallest_subnormal
         A = graphs.path_graph(50, 1.0 + np.arange(49))

@@ -214,6 +214,7 @@ class TestCoarseMatrix:
             B.data = (B.data / abs(B.data).max() * factor).astype(dtype)
             self.assert_coarse(backend, B, random_groups(300, 90))
 
+    @pytest.mark.slow
     def test_any_number_of_threads(self, monkeypatch):
         monkeypatch.setattr(jit, "FEW_ELEMENTS", 0)  # threads for small arrays, too
         A = graphs.random_graph(5000, "unique")

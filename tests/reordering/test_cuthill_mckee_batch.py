@@ -34,7 +34,8 @@ PARTS = [
 ]
 
 
-@pytest.mark.parametrize("threads", graphs.quick([2, 1, 4]))
+@pytest.mark.slow  # compiles the workers for threads
+@pytest.mark.parametrize("threads", [2, 1, 4])
 def test_any_number_of_threads(cube, threads):
     """Every combination of the parts, in batches of every kind of size."""
     pattern, starts, expected = cube
