@@ -11,7 +11,7 @@ index arrays that are valid and sorted by construction: `described` gives their 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -126,6 +126,10 @@ class CheckedMatrix(OnBackend):
     def __matmul__(self, x: Any) -> Any:
         """The product of the user's own matrix."""
         return self.given @ x
+
+    def detached(self) -> CheckedMatrix:
+        """The arrays alone, for objects that outlive a setup: no reference to the user's matrix, no graph."""
+        return replace(self, given=None)
 
     @cached_property
     def graph(self) -> Graph:

@@ -202,7 +202,7 @@ class GaussSeidelPart(TriangularSolves):
         kept = None
         if relaxation.sweeps > 1:
             data, diagonal = (stored_array(each, stored, csr.exponent) for each in (csr.data, csr.diagonal))
-            kept = replace(csr, data=data, diagonal=diagonal)
+            kept = replace(csr.detached(), data=data, diagonal=diagonal)
         return cls(
             csr.n, ordering, schedule.starts, lower, upper, inverse, cholesky, lifted, relaxation, kept
         )

@@ -1,6 +1,8 @@
 """Every public function checks the entries of A exactly once, `lf.solve` with all its trials included."""
 
+import gc
 import inspect
+import weakref
 
 import numpy as np
 import pytest
@@ -137,3 +139,22 @@ def test_every_public_function_is_called():
         and next(iter(inspect.signature(function).parameters), None) == "A"
     }
     assert public - UNCHECKED == {name for name in CALLS if not name.startswith("pipeline.")}
+
+
+SETUPS = {
+    "tridiagonal": lf.tridiagonal,
+    "several forests": lambda A: lf.tridiagonal(A, forests=2),
+    "gauss_seidel": lambda A: lf.gauss_seidel(A, sweeps=2),
+    "ilu": lf.ilu,
+    "approximate_inverse": lf.approximate_inverse,
+    "multilevel": lambda A: lf.multilevel(A, coarsening="matching", max_coarse=9).aspreconditioner(),
+}
+
+
+@pytest.mark.parametrize("name", SETUPS)
+def test_preconditioners_do_not_keep_the_users_matrix(backend, name):
+    A = backend.csr(lf.matrices.poisson((7, 6)))
+    alive, M = weakref.ref(A), SETUPS[name](A)
+    del A
+    gc.collect()
+    assert alive() is None and M.shape == (42, 42)

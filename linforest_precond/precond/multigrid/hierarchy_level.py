@@ -49,6 +49,9 @@ class Level:
     smoother: Smoother | None
     transfer: GridTransfer | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "csr", self.csr.detached())
+
     @cached_property
     def matrix(self) -> Any:
         """The matrix as the backend's vector operations take it."""

@@ -72,7 +72,7 @@ class SeveralForestsPart:
         data, diagonal = (stored_array(array, stored, csr.exponent) for array in (csr.data, csr.diagonal))
         hermitian = csr.n > 0 and csr.hermitian
         definite = hermitian and all(part.solver.positive_definite for part in parts)
-        own = replace(csr, data=data, diagonal=diagonal)
+        own = replace(csr.detached(), data=data, diagonal=diagonal)
         plain = cls(csr.n, own, tuple(parts), combine, ((0.0, 1.0),), hermitian, definite)
         scaled = plain._scaled()
         return replace(scaled, steps=scaled._polynomial(degree))
