@@ -1,51 +1,26 @@
-"""The choice: runs one after the other, each replaced when another is expected to end sooner.
+"""The choice: a run is replaced when another way is expected to end sooner.
 
-The rules of an online (ski-rental) algorithm, all in counted bytes:
+All is compared in seconds that the cost model predicts; nothing is timed, so that the choice repeats.
 
-1. First. Jacobi; where the facts say more, what they recommend (`first_candidate`). A run is paused, not
-   ended, and goes on where it was.
-2. Expectation. Whenever iterations have grown by `CHECK`, the rest of the present run is predicted, and with
-   it the totals of all candidates (`Outlook`). Trusted candidates take over as soon as `MARGIN` times the
-   expected total is below the predicted rest; more is asked of the first predictions (`CAUTION`). With CG,
-   where the facts tell what is usual, predictions are made whenever iterations have grown by `LOOK`: they
-   rest on more than a few residuals, and what is done before a change is lost.
-   Trusted are incomplete factors, on a GPU approximate inverses; another order, if the factors have won most
-   but drop much, and it drops less; and, for Hermitian elliptic matrices, multigrid. Their first residuals
-   are not compared with those of others: they tell less than what is known of such matrices.
-3. Turn. Who takes over goes on until its work is `TURN` times what was expected of it, and so does what the
-   facts recommend; a run keeps its budget only until it is replaced. Until then only rule 2 applies; not even
-   that to Jacobi, where the
-   facts say that few iterations suffice. Then rules 4 to 7 apply, when iterations have grown by `CHECK`.
-4. Rotation. Of runs that have won less than a tenth of a digit nothing can be predicted. When the work of
-   the present one is `ROTATE` times the setup of the next candidate, or the work of a paused run, that one
-   goes on; not before `RISING` iterations, for residuals may rise at first, and not with CG, which minimizes
-   another norm of the error. Where the diagonal has zeros, incomplete factors are next, at once; if they win
-   nothing in their first iterations either, matched rows, and only these until they stall.
-5. Exploration. Any other candidate is tried when it is expected to need less than the predicted rest, and its
-   setup and `TRIAL` iterations, with all work before that was lost to a comparison, cost at most `RISK` of
-   what the present run has done and, by a cautious prediction, still has to do (`LIKELY` for multigrid
-   where A maps constants to 0). It takes over when its
-   predicted rest is below `TAKE` times that of the present one.
-6. Regret. A paused run is resumed when it reached the residual of the present one with less than `TAKE` of
-   its work. One that did not may have been paused after a few iterations, whose residuals predict too little:
-   its rest, both as compared at the same residuals and as predicted from its own, must be below `DOUBT` times
-   `TAKE` of the present one's. If the present run started from its x, then the work that the one did from
-   there on is compared with what is predicted for the other. Among matched rows, as in rule 4, only these are
-   resumed.
-7. Failure. When a run breaks down, diverges or stalls, the next candidate is tried: matched rows, then
-   trusted candidates, then the one that is expected to need least. When CG finds negative curvature, all may
-   be tried again, with MINRES where M is definite and BiCGStab elsewhere; in the end, and after the first run
-   where rows have to be matched, with IDR(s).
-8. End. All runs together make at most `TOTAL` times the iterations that one may make.
+1. Expectation. The iterations of every candidate are a share of those that Jacobi would need. These are what
+   the facts tell (boundaries, a shift, the size of a mesh), and else `MANY`; from the first residuals on,
+   what the present run predicts. A direct factorization has no iterations: its fill and flops are counted
+   before it is begun. That takes time, too; before it is done, the factors are expected to have as many
+   entries as `SPARSE` times A.
+2. First. The candidate with the least expected seconds. Where the facts tell nothing of the iterations, a few
+   with Jacobi come first, if they cost at most `PROBE` of that.
+3. Replacement. When the present run has made `CHECK` times the iterations of the last look, its rest is
+   predicted. The candidate, or the paused run, with the least expected seconds takes over if `MARGIN` times
+   these are below the rest. Of a run that has won nothing, nothing is predicted: it may go on for `HORIZON`
+   times its iterations, and another candidate is expected to show something in as many as it made.
+4. Failure. When a run breaks down or reaches its limit, the next best takes over. When CG finds negative
+   curvature, all may be tried again, with MINRES where M is definite and BiCGStab elsewhere; when all have
+   failed, with IDR(s).
+5. End. All runs together make at most `TOTAL` times the iterations that one may make, and take no longer than
+   the time limit.
 
-Multigrid starts from the present x; so does a run that takes over by rule 2, if A is Hermitian: what was won
-in a few iterations is more than what a restart loses of the superlinear convergence of Krylov methods. If A
-is not Hermitian, an x with a small residual may be farther from the solution than x0. All others start from
-x0, to be compared.
-
-What this costs where the first candidate is the best one, with the work W alone: rule 5 allows `RISK` W, if
-no prediction exceeds the true rest. A wrong expectation in rule 2 costs up to `TURN` / `MARGIN` times the
-predicted rest.
+A run that takes over starts from the present x if A is Hermitian, or if it is multigrid or direct. If A is not
+Hermitian, an x with a small residual may be farther from the solution than x0.
 """
 
 from __future__ import annotations
@@ -53,34 +28,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from linforest_precond.chooser import predicted_iterations
-from linforest_precond.chooser.candidates import Candidate
-from linforest_precond.chooser.cost_model import CostModel
+from linforest_precond.chooser.candidates import MOST_COARSE, Candidate
+from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import Facts
-from linforest_precond.chooser.first_choice import first_candidate
-from linforest_precond.chooser.outlook import Outlook, has_same_factors, is_worth_reordering
-from linforest_precond.chooser.trials import Trial
+from linforest_precond.chooser.trials import HORIZON, Trial
 from linforest_precond.solvers.status import Status
 
-# Iterations of the first run before anything is predicted (BiCGStab's cost twice as much), and of others.
-FIRST, FIRST_WITHOUT_CG, TRIAL = 3, 2, 4
-# The factors by which iterations grow from one comparison with other runs to the next, and from one
-# prediction to the next with CG, where the facts tell what is usual.
-CHECK, LOOK = 1.4, 1.2
-# Iterations before the next prediction, in units of the latency of a setup.
-PATIENCE = 0.1
-# What is expected in place of the present run must be smaller by this factor: for incomplete factors, which
-# slow down less than Jacobi does, for approximate inverses and for multigrid. `CAUTION` is divided by the
-# square of the iterations; it is less for those of BiCGStab, which make two products.
-MARGIN, MARGIN_INVERSE, MARGIN_MULTIGRID, CAUTION, CAUTION_WITHOUT_CG = 0.88, 1.0, 1.1, 2.5, 1.0
-# The work of a turn, in units of what was expected.
-TURN = 1.2
-# The work of a run that has won nothing, in units of the work for another one, and its iterations.
-ROTATE, RISING = 3.0, 30
-# The share of the predicted work that may be spent on candidates that are not taken in the end, more on those
-# that the facts speak for, and the share of the present rest that makes a run the better one: less where
-# residuals are not those of CG, which are smoother, and for a run that was paused early.
-RISK, LIKELY, TAKE, TAKE_WITHOUT_CG, DOUBT = 0.03, 0.15, 0.75, 0.5, 0.5
+# Iterations with Jacobi to expect where nothing is known of them.
+MANY = 500
+# The facts count as much as this many iterations that were seen: of boundaries or a shift, and of a size.
+KNOWN, USUAL = 16, 2
+# Iterations of IDR(s) for one of BiCGStab, which has two products.
+IDRS_ITERATIONS = 1.7
+# Entries of the factors, in units of those of A, before they are counted.
+SPARSE = 3.0
+# The share of the least expected seconds that a few iterations with Jacobi may take, and how many they are.
+PROBE, FIRST = 0.1, 4
+# The factor by which iterations grow from one look to the next; seconds until the next look, in units of the
+# least expected seconds of another candidate.
+CHECK, PATIENCE = 1.3, 0.03
+# What is expected in place of the present run must be smaller by this factor.
+MARGIN = 1.1
 # The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
 SETTLED = 0.15
 # Iterations of all runs together, in units of the most that one may make.
@@ -92,15 +60,18 @@ class Chooser:
 
     Parameters
     ----------
-    candidates
-        From the cheapest setup to the most expensive one.
     start
         Sets up a candidate: `start(candidate, method, present)` gives its trial with a Krylov method, which
         starts from the x of the present one, or None where the setup fails.
+    forecast
+        The seconds of a factorization, counted; infinite where they are more than the given number, or where
+        it does not fit.
     digits
-        Digits by which residuals are to be reduced, for bounds on iterations.
+        Digits by which residuals are to be reduced.
     maxiter
         The most iterations of a trial.
+    seconds_left
+        Until the time limit.
     """
 
     def __init__(
@@ -109,39 +80,51 @@ class Chooser:
         facts: Facts,
         cost: CostModel,
         start: Callable[[Candidate, str, Trial | None], Trial | None],
+        forecast: Callable[[float], float],
         digits: float,
         maxiter: int,
+        seconds_left: Callable[[], float] = lambda: math.inf,
     ) -> None:
-        self.facts, self._start, self._outlook = facts, start, Outlook(facts, cost, digits)
-        self.untried = [candidate for candidate in candidates if candidate.applies(facts)]
-        self.definite, self.trials = facts.may_be_definite, list[Trial]()
+        self.facts, self._cost, self._start, self._forecast = facts, cost, start, forecast
+        self._all = self.untried = list(candidates)
+        self.definite, self.trials, self.events = facts.may_be_definite, list[Trial](), list[str]()
         self.present: Trial | None = None
-        self._last: Trial | None = None
-        self.events = list[str]()
-        self._most, self._explored = TOTAL * maxiter, 0.0
-        self._turn: tuple[Candidate | None, float] = None, 0.0  # whose it is, and the work until its end
+        self._digits, self._most, self._seconds_left = digits, TOTAL * maxiter, seconds_left
         self._robust, self._unfit = False, set[str]()
+        self._factor = (cost.ordering() + cost.factorization(SPARSE * facts.entries, 0.0), False)
+        self._jacobi = min(facts.elliptic_iterations * digits / 8 or float(MANY), self.most_iterations)
 
-    def run(self, settle: bool = False) -> Trial | None:
-        """The trial that converged; None where none did. With `settle`, the present one when nothing else
-        is worth a trial any more."""
-        first, is_known = first_candidate(self.untried, self.facts, self._outlook, self._expected)
-        if is_known:
-            self._turn = first, TURN * self._expected(first)
-        self._begin(first)
+    @property
+    def most_iterations(self) -> float:
+        """A bound on the iterations with Jacobi: the eigenvalues of D^-1 A lie in [1 - q, 1 + q]."""
+        q = self.facts.row_ratio
+        if q >= 1:
+            return math.inf
+        return 0.5 * math.sqrt((1 + q) / (1 - q)) * (self._digits + 0.3) * math.log(10)
+
+    def run(self, first: Trial | None = None, settle: bool = False) -> Trial | None:
+        """The trial that converged; None where none did.
+
+        `first` is a run to begin with. With `settle`, the present one ends when it has made enough iterations
+        to be trusted.
+        """
+        if first is None:
+            self._begin(self._first())
+        else:
+            self.untried = [each for each in self.untried if each.name != first.candidate.name or first.is_stale]
+            self._go_on(first)
         while self.present is not None:
             present = self.present
             if present.has_converged:
                 return present
-            if self.is_exhausted:
-                self.events.append(f"the end: all trials together have made {TOTAL} times maxiter iterations")
+            if self.is_exhausted or self._seconds_left() <= 0:
                 return None
             if present.has_failed:
                 self._replace_failed(present)
-            elif not self._change(present):
-                if settle and self._is_settled(present):
+            elif not self._replace(present):
+                if settle and present.iterations >= SETTLED * (present.iterations + present.remaining()):
                     return present
-                self._go_on(present)
+                present.advance(self._step(present))
         return None
 
     @property
@@ -149,259 +132,133 @@ class Chooser:
         """Whether all trials together have made as many iterations as they may."""
         return sum(trial.iterations for trial in self.trials) >= self._most
 
+    def _first(self) -> Candidate:
+        best, seconds = self._best_candidate(math.inf)
+        jacobi = next((each for each in self.untried if each.name == "jacobi"), None)
+        is_known = self.facts.expected_iterations or math.isfinite(self.most_iterations)
+        if jacobi is None or is_known:
+            return best
+        probe = self._cost.seconds(jacobi.setup) + FIRST * self._iteration(jacobi)
+        return jacobi if probe <= PROBE * seconds else best
+
+    def _best_candidate(self, rest: float) -> tuple[Candidate, float]:
+        """The candidate with the least expected seconds. Factors are counted if they are it."""
+        while True:
+            best = min(self.untried, key=self._expected)
+            seconds, is_counted = self._expected(best), self._factor[1]
+            if not best.is_direct or is_counted or seconds >= rest:
+                return best, seconds
+            others = [self._expected(each) for each in self.untried if not each.is_direct]
+            most = min(rest, *others, self._seconds_left()) if others else self._seconds_left()
+            counted = self._forecast(most)
+            # Of factors that would take longer nothing more is known: they are counted again when they pay.
+            self._factor = (counted, True) if math.isfinite(counted) or most == math.inf else (most, False)
+            if math.isinf(counted) and most < math.inf:
+                without = [each for each in self.untried if not each.is_direct]
+                found = min(without, key=self._expected)
+                return found, self._expected(found)
+
     def _expected(self, candidate: Candidate) -> float:
-        left = None if self.present is None else self.present.digits[-1]
-        return self._outlook.total(candidate, self._method(candidate), left)
+        """Seconds of the setup of a candidate and of all its iterations."""
+        if candidate.is_direct:
+            return self._factor[0]
+        iterations = self._jacobi * self._share(candidate)
+        cycles = candidate.cycles(self.facts) * self._digits / 8
+        return self.setup(candidate) + (min(iterations, cycles) if cycles else iterations) * self._iteration(candidate)
 
-    def _rest(self, trial: Trial) -> float:
-        return self._outlook.rest(trial, self.trials)
+    def setup(self, candidate: Candidate) -> float:
+        """Seconds of a setup; multigrid inverts the dense matrix of its coarsest level."""
+        if candidate.is_direct:
+            return self._factor[0]
+        inverted = min(self.facts.rows, MOST_COARSE[self._cost.backend]) if candidate.is_multigrid else 0
+        return self._cost.seconds(candidate.setup) + self._cost.inversion(inverted)
 
-    def _begin(self, candidate: Candidate, follows: bool = False) -> Trial | None:
-        """Set up a candidate, which starts from the present x if it `follows`.
+    def _iteration(self, candidate: Candidate) -> float:
+        return self._cost.iteration(self._method(candidate), self._cost.seconds(candidate.application))
 
-        The present trial changes where there is none.
-        """
-        self.untried.remove(candidate)
-        warm = follows or candidate.is_multigrid or self.present is None or self.present.has_stalled
-        trial = self._start(candidate, self._method(candidate), self._last if warm else None)
-        if trial is not None:
-            if follows and self._last is not None and not (trial.is_cold or candidate.is_multigrid):
-                trial.follow(self._last, self._outlook.relative_iterations(trial, self._last))
-            self.trials.append(trial)
-            first = FIRST if self.definite else FIRST_WITHOUT_CG
-            trial.advance(max(first if self.present is None else TRIAL, self._least_step(trial)))
-            if self.present is None:
-                self.present = self._last = trial
-        elif self.present is None and self.untried:
-            return self._begin(self.untried[0])
-        return trial
+    def _share(self, candidate: Candidate) -> float:
+        """The iterations to expect, relative to those of Jacobi with CG or BiCGStab."""
+        robust = IDRS_ITERATIONS if self._method(candidate) == "idrs" else 1.0
+        return candidate.share(self.facts) * robust
 
     def _method(self, candidate: Candidate) -> str:
-        """The Krylov method: minres needs a definite M; IDR(s) is for what BiCGStab has failed on, and where
-        it often does: where rows have to be matched, and the first run was not enough."""
+        """The Krylov method: MINRES needs a definite M; IDR(s) is for what BiCGStab has failed on."""
         if self.definite:
             return "cg"
         if self.facts.has_definite_diagonal and candidate.is_definite and candidate.name not in self._unfit:
             return "minres"
-        is_hard = self.facts.needs_matching and self.trials
-        return "idrs" if self._robust or is_hard else "bicgstab"
+        return "idrs" if self._robust else "bicgstab"
 
-    def _go_on(self, present: Trial) -> None:
-        """Iterate until the next prediction, at most until the next comparison."""
-        done, least = present.iterations, self._least_step(present)
-        if done >= present.due:
-            present.due = done + max(least, math.ceil((CHECK - 1) * done))
-        is_usual = self.definite and self.facts.expected_iterations > 0
-        step = max(least, math.ceil((LOOK - 1) * done)) if is_usual else present.due - done
-        present.advance(min(step, present.due - done))
+    def _begin(self, candidate: Candidate, why: str = "") -> None:
+        """Set up a candidate; its run becomes the present one."""
+        self.untried = [each for each in self.untried if each is not candidate]
+        warm = self.facts.hermitian or candidate.is_multigrid or candidate.is_direct
+        trial = self._start(candidate, self._method(candidate), self.present if warm else None)
+        if trial is None:
+            if self.present is None and self.untried:
+                self._begin(self._best_candidate(math.inf)[0])
+            return
+        if why:
+            self.events.append(f"{candidate.name} takes over: {why}")
+        self._go_on(trial)
 
-    def _least_step(self, present: Trial) -> int:
-        """Iterations that cost little compared to the latency of any setup that may come next."""
-        latencies = [each.setup_latency for each in self.untried]
-        return max(1, int(PATIENCE * min(latencies, default=0.0) / present.iteration))
+    def _go_on(self, trial: Trial) -> None:
+        self.trials.append(trial)
+        self.present = trial
+        trial.advance(FIRST)
 
-    def _take(self, trial: Trial, why: str) -> None:
-        self.present = self._last = trial
-        self.events.append(f"{trial.candidate.name} takes over: {why}")
+    def _rest(self, trial: Trial) -> float:
+        """Seconds that a run is predicted to need still."""
+        if trial.candidate.is_multigrid or trial.candidate.is_direct:
+            return trial.remaining() * trial.iteration
+        if trial.is_hovering:
+            return HORIZON * trial.iterations * trial.iteration
+        total = self._predicted(trial) * self._share(trial.candidate)
+        return max(1.0, total - trial.iterations) * trial.iteration
 
-    def _change(self, present: Trial) -> bool:
-        """Whether another trial has been set up, continued or resumed."""
-        rest = self._outlook.see(present, self.trials)
-        present.predicted = present.work + rest
-        has_turn = self._has_turn(present)
-        if has_turn and present.candidate.name == "jacobi":
+    def _predicted(self, trial: Trial) -> float:
+        """Iterations with Jacobi that the progress of a run stands for, at most what dominance allows."""
+        if trial.is_hovering:
+            return max(1.0, trial.iterations)
+        scale = self._digits / max(trial.digits[0], 1.0) if trial.digits[0] < self._digits else 1.0
+        total = scale * (trial.iterations + trial.remaining()) / self._share(trial.candidate)
+        expected = self.facts.expected_iterations * self._digits / 8
+        if expected:
+            prior = KNOWN if self.facts.elliptic_iterations else USUAL
+            weight = prior / (prior + trial.iterations)
+            total = total ** (1 - weight) * expected**weight
+        return max(1.0, min(total, self.most_iterations))
+
+    def _replace(self, present: Trial) -> bool:
+        """Whether another run has taken over, because it is expected to end sooner."""
+        if not (present.candidate.is_multigrid or present.candidate.is_direct):
+            self._jacobi = self._predicted(present)
+        rest = self._rest(present)
+        present.predicted = present.seconds + rest
+        paused = min(self._alive(present), key=self._rest, default=None)
+        paused_rest = math.inf if paused is None else self._rest(paused)
+        candidate, seconds = self._best_candidate(rest / MARGIN) if self.untried else (None, math.inf)
+        if MARGIN * min(seconds, paused_rest) >= rest:
             return False
-        if self._expect_better(present, rest):
-            return True
-        if present.iterations < present.due or (has_turn and not self._needs_other_rows(present)):
-            return False
-        if present.has_stalled:
-            return self._replace_stalled(present)
-        if present.is_hovering:
-            return not self._may_rise(present) and self._rotate(present)
-        return self._regret(present) or self._explore(present, rest)
-
-    def _has_turn(self, present: Trial) -> bool:
-        """Whether the turn is that of the present run, not of one that has failed or was paused."""
-        candidate, end = self._turn
-        return present.candidate is candidate and present.work < end
-
-    def _expect_better(self, present: Trial, rest: float) -> bool:
-        """Whether a trusted candidate has taken over, because it is expected to end sooner."""
-        if present.candidate.is_multigrid or self._robust:
-            return False
-        trusted = [each for each in self.untried if self._is_trusted(each, present)]
-        candidate = min(trusted, key=self._expected, default=None)
-        if candidate is None:
-            return False
-        expected = self._expected(candidate)
-        if self._margin(candidate, present) * expected >= rest:
-            return False
-        trial = self._begin(candidate, follows=self.facts.hermitian)
-        if trial is not None and not trial.has_failed and not has_same_factors(trial, present):
-            self._turn = candidate, TURN * expected
-            self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
-        return True
-
-    def _is_trusted(self, candidate: Candidate, present: Trial) -> bool:
-        """Whether the facts or, of incomplete factors in another order, what the present ones drop make
-        success likely; if these have won more than all before them."""
-        is_first = min(self.trials, key=lambda each: each.digits[-1]) is present
-        reorders = candidate.name == "ilu ordered" and is_worth_reordering(present, self.facts) and is_first
-        return candidate.is_trusted(self.facts) or reorders
-
-    def _margin(self, candidate: Candidate, present: Trial) -> float:
-        if candidate.is_multigrid:
-            return MARGIN_MULTIGRID
-        caution = CAUTION if self.definite else CAUTION_WITHOUT_CG
-        margin = MARGIN_INVERSE if candidate.kind == "approximate_inverse" else MARGIN
-        return margin * (1 + caution / max(present.iterations, 1) ** 2)
-
-    def _may_rise(self, present: Trial) -> bool:
-        """Whether residuals may still rise: those of CG, and of the first iterations of other methods."""
-        return self.definite or (present.iterations < RISING and not self.facts.needs_matching)
-
-    def _rotate(self, present: Trial) -> bool:
-        """Whether another trial goes on, because the present one has not won anything yet."""
-        following = self._next() if self.untried else None
-        if following is not None and self._is_due(following, present):
-            trial = self._begin(following)
+        why = f"{present.candidate.name} needs more after {present.iterations} iterations"
+        if candidate is not None and seconds <= paused_rest:
+            self._begin(candidate, why)
         else:
-            trial = min(self._equals(present), key=lambda each: each.work, default=None)
-            if trial is None or ROTATE * trial.work > present.work:
-                return False
-        if trial is not None and not trial.has_failed:
-            self._take(trial, f"{present.candidate.name} won nothing in {present.iterations} iterations")
+            assert paused is not None
+            self.present = paused
+            self.events.append(f"{paused.candidate.name} goes on: {why}")
+            paused.advance(self._step(paused))
         return True
-
-    def _needs_other_rows(self, present: Trial) -> bool:
-        """Whether the run has won nothing, and its diagonal has zeros that rows were not matched for."""
-        return self.facts.needs_matching and not present.candidate.is_matched and present.is_hovering
-
-    def _is_due(self, candidate: Candidate, present: Trial) -> bool:
-        """Whether the present trial, which has won nothing, has had its share."""
-        if present.candidate.is_matched != candidate.is_matched:
-            return candidate.is_matched
-        return present.work >= ROTATE * self._outlook.setup(candidate)
-
-    def _equals(self, present: Trial) -> list[Trial]:
-        """Paused trials that may still win something; among matched rows, only those."""
-        paused = [each for each in self._alive(present) if not each.has_stalled]
-        return [each for each in paused if each.candidate.is_matched or not present.candidate.is_matched]
 
     def _alive(self, present: Trial) -> list[Trial]:
         return [trial for trial in self.trials if trial is not present and not trial.has_failed]
 
-    def _next(self) -> Candidate:
-        """The candidate to try where the present trial has failed."""
-        if self._robust:
-            return self.untried[0]
-        trusted = [each for each in self.untried if each.is_trusted(self.facts)]
-        factors = [each for each in trusted if not each.is_multigrid]
-        matched = [each for each in self.untried if each.is_matched and not each.comes_last]
-        first = factors or matched if self.facts.needs_matching else []
-        return min(first or trusted or self.untried, key=self._expected)
-
-    def _regret(self, present: Trial) -> bool:
-        """Whether a paused trial has been resumed, because the present one has slowed down."""
-        paused = [each for each in self._equals(present) if not each.is_hovering]
-        best = min(paused, key=lambda each: self._cautious_advantage(each, present), default=None)
-        if best is None or self._cautious_advantage(best, present) >= self._share:
-            return False
-        self._take(best, f"{present.candidate.name} slowed down after {present.iterations} iterations")
-        self._go_on(best)
-        return True
-
-    def _advantage(self, trial: Trial, present: Trial) -> float:
-        """The predicted rest of a trial over that of the present one.
-
-        Comparable trials are compared by the cautious prediction of the present one's total: if that is too
-        small, then the faster one of the two gains even more. A trial that is already ahead of the present
-        one is compared where that is now; one whose x the present one started from, by the work from there.
-        """
-        if trial in present.sources:
-            return trial.work_to(present.digits[-1]) / max(present.work_from(trial.digits[-1]), 1.0)
-        if trial.is_ahead_of(present):
-            same = predicted_iterations.iterations_to(trial.digits, present.digits[-1])
-            return same * trial.iteration / (present.length * present.iteration)
-        if trial.is_comparable_to(present):
-            return trial.rest_compared_to(present) / max(self._outlook.cautious_rest(present), 1.0)
-        return self._rest(trial) / max(self._rest(present), 1.0)
-
-    def _cautious_advantage(self, trial: Trial, present: Trial) -> float:
-        """The same for a paused trial; unless it is ahead, at least what its own residuals predict, and more
-        by `DOUBT`."""
-        advantage = self._advantage(trial, present)
-        if trial.is_ahead_of(present):
-            return advantage
-        return max(advantage, self._rest(trial) / max(self._rest(present), 1.0)) / DOUBT
-
-    @property
-    def _share(self) -> float:
-        return TAKE if self.definite else TAKE_WITHOUT_CG
-
-    def _explore(self, present: Trial, rest: float) -> bool:
-        """Whether a new trial has been made."""
-        total = present.work + self._outlook.cautious_rest(present)
-        worth = [each for each in self.untried if self._is_worth(each, rest, self._budget(each, total))]
-        candidate = min(worth, key=lambda each: each.setup_products, default=None)
-        if candidate is None:
-            return False
-        budget, trial = self._budget(candidate, total), self._begin(candidate)
-        if trial is None:
-            return True
-        while not self._is_decided(trial, present) and trial.work + trial.iteration <= budget:
-            affordable = int((budget - trial.work) / trial.iteration)
-            trial.advance(min(math.ceil(trial.iterations / 2), affordable))
-        self._judge(trial, present)
-        return True
-
-    def _budget(self, candidate: Candidate, total: float) -> float:
-        """Bytes that may be spent on a candidate now, given the predicted total of the present run."""
-        return (LIKELY if candidate.is_likely(self.facts) else RISK) * total - self._explored
-
-    def _is_worth(self, candidate: Candidate, rest: float, budget: float) -> bool:
-        setup = self._outlook.setup(candidate)
-        trial = TRIAL * self._outlook.iteration(candidate, self._method(candidate))
-        return self._expected(candidate) < rest and setup + trial <= budget
-
-    def _is_decided(self, trial: Trial, present: Trial) -> bool:
-        return trial.has_converged or trial.has_failed or self._advantage(trial, present) < self._share
-
-    def _judge(self, trial: Trial, present: Trial) -> None:
-        """Let a trial take over if it is predicted to end sooner; else its work counts as lost."""
-        trial.predicted = trial.work + self._rest(trial)
-        if trial.has_converged or (not trial.has_failed and self._advantage(trial, present) < self._share):
-            self._take(trial, f"{present.candidate.name} needs more after {present.iterations} iterations")
-            self._explored += present.work
-        else:
-            self._explored += trial.work
-
-    def _is_settled(self, present: Trial) -> bool:
-        """Whether enough of the predicted iterations is done, and no other candidate would be tried later if
-        the prediction came true."""
-        if present.iterations < SETTLED * (present.iterations + present.remaining()):
-            return False
-        rest = self._rest(present)
-        total = present.work + rest
-        return not any(self._is_worth(each, rest, self._budget(each, total)) for each in self.untried)
-
-    def _replace_stalled(self, present: Trial) -> bool:
-        """Try the next candidate; after the last, go on with whichever trial has done least."""
-        others = [each for each in self._alive(present) if not each.has_stalled]
-        if not self.untried and not others:
-            self._become_robust()
-        if not self.untried and not others:
-            return False
-        reason = f"{present.candidate.name} stalled after {present.iterations} iterations"
-        trial = self._begin(self._next()) if self.untried else min(others, key=lambda each: each.work)
-        if trial is None or trial.has_failed:
-            return True
-        if trial.work >= present.work:
-            return False
-        self._take(trial, reason)
-        self._go_on(trial)
-        return True
+    def _step(self, present: Trial) -> int:
+        """Iterations until the next look: few beside those made, or beside what another one would cost."""
+        least = min((self._expected(each) for each in self.untried), default=0.0)
+        step = max(math.ceil((CHECK - 1) * present.iterations), int(PATIENCE * least / present.iteration), 1)
+        left = self._seconds_left()
+        return step if math.isinf(left) else max(1, min(step, int(left / present.iteration)))
 
     def _replace_failed(self, failed: Trial) -> None:
         """Go on with a paused trial or the next candidate; end where rounding errors limit all of them."""
@@ -410,33 +267,36 @@ class Chooser:
             self._become_indefinite()
         if failed.method == "minres" and failed.status is Status.INDEFINITE:
             self._unfit.add(failed.candidate.name)
-            self.untried.insert(0, failed.candidate)
+            self.untried = [failed.candidate, *self.untried]
         if failed.is_at_rounding:
             self.present = None
             return
-        moving = [each for each in self._alive(failed) if not each.has_stalled]
-        self.present = min(moving, key=self._rest, default=None)
-        if self.present is None and not self.untried:
+        paused = min(self._alive(failed), key=self._rest, default=None)
+        if paused is None and not self.untried:
             self._become_robust()
-        if self.present is None and self.untried:
-            self._begin(self._next())
-        elif self.present is None:
-            self.present = min(self._alive(failed), key=self._rest, default=None)
+        if not self.untried:
+            self.present = paused
+            return
+        candidate, seconds = self._best_candidate(math.inf)
+        if paused is not None and self._rest(paused) <= seconds:
+            self.present = paused
+        else:
+            self._begin(candidate)
+            if self.present is failed:  # the setup failed
+                self.present = paused
 
     def _become_indefinite(self) -> None:
         """A is not definite: all candidates may be tried again, with another Krylov method."""
-        self.definite, self._explored = False, 0.0
+        self.definite = False
         self.events.append("A is not positive definite")
-        known = [trial.candidate for trial in self.trials]
-        self.untried = sorted([*self.untried, *known], key=lambda each: each.setup_products)
+        self.untried = list(self._all)
 
     def _become_robust(self) -> None:
-        """All have failed or stalled: those with BiCGStab are tried again with IDR(s), the best one first."""
+        """All have failed: those with BiCGStab or MINRES are tried again with IDR(s)."""
         if self._robust:
             return
         self._robust = True
         failed = [trial for trial in self.trials if trial.method in ("bicgstab", "minres")]
-        failed.sort(key=lambda trial: trial.digits[-1])
         self._unfit |= {trial.candidate.name for trial in failed}
-        self.untried = [trial.candidate for trial in failed]
+        self.untried = list(dict.fromkeys(trial.candidate for trial in failed if not trial.candidate.is_direct))
         self.events.append("nothing has converged: IDR(s) instead of BiCGStab")

@@ -1,0 +1,142 @@
+"""The numbers of a machine that predict seconds: measured once and kept, or a table of defaults.
+
+Three numbers are measured for the CPU in about 0.1 seconds, two for a GPU. The file ``calibration.json`` in the
+cache folder keeps them, by the machine's name; `Machine.of` reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from linforest_precond.backends import Backend
+from linforest_precond.matrices.download.places import cache_folder
+
+CALIBRATIONS = ("measured", "default")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What work takes on one machine with one backend.
+
+    Attributes
+    ----------
+    bandwidth
+        Bytes a second that a copy reads and writes.
+    call
+        Seconds of a call of a function of NumPy, or of a kernel's launch, on a few numbers.
+    flops
+        Floating-point operations a second of a sparse factorization on the CPU, or by cuDSS on a GPU.
+    """
+
+    bandwidth: float
+    call: float
+    flops: float
+
+    @classmethod
+    def of(cls, backend: Backend, calibration: str = "measured") -> Machine:
+        """The numbers of this machine, or with "default" those of the machines that rules were fitted on."""
+        if calibration not in CALIBRATIONS:
+            raise ValueError(f"calibration must be one of {CALIBRATIONS}, got {calibration!r}")
+        if calibration == "default" or os.environ.get("LINFOREST_CALIBRATION") == "default":
+            return DEFAULTS[backend.name]
+        return _kept(backend)
+
+
+# Two cores of an Arm Neoverse N1; one NVIDIA H200.
+DEFAULTS = {"cpu": Machine(1.0e10, 0.6e-6, 1.3e9), "cuda": Machine(3.6e12, 4e-6, 1e12)}
+
+
+@cache
+def _kept(backend: Backend) -> Machine:
+    """The numbers in the file, or new ones, which are written to it where that is possible."""
+    name = f"{backend.name}: {_machine_name(backend)}"
+    path = cache_folder().parent / "calibration.json"
+    known = _read(path)
+    try:
+        return Machine(**{field: float(known[name][field]) for field in ("bandwidth", "call", "flops")})
+    except (KeyError, TypeError, ValueError):
+        machine = _MEASURES[backend.name](backend)
+    _write(path, {**known, name: asdict(machine)})
+    return machine
+
+
+def _machine_name(backend: Backend) -> str:
+    threads = os.environ.get("NUMBA_NUM_THREADS", os.cpu_count())
+    host = f"{platform.node()}, {platform.machine()}, {threads} threads"
+    return host if backend.xp is np else f"{host}, GPU {backend.xp.cuda.Device().pci_bus_id}"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _write(path: Path, known: dict[str, Any]) -> None:
+    """Replace the file as a whole, so that another process never reads a part of it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as unfinished:
+            json.dump(known, unfinished, indent=1)
+        os.replace(unfinished.name, path)
+    except OSError:  # a read-only folder: measured again by the next process
+        return
+
+
+def _fastest(work: Callable[[], object], repeats: int) -> float:
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def _measured_on_cpu(backend: Backend) -> Machine:
+    source, target = np.ones((2, 4_000_000))
+    few = np.ones(8)
+    copy = _fastest(lambda: np.copyto(target, source), 4)
+    calls = _fastest(lambda: [np.add(few, few, few) for _ in range(1000)], 3)
+    line = sp.diags_array([-np.ones(11), 2.0 * np.ones(12), -np.ones(11)], offsets=[-1, 0, 1])
+    eye = sp.eye_array(12)
+    grid = sum(sp.kron(sp.kron(a, b), c) for a, b, c in ((line, eye, eye), (eye, line, eye), (eye, eye, line)))
+    factor = _fastest(lambda: splu(sp.csc_matrix(grid), permc_spec="MMD_AT_PLUS_A"), 3)
+    default = DEFAULTS["cpu"]
+    return Machine(2 * source.nbytes / copy, calls / 1000, default.flops * GRID_SECONDS / factor)
+
+
+# The factorization of the grid that is timed, on the machine of the default table.
+GRID_SECONDS = 0.02
+
+
+def _measured_on_gpu(backend: Backend) -> Machine:
+    xp, streams = backend.xp, backend.runtime.streams
+
+    def timed(work: Callable[[], object]) -> float:
+        watch = streams.Stopwatch()
+        work()
+        watch.stop()
+        return float(watch.milliseconds()) / 1e3
+
+    source, target, few = xp.ones(32_000_000), xp.ones(32_000_000), xp.ones(8)
+    works = (lambda: xp.copyto(target, source)), (lambda: [xp.add(few, few, few) for _ in range(200)])
+    copy, calls = (min(timed(work) for _ in range(4)) for work in works)
+    return replace(DEFAULTS["cuda"], bandwidth=2 * source.nbytes / copy, call=calls / 200)
+
+
+_MEASURES = {"cpu": _measured_on_cpu, "cuda": _measured_on_gpu}

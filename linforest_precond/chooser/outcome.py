@@ -1,0 +1,113 @@
+"""How a solve ended: info with its report, and one warning that names the cause and a cure."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linforest_precond.chooser.chooser import TOTAL, Chooser
+from linforest_precond.chooser.facts import Facts
+from linforest_precond.chooser.report import SolveReport
+from linforest_precond.matrix.vectors import norms_of
+from linforest_precond.precond.preconditioner import Preconditioner
+from linforest_precond.solvers.problem import Problem
+from linforest_precond.solvers.status import Status
+
+# A part of b outside the range of A that rounding errors explain, in units of the machine precision's root.
+MEAN = 1.0
+
+
+class Info(int):
+    """
+    The `info` of one system: an int as SciPy's solvers return it, with the report of the solve.
+
+    Attributes
+    ----------
+    report : SolveReport
+        What was tried and why.
+    """
+
+    report: SolveReport
+
+    def __new__(cls, value: int, report: SolveReport) -> Info:
+        info = super().__new__(cls, value)
+        info.report = report
+        return info
+
+
+class Infos(np.ndarray[Any, np.dtype[np.int64]]):
+    """The `info` of several systems: an array of int, with the report of the solve."""
+
+    report: SolveReport
+
+    @classmethod
+    def of(cls, values: npt.NDArray[np.int64], report: SolveReport) -> Infos:
+        infos = values.view(cls)
+        infos.report = report
+        return infos
+
+
+def quietly(make: Callable[..., Preconditioner], *arguments: Any) -> Preconditioner:
+    """Set up a preconditioner without its warnings: most are of candidates that are not chosen."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return make(*arguments)
+
+
+def is_inconsistent(problem: Problem, facts: Facts) -> bool:
+    """Whether A is Hermitian and maps constants to 0, and some b has a constant part."""
+    if not facts.centered:
+        return False
+    mean = problem.b.mean(axis=0, keepdims=True)
+    constant = np.asarray(norms_of(problem.backend.xp.ones_like(problem.b) * mean, None))
+    eps = float(np.finfo(problem.b.dtype).eps)
+    return bool((constant > eps**0.5 * problem.norms).any())
+
+
+def info_of(chooser: Chooser, is_late: bool) -> int:
+    """The status of a solve that did not converge; 0 where it is the number of iterations."""
+    if is_late:
+        return int(Status.TIME_LIMIT)
+    if chooser.facts.is_singular or chooser.found_singular:
+        return int(Status.SINGULAR)
+    if any(trial.is_at_rounding for trial in chooser.trials):
+        return int(Status.STAGNATED)
+    return 0
+
+
+def complaint(chooser: Chooser, problem: Problem, info: npt.NDArray[np.int64]) -> str:
+    """The cause, and one cure, in at most 300 characters."""
+    facts, status = chooser.facts, int(info.min())
+    best = min(chooser.trials, key=lambda trial: trial.digits[-1], default=None)
+    reached = "" if best is None else f"the relative residual is {best.reached:.1e} with {best.candidate.name}"
+    if facts.structural_rank < facts.rows:
+        rows = ", ".join(map(str, facts.dependent_rows))
+        return (
+            f"A is structurally singular: its rank is at most {facts.structural_rank:,} of {facts.rows:,}; the "
+            f"entries of row {rows} lie in columns that other rows need. Remove these equations, or use "
+            "scipy.sparse.linalg.lsqr."
+        )
+    if facts.centered and status == Status.SINGULAR:
+        return (
+            "A is singular: it maps constants to 0, and b has a constant part, so that no x solves the system. "
+            'Pass nullspace="constant" to project it out.'
+        )
+    if status == Status.SINGULAR:
+        return (
+            f"A is singular to working precision, and b is not in its range: {reached}. Check the equations, or "
+            "use scipy.sparse.linalg.lsqr for a least squares solution."
+        )
+    if status == Status.TIME_LIMIT:
+        return f"time_limit has passed: {reached}. Raise time_limit, or continue with x0=x."
+    if status == Status.STAGNATED:
+        return f"Rounding errors limit the residual: {reached}. Raise rtol, or use double precision."
+    if problem.most_iterations < problem.b.shape[0] and chooser.is_limited:
+        return f"maxiter={problem.most_iterations:,} iterations did not suffice: {reached}. Raise maxiter."
+    return (
+        f"solve did not reach the tolerance: {reached}; no method converged, and a direct factorization "
+        "does not fit or is not accurate. Check A and b, or raise rtol."
+    )
