@@ -259,8 +259,8 @@ def _as_given(A: MatrixLike, name: str, shared: bool = False) -> CheckedMatrix:
 def _without_rounding(csr: CheckedMatrix) -> CheckedMatrix:
     """A user's matrix; where it is Hermitian to rounding, and not exactly, with values that are Hermitian.
 
-    `hermitian` of the CPU backend states the rule. Real matrices are compared with their transposes only where
-    the magnitudes differ, complex ones always; integers have no rounding errors.
+    `hermitian` of the CPU backend states the rule. A real matrix is compared with its transpose only where
+    the magnitudes differ, a complex one always; integers have no rounding errors.
     """
     is_complex = csr.data.dtype.kind == "c"
     if csr.given.dtype.kind not in "fc" or (csr.symmetric and not is_complex):

@@ -115,8 +115,9 @@ class Preconditioner(Products, InPlaceOperator, Printed):
 
     @property
     def _state(self) -> OperatorState:
-        part, *rest = self._applied
-        return OperatorState(part, self._pattern, self.dtype, self._setup, self._backend, self._device, *rest)
+        part, exponent, symmetry = self._applied
+        own = self._pattern, self.dtype, self._setup, self._backend, self._device
+        return OperatorState(part, *own, exponent, symmetry)
 
     @property
     def kind(self) -> str:

@@ -4,10 +4,11 @@ A is Hermitian to rounding if each entry that is not 0 has its mirror image stor
 
     |a_ij - conj(a_ji)| <= 8 eps max(|a_ij|, |a_ji|, s_ij),    s_ij = sqrt(|a_ii| |a_jj|).
 
-An assembled entry is a sum over elements whose terms may cancel, so that its rounding error is relative to the
-terms. Those of positive semidefinite element matrices add up to at most s_ij, by the Cauchy-Schwarz
-inequality. Where a_ii is 0, as for the multipliers of a saddle point matrix, s_ij is the largest magnitude of
-row i; the smaller one of both rows where a_jj is 0, too. Magnitudes of complex numbers are max(|re|, |im|).
+An assembled entry is a sum over elements whose terms may cancel, so that its rounding error is relative to
+the terms. The magnitudes of those of positive semidefinite element matrices add up to at most s_ij, by the
+Cauchy-Schwarz inequality. Where a_ii is 0, as for the multipliers of a saddle point matrix, s_ij is the largest
+magnitude of row i; the smaller one of both rows where a_jj is 0, too. Magnitudes of complex numbers are
+max(|re|, |im|). The rule does not change if A is scaled to D A D by a diagonal matrix D, but for such rows.
 """
 
 import math
@@ -82,8 +83,8 @@ def is_mirror(a, b, scale, tolerance):
     return max(real, imaginary) <= tolerance * max(max(size(a), size(b)), scale)
 
 
-# Compares the entries above the diagonal, and on it, with their mirror images. Returns the number of those that
-# differ, and of the nonzero entries below the diagonal that were not found. The first entry that is not a
+# Compares the entries above the diagonal, and on it, with their mirror images. Returns the number of those
+# that differ, and of the nonzero entries below the diagonal that were not found. The first entry that is not a
 # mirror image to rounding sets found[0] and ends the search.
 @kernel(parallel=True)
 def compare_mirrors(indptr, indices, data, scales, tolerance, found):
@@ -109,8 +110,8 @@ def compare_mirrors(indptr, indices, data, scales, tolerance, found):
     return different, unpaired
 
 
-# The number of entries that are not the conjugates of `mirrored` to rounding; with the scales of their rows and
-# of their columns.
+# The number of entries that are not the conjugates of `mirrored` to rounding; `here` and `there` are the
+# scales of their rows and columns.
 @kernel
 def count_far(data, mirrored, here, there, tolerance):
     far = 0

@@ -4,7 +4,6 @@ import numba
 import numpy as np
 from numba import prange
 
-from ..matrix.entries import find_slot
 from ..runtime.arrays import readonly, shell_sort
 from ..runtime.jit import kernel
 
