@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from linforest_precond.app.configuration import show_config as show_config
     from linforest_precond.app.warm_up import warmup as warmup
     from linforest_precond.chooser.report import SolveReport as SolveReport
-    from linforest_precond.chooser.solve import auto as auto
-    from linforest_precond.chooser.solve import solve as solve
+    from linforest_precond.chooser.solver import Solver as Solver
+    from linforest_precond.chooser.solver import auto as auto
+    from linforest_precond.chooser.solver import solve as solve
     from linforest_precond.graph.forest import pipeline as pipeline
     from linforest_precond.graph.forest.bands import extract_bands as extract_bands
     from linforest_precond.graph.forest.linear_forest import linear_forest as linear_forest

@@ -81,6 +81,12 @@ class Status(IntEnum):
         'nullspace="constant". x is close to a least squares solution where the method is minres.',
     )
 
+    TIME_LIMIT = (
+        StatusCode.TIME_LIMIT,
+        "The time limit has passed before the residual met the tolerance. Raise time_limit, or continue with "
+        "x0=x.",
+    )
+
     @classmethod
     def from_info(cls, info: int) -> Status:
         """The status of the `info` of one system; ValueError for a number that is no `info`."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from linforest_precond import graph, matrices, solvers
 from linforest_precond.backends import backend_named, cuda_status
 from linforest_precond.backends.array_libraries import xp_of
-from linforest_precond.chooser.solve import solve
+from linforest_precond.chooser.solver import solve
 from linforest_precond.graph import csgraph
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.kinds import faces

@@ -20,6 +20,7 @@ class StatusCode(IntEnum):
     DIVERGED = -14
     NONFINITE = -15
     SINGULAR = -16
+    TIME_LIMIT = -17  # of `lf.Solver`; never set by a backend
 
 
 class RunningState(IntEnum):

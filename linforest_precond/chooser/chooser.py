@@ -90,6 +90,7 @@ class Chooser:
         self.definite, self.trials, self.events = facts.may_be_definite, list[Trial](), list[str]()
         self.present: Trial | None = None
         self._digits, self._most, self._seconds_left = digits, TOTAL * maxiter, seconds_left
+        self.has_no_factors = False
         self._robust, self._unfit = False, set[str]()
         self._factor = (cost.ordering() + cost.factorization(SPARSE * facts.entries, 0.0), False)
         self._jacobi = min(facts.elliptic_iterations * digits / 8 or float(MANY), self.most_iterations)
@@ -126,6 +127,17 @@ class Chooser:
                     return present
                 present.advance(self._step(present))
         return None
+
+    @property
+    def found_singular(self) -> bool:
+        """Whether factors do not exist, or did not solve the system."""
+        failed = any(trial.candidate.is_direct and trial.has_failed for trial in self.trials)
+        return failed or self.has_no_factors
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether a run ended because it had made as many iterations as it may."""
+        return any(trial.status is Status.MAXITER for trial in self.trials)
 
     @property
     def is_exhausted(self) -> bool:

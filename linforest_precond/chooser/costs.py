@@ -106,6 +106,10 @@ class CostModel:
         moved = entries * FACTOR_BYTES
         return moved / self.host.bandwidth + flops / self.machine.flops
 
+    def flops_in(self, seconds: float) -> float:
+        """Flops of a Cholesky factorization whose LU factorization takes `seconds`."""
+        return 0.5 * seconds * self.machine.flops
+
     def inversion(self, rows: float) -> float:
         """Of a dense matrix, as that of a coarsest level."""
         return 2 * rows**3 / (DENSE_FLOPS * self.machine.flops)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.scaling.methods import count_tiny_diagonal
 
@@ -17,8 +21,8 @@ BOUNDARY_ITERATIONS = 2.0
 SHIFTED = 5.5
 # A row that is longer than this multiple of the mean is a hub of the graph.
 HUB = 10
-# In a random order, coupled rows are a third of all rows apart on average.
-SCATTERED = 0.25
+# Rows that a report names.
+MOST_NAMED = 5
 # Relative rounding errors of a row's sum.
 ROUNDING = 1e-12
 
@@ -57,9 +61,11 @@ class Facts:
         The share of rows whose entries, with their signs, add up to 0: such rows map constants to 0.
     longest_row
         Entries of the longest row.
-    distance
-        The mean distance of couplings from the diagonal, relative to the number of rows; 0 for a Hermitian
-        matrix, where nothing depends on it.
+    structural_rank
+        The most rows that can be matched to columns where they have an entry: the largest rank that any
+        values in A's pattern give.
+    dependent_rows
+        The first few rows that are left over then.
     rounding
         In words, that A is Hermitian to rounding; empty where it is exactly, or not at all.
     """
@@ -79,7 +85,8 @@ class Facts:
     zero_sum_share: float = 0.0
     constant_share: float = 0.0
     longest_row: int = 0
-    distance: float = 0.0
+    structural_rank: int = 0
+    dependent_rows: tuple[int, ...] = ()
     rounding: str = ""
 
     @property
@@ -126,9 +133,9 @@ class Facts:
         return self.longest_row * self.rows > HUB * self.entries
 
     @property
-    def is_scattered(self) -> bool:
-        """Whether the order of the rows looks random: incomplete factors may be far better in another one."""
-        return self.distance >= SCATTERED
+    def is_singular(self) -> bool:
+        """Whether the pattern or the constants show that A has no inverse."""
+        return self.centered or self.structural_rank < self.rows
 
     @property
     def is_elliptic(self) -> bool:
@@ -166,6 +173,8 @@ class Facts:
             ("couplings", f"{self.m_matrix_share:.0%} of the rows have couplings of one sign; two per row "
              f"hold at most {self.heavy_share:.0%} of the weight"),
             *([("null space", "the constants: A is singular")] if self.centered else []),
+            *([("structural rank", f"{self.structural_rank:,}: A is singular")]
+              if self.structural_rank < self.rows else []),
         ]  # fmt: skip
 
 
@@ -180,6 +189,8 @@ def facts_of(csr: CheckedMatrix) -> Facts:
     positive = (csr.diagonal.real > 0) & (csr.diagonal.imag == 0)
     is_positive = bool((positive | ~is_stored).all())  # stall: CG or not
     may_be_definite = csr.hermitian and is_positive
+    has_diagonal = zero == 0 and bool(is_stored.all())  # stall: a full diagonal has full rank
+    unmatched = np.empty(0, np.int64) if has_diagonal else _unmatched_rows(csr)
     return Facts(
         rows=csr.n,
         entries=csr.nnz,
@@ -193,7 +204,8 @@ def facts_of(csr: CheckedMatrix) -> Facts:
         heavy_share=_heavy_share(csr, backend),
         constant_share=float((sums <= ROUNDING**0.5 * magnitudes).mean()),  # stall: as the line above
         longest_row=csr.longest_row,
-        distance=0.0 if csr.hermitian else _distance(csr, backend),
+        structural_rank=csr.n - unmatched.size,
+        dependent_rows=tuple(unmatched[:MOST_NAMED].tolist()),
         centered=csr.centered,
         rounding=csr.rounding_in_words,
         **_surplus(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
@@ -221,11 +233,12 @@ def _surplus(diagonal: Array, magnitudes: Array, zero: int) -> dict[str, float]:
     }
 
 
-def _distance(csr: CheckedMatrix, backend: Backend) -> float:
-    """The mean of |i - j| over all couplings, relative to n."""
-    distances = abs(backend.matrix.entries.rows_of(csr.indptr, csr.nnz) - csr.indices)
-    couplings = int((distances > 0).sum())  # stall: decides on the order of factors
-    return float(distances.sum(dtype=np.float64)) / (max(couplings, 1) * csr.n)  # stall: the same
+def _unmatched_rows(csr: CheckedMatrix) -> npt.NDArray[np.int64]:
+    """The rows without a column in a largest matching of rows and columns with entries that are not 0."""
+    arrays = (on_host(array) for array in (csr.data != 0, csr.indices, csr.indptr))  # stall: on the host
+    pattern = sp.csr_array(tuple(arrays), shape=(csr.n, csr.n))
+    pattern.eliminate_zeros()
+    return np.flatnonzero(maximum_bipartite_matching(pattern, perm_type="column") < 0)
 
 
 def _heavy_share(csr: CheckedMatrix, backend: Backend) -> float:

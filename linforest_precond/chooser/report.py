@@ -20,29 +20,28 @@ HEAD = (
     "iterations",
     "from",
     "to",
-    "digits/iteration",
     "predicted",
-    "work",
+    "seconds",
     "outcome",
 )
 
 
 @dataclass(frozen=True)
 class TrialReport:
-    """One line of the table; work is in products with A.
+    """One line of the table; seconds are those of the cost model.
 
     Attributes
     ----------
     name, call, solver
         The candidate, how it is made, and the Krylov method.
-    setup, iteration, work
-        Counted work of the setup, of an iteration, and in all.
+    setup, iteration, seconds
+        Of the setup, of an iteration, and in all.
     iterations
         Iterations made.
     first, last
         The largest relative residual of all systems, at the start and the smallest later.
     predicted
-        The total work that was predicted when it was last compared with others; NaN if it never was.
+        The seconds in all that were predicted when it was last compared with others; NaN if it never was.
     outcome
         "converged", "paused", or why it ended.
     history
@@ -54,40 +53,41 @@ class TrialReport:
     solver: str
     setup: float
     iteration: float
-    work: float
+    seconds: float
     iterations: int
     first: float
     last: float
-    rate: float
     predicted: float
     outcome: str
     history: History
 
     @classmethod
-    def of(cls, trial: Trial, product: float) -> TrialReport:
-        iterations, first = trial.iterations, trial.own_digits[0]
+    def of(cls, trial: Trial) -> TrialReport:
         return cls(
             trial.candidate.name,
             trial.candidate.call,
             trial.method,
-            trial.setup / product,
-            trial.iteration / product,
-            trial.work / product,
-            iterations,
-            trial.relative_target * 10**first,
+            trial.setup,
+            trial.iteration,
+            trial.seconds,
+            trial.iterations,
+            trial.relative_target * 10 ** trial.digits[0],
             trial.reached,
-            trial.won / max(iterations, 1),
-            trial.predicted / product,
+            trial.predicted,
             trial.outcome,
             trial.history,
         )
 
     def cells(self) -> tuple[str, ...]:
-        predicted = "" if self.predicted != self.predicted else f"{self.predicted:,.0f}"
+        predicted = "" if self.predicted != self.predicted else f"{self.predicted:.2g} s"
         return (
-            self.name, self.solver, f"{self.setup:,.0f}", f"{self.iterations:,}", f"{self.first:.1e}",
-            f"{self.last:.1e}", f"{self.rate:.3f}", predicted, f"{self.work:,.0f}", self.outcome,
+            self.name, self.solver, f"{self.setup:.2g} s", f"{self.iterations:,}", f"{self.first:.1e}",
+            f"{self.last:.1e}", predicted, f"{self.seconds:.2g} s", self.outcome,
         )  # fmt: skip
+
+    def sentence(self) -> str:
+        """For a log."""
+        return f"{self.name} with {self.solver}: {self.outcome} after {self.iterations:,} iterations, {self.last:.1e}"
 
 
 class SolveReport(Printed):
@@ -109,8 +109,8 @@ class SolveReport(Printed):
         The changes of the choice, in order.
     chosen : TrialReport or None
         The one that converged; None where none did.
-    work : float
-        All work, in products with A: setups, iterations, and trials that were given up.
+    seconds : float
+        Of all setups and iterations by the cost model, of runs that were given up, too.
     advice : str
         What to do where nothing converged.
 
@@ -118,10 +118,9 @@ class SolveReport(Printed):
     --------
     >>> import numpy as np
     >>> import linforest_precond as lf
-    >>> report = lf.SolveReport()
-    >>> x, info = lf.solve(lf.matrices.poisson((20, 20)), np.ones(400), report=report)
-    >>> report.chosen.name, report.chosen.solver
-    ('ilu', 'cg')
+    >>> x, info = lf.solve(lf.matrices.poisson((20, 20)), np.ones(400), calibration="default")
+    >>> info.report.chosen.name, info.report.chosen.solver
+    ('direct', 'cg')
     """
 
     def __init__(self, x_true: Array | None = None) -> None:
@@ -140,8 +139,8 @@ class SolveReport(Printed):
         self.facts, self.trials, self.events, self.chosen, self.advice = facts, trials, events, chosen, advice
 
     @property
-    def work(self) -> float:
-        return sum(trial.work for trial in self.trials)
+    def seconds(self) -> float:
+        return sum(trial.seconds for trial in self.trials)
 
     @property
     def history(self) -> History | None:
@@ -171,12 +170,9 @@ class SolveReport(Printed):
         return f"{super()._repr_html_()}<table>{''.join(rows)}</table><p>{told}</p>"
 
     def _conclusion(self) -> str:
-        unit = "products with A"
         if self.chosen is None:
-            return f"not solved, after work of {self.work:,.0f} {unit}. {self.advice}"
-        return (
-            f"solved by {self.chosen.call} with {self.chosen.solver}: work of {self.work:,.0f} {unit} in all"
-        )
+            return f"not solved. {self.advice}"
+        return f"solved by {self.chosen.call} with {self.chosen.solver}, about {self.seconds:.2g} s"
 
 
 def _html_row(tag: str, cells: tuple[str, ...]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
@@ -282,7 +283,7 @@ class _Solve:
         )
         self._callback = unscaled_callback(callback, self.problem.scaling)
         machine, host = (
-            Machine.of(each, solver._calibration) for each in (backend, backend.host())
+            Machine.of(each, solver._calibration) for each in (backend, backend_named("cpu"))
         )
         columns = max(1, self.problem.b.shape[1])
         self._cost = CostModel.of(A, self.problem.b.dtype, columns, machine, host)
@@ -346,13 +347,14 @@ class _Solve:
         setup = 0.0 if M is not None else self.chooser.setup(candidate)
         try:
             if M is None and candidate.is_direct:
-                M = solver._factors.made(solver._kept if solver._is_stale else None)
+                M = solver._factors.made()
             elif M is None:
                 M = quietly(candidate.make, solver._A, solver._seed)
         except (MemoryError, OverflowError, ValueError, np.linalg.LinAlgError) as error:
             if candidate.name == "jacobi":
                 raise
             self.chooser.events.append(f"{candidate.name} cannot be set up: {error}")
+            self.chooser.has_no_factors |= isinstance(error, np.linalg.LinAlgError)
             return None
         self._made[candidate.name] = M
         x = present.x.copy() if present is not None and present.is_better_than_its_start else None

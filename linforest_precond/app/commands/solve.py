@@ -23,7 +23,7 @@ from linforest_precond.app.commands.properties import properties
 from linforest_precond.app.interrupts import Exit
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.chooser.report import SolveReport
-from linforest_precond.chooser.solve import solve
+from linforest_precond.chooser.solver import solve
 from linforest_precond.chooser.trials import method_for
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.matrices.readers.atomic_files import replacing
