@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from linforest_precond.precond.approximate_inverse.approximate_inverse import (
         approximate_inverse as approximate_inverse,
     )
+    from linforest_precond.precond.direct.direct import direct as direct
     from linforest_precond.precond.gauss_seidel import gauss_seidel as gauss_seidel
     from linforest_precond.precond.ilu.incomplete_lu import ilu as ilu
     from linforest_precond.precond.jacobi import block_jacobi as block_jacobi

@@ -48,6 +48,7 @@ class Backend(Protocol):
     tridiagonal: ModuleType
     ilu: ModuleType
     approximate_inverse: ModuleType
+    direct: ModuleType
     multigrid: ModuleType
     krylov: ModuleType
     similarity: ModuleType

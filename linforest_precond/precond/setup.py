@@ -63,8 +63,14 @@ class Setup:
         self._watch = backend_of(A).runtime.streams.Stopwatch()
         self.given = csr = checked(A, shared=shared)
         self.stored = choose(csr, dtype)
-        csr, self._exponent = scaled_into_range(csr, self.stored)
-        self.scaling = scaling_of(csr, scaling, keep_symmetric)
+        self._in_range, self._exponent = scaled_into_range(csr, self.stored)
+        self._keep_symmetric = keep_symmetric
+        self.scale(scaling)
+
+    def scale(self, scaling: str | MatrixScaling | None) -> None:
+        """Set `scaling` and `csr`, also in place of earlier ones."""
+        csr = self._in_range
+        self.scaling = scaling_of(csr, scaling, self._keep_symmetric)
         self.csr = csr if self.scaling is None else self.scaling.applied(csr)
 
     def operator(self, part: Part) -> Preconditioner:

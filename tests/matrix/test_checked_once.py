@@ -31,6 +31,7 @@ CALLS = {
     "auto": lf.auto,
     "block_jacobi": lf.block_jacobi,
     "block_tridiagonal": lf.block_tridiagonal,
+    "direct": lf.direct,
     "extract_bands": lambda A: lf.extract_bands(A, FORESTS[type(A)]),
     "gauss_seidel": lf.gauss_seidel,
     "ilu": lf.ilu,

@@ -26,6 +26,7 @@ KINDS = {
     "block jacobi 32": lambda A, **options: lf.block_jacobi(A, 32, **options),
     "ilu": lambda A, **options: lf.ilu(A, order="natural", **options),
     "gauss seidel": lambda A, **options: lf.gauss_seidel(A, **options),
+    "direct": lambda A, **options: lf.direct(A, **options),
 }
 SIZE = 50
 
@@ -54,7 +55,7 @@ def held(backend, M):
     where = np.arange(n)
     if M.kind == "jacobi":
         return np.eye(n, dtype=bool)
-    if M.kind in ("ilu", "gauss_seidel"):
+    if M.kind in ("ilu", "gauss_seidel", "direct"):
         return np.ones((n, n), bool)
     if M.kind == "block_jacobi":
         block = where // M._part.block_size

@@ -16,7 +16,7 @@ LAYERS = (
 # In each backend, from the lowest to the highest.
 ROOMS = (
     "runtime", "matrix", "forest", "matching", "csgraph", "reordering", "tridiagonal", "ilu",
-    "approximate_inverse", "multigrid", "krylov", "similarity",
+    "approximate_inverse", "direct", "multigrid", "krylov", "similarity",
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not (ROOT / PACKAGE).exists(), reason="tests run outside a source tree")

@@ -15,6 +15,7 @@ from linforest_precond.backends.host_numbers import batch_ends
 from ..runtime import cupy
 from ..runtime.launch import launch
 from ..runtime.loader import Program
+from ..runtime.memory import free_bytes
 from ..runtime.structs import Struct
 from .best_edges import SEARCH_MACROS, Search, search_macros
 from .locally_dominant import match_rest
@@ -164,9 +165,3 @@ class Buffer:
             self.piece_count.fill(0)
             launch(program.list_batch_pieces, (*arguments[:2], self.piece_count))
             launch(program.set_batch_pointers_by_pieces, (*arguments, self.piece_count))
-
-
-def free_bytes():
-    """The free memory of the device, and the unused memory that CuPy's pool holds."""
-    pool = cupy.get_default_memory_pool()
-    return cupy.cuda.Device().mem_info[0] + pool.total_bytes() - pool.used_bytes()

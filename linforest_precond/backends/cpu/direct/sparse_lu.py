@@ -1,0 +1,124 @@
+"""Sparse LU factors by SciPy's SuperLU: left-looking with supernodes and threshold pivoting.
+
+Demmel, Eisenstat, Gilbert, Li & Liu, "A supernodal approach to sparse partial pivoting" (1999),
+doi:10.1137/S0895479895291765.
+"""
+
+import numpy as np
+import scipy
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import splu
+
+from ..matrix.entries import transposed
+
+# A diagonal entry is taken as the pivot unless it is below this share of its column's largest entry. 0.001 is
+# that of UMFPACK's symmetric strategy (Davis 2004): with 0.1, rows are interchanged, and fill-in added, where
+# one step of iterative refinement would do; with 0, growth is unbounded.
+DIAGONAL_THRESHOLD = 1e-3
+THRESHOLDS = {"diagonal": DIAGONAL_THRESHOLD, "partial": 1.0}
+# SuperLU's indices are 32-bit.
+MOST_ENTRIES = 2**31 - 1
+
+
+def unusable():
+    """Why this backend cannot factor matrices; empty where it can."""
+    return ""
+
+
+def factor(csr, ordering, pivoting, definite):
+    """Factor a matrix.
+
+    Parameters
+    ----------
+    csr
+        The matrix.
+    ordering
+        A symmetric order; None for COLAMD's order of the columns.
+    pivoting
+        "diagonal", where interchanges are the exception, or "partial".
+    definite
+        Whether A may be positive definite; not used.
+
+    Raises
+    ------
+    ZeroDivisionError
+        Where a column has no pivot but zeros.
+    """
+    return Factors(csr, None if ordering is None else ordering.rank, pivoting)
+
+
+class Factors:
+    """L and U of a matrix, permuted symmetrically by `rank`; None for COLAMD's order.
+
+    Attributes
+    ----------
+    entries
+        Stored entries of L and U.
+    interchanges
+        Pivots that are not diagonal entries.
+    perturbed
+        Pivots that were changed.
+    definite
+        Whether the matrix is known to be positive definite.
+    nbytes
+        Bytes of the factors, at most: indices of a supernode's rows are stored once.
+    """
+
+    library = f"SuperLU of SciPy {scipy.__version__}"
+    perturbed, definite = 0, False
+
+    def __init__(self, csr, rank, pivoting):
+        self.dtype, self.rank, self._pivoting = csr.data.dtype, rank, pivoting
+        self.entries = self.interchanges = self.nbytes = 0
+        if not csr.n:
+            return
+        if csr.nnz > MOST_ENTRIES:
+            raise ValueError(f"A must have at most {MOST_ENTRIES} entries for SuperLU, got {csr.nnz}")
+        self._lu = self._factored(csr)
+        self.entries = self._lu.nnz
+        self.interchanges = int((self._lu.perm_r != self._lu.perm_c).sum())
+        self.nbytes = self.entries * (self.dtype.itemsize + 4) + 16 * csr.n
+
+    def _factored(self, csr):
+        column_order = "COLAMD" if self.rank is None else "NATURAL"
+        try:
+            return splu(
+                by_columns(csr, self.rank),
+                permc_spec=column_order,
+                diag_pivot_thresh=THRESHOLDS[self._pivoting],
+                options={"SymmetricMode": self.rank is not None},  # in the given order, not in a postorder
+            )
+        except RuntimeError as error:
+            if "singular" in str(error):
+                raise ZeroDivisionError(str(error)) from error
+            raise
+
+    def refactored(self, csr):
+        """The factors of a matrix with the same pattern; SciPy has no way to keep the symbolic ones."""
+        return Factors(csr, self.rank, self._pivoting)
+
+    def solve_into(self, b, x, transpose):
+        """Solve for all columns; arrays of any strides and precision."""
+        if not x.size:
+            return
+        trans = "T" if transpose else "N"
+        if self.rank is None:
+            x[...] = self._lu.solve(b.astype(self.dtype, copy=False), trans)
+            return
+        permuted = np.empty(b.shape, self.dtype, order="F")
+        permuted[self.rank] = b
+        x[...] = self._lu.solve(permuted, trans)[self.rank]
+
+
+def by_columns(csr, rank):
+    """The CSC matrix, with rows and columns permuted to their ranks.
+
+    The transpose of a matrix has sorted rows whatever the order of its own entries: two transpositions, each
+    with renumbered columns, permute rows and columns.
+    """
+    indptr, indices, data = csr.indptr, csr.indices, csr.data
+    for _ in range(0 if rank is None else 2):
+        indptr, indices, data = transposed(indptr, rank[indices], data)
+    indptr, indices, data = transposed(indptr, indices, data)
+    indptr, indices = indptr.astype(np.int32, copy=False), indices.astype(np.int32, copy=False)
+    return csc_array((data, indices, indptr), shape=(csr.n, csr.n))

@@ -1,0 +1,1 @@
+"""Sparse direct factorizations by cuDSS."""

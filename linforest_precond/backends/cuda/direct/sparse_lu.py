@@ -1,0 +1,151 @@
+"""Sparse LU and Cholesky factors by cuDSS."""
+
+from ..runtime import cupy
+from ..runtime.memory import free_bytes
+from . import cudss
+
+NORMAL, TRANSPOSED = 0, 1
+
+
+def unusable():
+    """Why this backend cannot factor matrices; empty where it can."""
+    return cudss.unusable()
+
+
+def factor(csr, ordering, pivoting, definite):
+    """Factor a matrix.
+
+    Parameters
+    ----------
+    csr
+        The matrix.
+    ordering
+        A symmetric order; None for nested dissection.
+    pivoting
+        "diagonal": cuDSS interchanges rows within supernodes at most, and perturbs tiny pivots.
+    definite
+        Whether A may be positive definite: Cholesky factors are tried first.
+
+    Raises
+    ------
+    MemoryError
+        Where the factors will not fit into the device's memory.
+    """
+    order = None if ordering is None else cupy.asnumpy(ordering.order)  # stall: cuDSS reads it on the host
+    if definite:
+        matrix_type = cudss.HPD if csr.data.dtype.kind == "c" else cudss.SPD
+        factors = Factors(csr, Analysis(csr, order, matrix_type))
+        if factors.made:
+            return factors
+    return Factors(csr, Analysis(csr, order, cudss.GENERAL))
+
+
+class Analysis:
+    """The symbolic factorization of a pattern, and the numeric one of the matrix that was factored last.
+
+    Factors of several matrices share it after updates. cuDSS holds those of one matrix: those of another are
+    made again when they are needed.
+    """
+
+    def __init__(self, csr, order, matrix_type):
+        self.definite = matrix_type != cudss.GENERAL
+        self.last = self._event = None
+        if not csr.n:
+            return
+        self._system = cudss.System(csr, matrix_type)
+        self.lock = self._system.session.lock
+        with self.lock:
+            if order is not None:
+                self._system.set_order(order)
+            self._system.run(cudss.ANALYSIS)
+            cupy.cuda.get_current_stream().synchronize()  # stall: the estimates of memory
+            needed, free = self._system.memory()[1], free_bytes()
+        if needed > free:
+            raise MemoryError(
+                f"the factors of A need {needed:,} bytes on the GPU, and {free:,} are free; use an iterative "
+                "solver, or dtype=numpy.float32"
+            )
+
+    def factor(self, factors):
+        """Make the factors of a matrix the present ones; whether pivots were found. The lock is held."""
+        self._wait()
+        phase = cudss.FACTORIZATION if self.last is None else cudss.REFACTORIZATION
+        self.last = factors.key
+        self._system.run(phase, factors.csr.data)
+        self._record()
+        cupy.cuda.get_current_stream().synchronize()  # stall: whether it failed
+        return self._system.number(cudss.INFO) == 0
+
+    def solve(self, b, x, transpose):
+        """The lock is held."""
+        self._wait()
+        self._system.solve(b, x, TRANSPOSED if transpose else NORMAL)
+        self._record()
+
+    def told(self):
+        """Entries of the factors, pivots perturbed, operations, and bytes held."""
+        system = self._system
+        return *(system.number(each) for each in (cudss.LU_NNZ, cudss.NPIVOTS, cudss.FLOPS)), system.memory()[0]
+
+    def _wait(self):
+        """The work space of the factors is one: a stream waits for the one that used it last."""
+        if self._event is not None:
+            cupy.cuda.get_current_stream().wait_event(self._event)
+
+    def _record(self):
+        self._event = cupy.cuda.Event(disable_timing=True)
+        self._event.record()
+
+
+class Factors:
+    """The factors of a matrix; `made` is whether they exist: Cholesky factors need not.
+
+    Attributes
+    ----------
+    entries
+        Stored entries of the factors.
+    interchanges
+        Not known; 0.
+    perturbed
+        Pivots that were changed.
+    definite
+        Whether the matrix is known to be positive definite.
+    nbytes
+        Bytes of the factors.
+    """
+
+    interchanges = 0
+
+    def __init__(self, csr, analysis):
+        self.csr, self._analysis, self.key = csr, analysis, object()
+        self.definite, self.made = analysis.definite and csr.n > 0, True
+        self.entries = self.perturbed = self.flops = self.nbytes = 0
+        kind = "Cholesky factors" if self.definite else "LU factors"
+        self.library = f"cuDSS {cudss.version()}, {kind}"
+        if csr.n:
+            with analysis.lock:
+                self.made = analysis.factor(self)
+                self.entries, self.perturbed, self.flops, self.nbytes = analysis.told()
+
+    def refactored(self, csr):
+        """The factors of a matrix with the same pattern, by the same analysis."""
+        factors = Factors(csr, self._analysis)
+        if factors.made:
+            return factors
+        order = None
+        return Factors(csr, Analysis(csr, order, cudss.GENERAL))
+
+    def solve_into(self, b, x, transpose):
+        """Solve for all columns; arrays of any strides and precision."""
+        if not x.size:
+            return
+        transpose = transpose and not (self.definite and self.csr.data.dtype.kind != "c")
+        right = cupy.asfortranarray(b.astype(self.csr.data.dtype, copy=False))
+        in_place = x.dtype == right.dtype and x.flags.f_contiguous
+        found = x if in_place else cupy.empty(x.shape, right.dtype, order="F")
+        with self._analysis.lock:
+            if self._analysis.last is not self.key:
+                self._analysis.factor(self)
+            self._analysis.solve(right, found, transpose)
+        if not in_place:
+            x[...] = found

@@ -1,0 +1,1 @@
+"""Sparse direct factorizations: LU factors with a fill-reducing order."""

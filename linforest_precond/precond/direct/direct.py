@@ -1,0 +1,128 @@
+"""Sparse direct factorization as an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy.typing as npt
+
+from linforest_precond.backends.annotations import DirectOrder, MatrixLike, Permutation, Pivoting, ScalingName
+from linforest_precond.backends.user_warnings import without_numpy_warnings
+from linforest_precond.precond.direct.direct_part import SCHEMA, DirectPart
+from linforest_precond.precond.direct.libraries import library_of
+from linforest_precond.precond.direct.orders import ORDERS, PIVOTINGS, is_nearly_symmetric
+from linforest_precond.precond.kinds import Face, Kind, register
+from linforest_precond.precond.memory_sizes import Sizes
+from linforest_precond.precond.preconditioner import Preconditioner
+from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
+from linforest_precond.precond.setup import Setup
+
+
+@without_numpy_warnings
+def direct(
+    A: MatrixLike,
+    *,
+    order: DirectOrder | Permutation = "auto",
+    pivoting: Pivoting = "auto",
+    dtype: npt.DTypeLike | None = None,
+    scaling: ScalingName | MatrixScaling | None = None,
+) -> Preconditioner:
+    """Factor A = LU with a fill-reducing order, and solve with the factors: M is the inverse, to rounding.
+
+    A product is one forward and one backward substitution, without iterative refinement. On the CPU the
+    factors are those of SuperLU, as SciPy has it. On the GPU they are those of cuDSS where that is installed
+    (``pip install linforest-precond[cudss]``); where it is not, and where cuDSS does not solve accurately,
+    SuperLU factors on the host, and every product copies its vectors. ``print(M)`` says which.
+
+    With "auto", A is factored on its diagonal in an order for A + A^T, after rows were matched to columns
+    with large entries where the diagonal has zeros (static pivoting: Li & Demmel 2003,
+    doi:10.1145/779359.779361). A system with a random right-hand side is then solved with refinement. If its
+    componentwise backward error is far above rounding, rows are matched, and if it still is, partial pivoting
+    follows. Patterns with few mirror entries get that at once on the CPU.
+
+    Parameters
+    ----------
+    A : sparse matrix or dense array
+        Square and nonsingular, of SciPy, NumPy or CuPy.
+    order : {"auto", "colamd", "minimum_degree", "natural"} or permutation
+        The order of elimination. "minimum_degree" is that of A + A^T, for diagonal pivots; "colamd" bounds
+        the fill-in of partial pivoting, and is that of columns alone; "natural" is A's own; a permutation has
+        ``order[new] = old``. "auto" takes the first or the second, and on the GPU cuDSS's nested dissection.
+    pivoting : {"auto", "diagonal", "partial"}
+        "diagonal" takes a diagonal entry unless it is below 0.001 times the largest one of its column.
+        "partial" always takes the largest one.
+    dtype : dtype, optional
+        The precision to store, A's own by default.
+    scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
+        As for `tridiagonal`: factor a scaled and permuted matrix, and still act on A itself. None with
+        ``pivoting="auto"`` is "matching" where that is needed.
+
+    Returns
+    -------
+    Preconditioner
+        A LinearOperator of A's library. ``update`` keeps the order and the scaling; with SuperLU it saves the
+        time of these alone, with cuDSS also that of the symbolic factorization. Files and pickles hold A and
+        the order: it is factored again when they are read.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        For a singular A.
+    MemoryError
+        Where the factors are predicted not to fit into memory, before they are computed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linforest_precond as lf
+    >>> A = lf.matrices.poisson((30, 30))
+    >>> M = lf.direct(A)
+    >>> bool(abs(A @ (M @ np.ones(900)) - 1).max() < 1e-12)
+    True
+    """
+    if isinstance(order, str) and order not in ORDERS:
+        raise ValueError(
+            f"order must be one of {', '.join(map(repr, ORDERS))} or a permutation, got {order!r}"
+        )
+    if not isinstance(pivoting, str) or pivoting not in PIVOTINGS:
+        raise ValueError(f"pivoting must be one of {', '.join(map(repr, PIVOTINGS))}, got {pivoting!r}")
+    if isinstance(order, str) and order == "colamd" and pivoting == "auto":
+        pivoting = "partial"  # what COLAMD's order is for
+    may_match = scaling is None and pivoting == "auto"
+    setup = Setup(A, dtype, scaling="auto" if may_match else scaling, keep_symmetric=False)
+    if pivoting != "auto":
+        return setup.operator(DirectPart.of(setup.csr, setup.stored, order, pivoting))
+    return setup.operator(pivoted_as_needed(setup, order, may_match))
+
+
+def pivoted_as_needed(setup: Setup, order: Any, may_match: bool) -> DirectPart:
+    """Diagonal pivots if these are accurate, if need be after a matching; partial pivoting otherwise."""
+    given = not isinstance(order, str) or order != "auto"
+    on_gpu = library_of(setup.csr, order, "diagonal").name == "cuda"
+    while given or on_gpu or is_nearly_symmetric(setup.csr):
+        part = DirectPart.of(setup.csr, setup.stored, order, "diagonal", automatic=True)
+        if part.is_accurate:
+            return part
+        if not may_match or setup.scaling is not None:
+            break
+        try:
+            setup.scale("matching")
+        except ValueError:  # structurally singular
+            break
+    return DirectPart.of(setup.csr, setup.stored, order, "partial")
+
+
+def memory_of_factors(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
+    return 1, 1
+
+
+register(
+    Kind(
+        "direct",
+        DirectPart.from_state,
+        SCHEMA,
+        follows_indices=True,
+        face=Face(direct, "sparse LU factors", memory_of_factors, setup_products=300),
+    )
+)

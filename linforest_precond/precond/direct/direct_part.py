@@ -1,0 +1,150 @@
+"""The part of a direct factorization: a matrix, its order, and its factors by a library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import OnBackend
+from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.precond.direct.libraries import factored, library_of, refactored
+from linforest_precond.precond.direct.orders import NAMES, OF_CUDSS, name_of, ordering_by
+from linforest_precond.precond.direct.refinement import probed
+from linforest_precond.precond.number_types import held_bytes, stored_array
+from linforest_precond.precond.repairs import Repairs, happened
+from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.records import MATRIX, ORDERING
+from linforest_precond.records.forest import Ordering
+
+# Factors are accurate if the refined solution of a random right-hand side has at most this multiple of the
+# rounding error as its backward error. Half of it, or twice, decides otherwise for few matrices: refinement
+# ends at a few rounding errors, or it diverges.
+ACCURATE = 2**10
+
+SCHEMA = schema.FieldsSpec(
+    {
+        "kind": schema.OneOf("direct"),
+        "n": schema.Size("n"),
+        "csr": schema.Nested(MATRIX, "n", "value"),
+        "order": schema.OneOf(*NAMES),
+        "ordering": schema.Optional(schema.Nested(ORDERING, "n")),
+        "pivoting": schema.OneOf("diagonal", "partial"),
+        "automatic": bool,
+        "error": schema.Optional(schema.Real(0.0)),
+    }
+)
+
+
+@dataclass(frozen=True, eq=False)
+class DirectPart(OnBackend):
+    """LU factors of a matrix.
+
+    Attributes
+    ----------
+    csr
+        The matrix in the stored type: files hold it, and factors are made anew from it.
+    order, ordering
+        The name of the order, and the order itself; None where the library finds it.
+    pivoting
+        "diagonal" or "partial".
+    automatic
+        Whether an update may go from diagonal to partial pivoting.
+    factors
+        The backend's, of `direct.sparse_lu`.
+    error
+        The backward error of a refined solution; None where it is infinite.
+    """
+
+    csr: CheckedMatrix
+    order: str
+    ordering: Ordering | None
+    pivoting: str
+    automatic: bool
+    factors: Any
+    error: float | None
+
+    kind = "direct"
+    name = "sparse LU factorization"
+    forest = bands = None
+    coverage = 1.0
+
+    @classmethod
+    def of(
+        cls, csr: CheckedMatrix, stored: DType, order: Any, pivoting: str, automatic: bool = False
+    ) -> DirectPart:
+        """Factor a matrix in the order of a name, or a given one."""
+        name = name_of(order, pivoting, library_of(csr, order, pivoting))
+        ordering = ordering_by(csr, name, order)
+        kept = owned(csr, stored)
+        factors = factored(kept, name, ordering, pivoting)
+        return cls(kept, name, ordering, pivoting, automatic, factors, probed(kept, factors))
+
+    @classmethod
+    def from_state(cls, kind: str, n: int, error: float | None, **fields: Any) -> DirectPart:
+        """Factored anew; in another order where this machine has another library."""
+        csr, order, ordering, pivoting = (fields[name] for name in ("csr", "order", "ordering", "pivoting"))
+        if order == OF_CUDSS and library_of(csr, order, pivoting) is not csr.backend:
+            return cls.of(csr, csr.data.dtype, "auto", pivoting, fields["automatic"])
+        return cls(factors=factored(csr, order, ordering, pivoting), error=error, **fields)
+
+    def state(self) -> dict[str, Any]:
+        names = "kind", "n", "csr", "order", "ordering", "pivoting", "automatic", "error"
+        return {name: getattr(self, name) for name in names}
+
+    def refreshed(self, csr: CheckedMatrix) -> DirectPart:
+        """With the values of another matrix; partial pivoting where diagonal pivots do not do any more."""
+        kept = owned(csr, self.stored)
+        factors = refactored(kept, self.factors)
+        part = replace(self, csr=kept, factors=factors, error=probed(kept, factors))
+        if part.is_accurate or not self.automatic or self.pivoting == "partial":
+            return part
+        return self.of(csr, self.stored, "auto", "partial")
+
+    @property
+    def n(self) -> int:
+        return self.csr.n
+
+    @property
+    def stored(self) -> DType:
+        return self.csr.data.dtype
+
+    @property
+    def is_accurate(self) -> bool:
+        return self.error is not None and self.error <= ACCURATE * np.finfo(self.stored).eps
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        self.factors.solve_into(b, x, transpose)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.factors.nbytes) + held_bytes(self.csr, self.ordering)
+
+    @property
+    def repairs(self) -> Repairs:
+        return happened(pivots_perturbed=self.factors.perturbed)
+
+    @property
+    def positive_definite(self) -> bool:
+        return bool(self.factors.definite)
+
+    def described(self) -> list[tuple[str, str]]:
+        factors, entries = self.factors, self.csr.nnz
+        fill = f", {factors.entries / entries:.1f} times those of A" if entries else ""
+        moved = "interchange" if factors.interchanges == 1 else "interchanges"
+        error = "infinite" if self.error is None else f"{self.error:.0e}"
+        return [
+            ("order", self.order.replace("_", " ")),
+            ("entries of L + U", f"{factors.entries:,}{fill}"),
+            ("pivots", f"{self.pivoting}, {factors.interchanges:,} {moved} of rows"),
+            ("backward error", f"{error} of a refined solution"),
+            ("factored by", factors.library),
+        ]
+
+
+def owned(csr: CheckedMatrix, stored: DType) -> CheckedMatrix:
+    """The matrix in the stored type, with values of its own: the user may change A's."""
+    data, diagonal = (stored_array(each, stored, csr.exponent) for each in (csr.data, csr.diagonal))
+    return replace(csr.detached(), data=data.copy() if data is csr.data else data, diagonal=diagonal)

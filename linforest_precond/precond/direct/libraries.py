@@ -1,0 +1,97 @@
+"""The library that factors a matrix: cuDSS on the GPU where it can, SuperLU on the host."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import Backend, backend_named
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host, xp_of
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.precond.scaling.matched_rows import match_rows
+from linforest_precond.precond.scaling.methods import TOLERANCE
+from linforest_precond.records.forest import Ordering
+
+
+def library_of(csr: CheckedMatrix, order: Any, pivoting: str) -> Backend:
+    """The backend whose library factors a matrix: that of the host where there is a reason for it."""
+    return backend_named("cpu") if why_on_host(csr, order, pivoting) else csr.backend
+
+
+def why_on_host(csr: CheckedMatrix, order: Any, pivoting: str) -> str:
+    """Why the backend of a matrix does not factor it itself; empty where it does."""
+    unusable: str = csr.backend.direct.sparse_lu.unusable()
+    if csr.backend.name == "cpu" or unusable:
+        return unusable
+    if pivoting == "partial":
+        return "cuDSS has no partial pivoting in a nested dissection order"
+    return "COLAMD's order is SuperLU's" if isinstance(order, str) and order == "colamd" else ""
+
+
+def factored(csr: CheckedMatrix, order: str, ordering: Ordering | None, pivoting: str) -> Any:
+    """The factors of a matrix in an order; LinAlgError for a singular matrix."""
+    reason = why_on_host(csr, order, pivoting)
+    given = matrix_on_host(csr) if reason else csr
+    if reason and ordering is not None:
+        ordering = Ordering(on_host(ordering.order), on_host(ordering.rank))  # stall: the host factors
+    try:
+        factors = given.backend.direct.sparse_lu.factor(given, ordering, pivoting, csr.definite)
+    except ZeroDivisionError:
+        raise singular(csr) from None
+    return HostFactors(factors, reason) if reason else factors
+
+
+def refactored(csr: CheckedMatrix, factors: Any) -> Any:
+    """The factors of a matrix of the same pattern; LinAlgError for a singular matrix."""
+    try:
+        return factors.refactored(csr)
+    except ZeroDivisionError:
+        raise singular(csr) from None
+
+
+def singular(csr: CheckedMatrix) -> np.linalg.LinAlgError:
+    return np.linalg.LinAlgError(f"A must be nonsingular, got a singular matrix: {why_singular(csr)}")
+
+
+def why_singular(csr: CheckedMatrix) -> str:
+    """What of A shows that it is singular, in words."""
+    backend, nonzero = csr.backend, csr.data != 0
+    rows = backend.matrix.entries.rows_of(csr.indptr, csr.nnz)
+    for name, met in (("row", rows), ("column", csr.indices)):
+        counts = backend.xp.bincount(met[nonzero], minlength=csr.n)
+        first = int(counts.argmin())  # stall: for the message
+        if int(counts[first]) == 0:
+            return f"{name} {first} has no nonzero entry"
+    try:
+        match_rows(csr, TOLERANCE)
+    except ValueError:
+        return "structurally, since some of its rows have nonzeros in fewer columns than they are"
+    return "elimination leaves a column of zeros"
+
+
+def matrix_on_host(csr: CheckedMatrix) -> CheckedMatrix:
+    # stall: the host factors
+    arrays = {name: on_host(getattr(csr, name)) for name in ("indptr", "indices", "data", "diagonal")}
+    return replace(csr, **arrays)
+
+
+class HostFactors:
+    """Factors on the host of a matrix on the GPU: right-hand sides and solutions are copied."""
+
+    def __init__(self, factors: Any, reason: str):
+        self._factors, self._reason = factors, reason
+        self.library = f"{factors.library} on the host: {reason}"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._factors, name)
+
+    def refactored(self, csr: CheckedMatrix) -> HostFactors:
+        return HostFactors(self._factors.refactored(matrix_on_host(csr)), self._reason)
+
+    def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
+        found = np.empty(b.shape, self._factors.dtype)
+        self._factors.solve_into(on_host(b), found, transpose)  # stall: the host solves
+        x[...] = xp_of(x).asarray(found)

@@ -1,0 +1,58 @@
+"""Fill-reducing orders, and which kind of pivoting they are for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends import Backend
+from linforest_precond.graph.reordering.permute import checked_order, ordering_of
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.records.forest import Ordering
+
+ORDERS = "auto", "colamd", "minimum_degree", "natural"
+PIVOTINGS = "auto", "diagonal", "partial"
+OF_CUDSS = "nested_dissection"
+NAMES = *ORDERS[1:], OF_CUDSS, "given"
+# The share of entries with a mirror entry above which A + A^T is ordered: the symmetric strategy of UMFPACK 6.
+LEAST_SYMMETRY = 0.3
+
+
+def name_of(order: Any, pivoting: str, library: Backend) -> str:
+    """The name of an order; "auto" depends on the pivoting and on the library that factors."""
+    if not isinstance(order, str):
+        return "given"
+    if order != "auto":
+        return order
+    if library.name == "cuda":
+        return OF_CUDSS
+    return "colamd" if pivoting == "partial" else "minimum_degree"
+
+
+def ordering_by(csr: CheckedMatrix, name: str, order: Any) -> Ordering | None:
+    """The symmetric order of a name, or a given one; None where the library finds it."""
+    xp, index = csr.backend.xp, csr.indices.dtype
+    if name in ("colamd", OF_CUDSS):
+        return None
+    if name == "given":
+        return checked_order(order, csr.n, csr.backend, dtype=index)
+    if name == "natural":
+        return ordering_of(xp.arange(csr.n, dtype=index))
+    from scipy.sparse import csc_array, identity
+    from scipy.sparse.linalg import spilu
+
+    pattern = csr.pattern
+    B = csc_array((np.ones(pattern.indices.size), pattern.indices, pattern.indptr), shape=csr.shape)
+    B = csc_array(B + csr.n * identity(csr.n))
+    found = spilu(B, 1.0, 1, permc_spec="MMD_AT_PLUS_A").perm_c
+    return ordering_of(np.argsort(found).astype(index))
+
+
+def is_nearly_symmetric(csr: CheckedMatrix) -> bool:
+    """Whether enough entries of the pattern have a mirror entry."""
+    if csr.symmetric:
+        return True
+    edges = int(csr.directed_pattern.degrees.sum())  # stall: decides on the order
+    both = int(csr.pattern.degrees.sum())  # stall: decides on the order
+    return 2 * edges - both >= LEAST_SYMMETRY * edges
