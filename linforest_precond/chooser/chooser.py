@@ -11,8 +11,8 @@ All is compared in seconds that the cost model predicts; nothing is timed, so th
    with Jacobi come first, if they cost at most `PROBE` of that.
 3. Replacement. When the present run has made `CHECK` times the iterations of the last look, its rest is
    predicted. The candidate, or the paused run, with the least expected seconds takes over if `MARGIN` times
-   these are below the rest. Of a run that has won nothing, nothing is predicted: it may go on for `HORIZON`
-   times its iterations, and another candidate is expected to show something in as many as it made.
+   these are below the rest. A run that has won nothing predicts nothing, until it has made the iterations that
+   were expected.
 4. Failure. When a run breaks down or reaches its limit, the next best takes over. When CG finds negative
    curvature, all may be tried again, with MINRES where M is definite and BiCGStab elsewhere; when all have
    failed, with IDR(s).
@@ -42,6 +42,8 @@ KNOWN, USUAL = 16, 2
 IDRS_ITERATIONS = 1.7
 # Entries of the factors, in units of those of A, before they are counted.
 SPARSE = 3.0
+# The factor by which the seconds of factors must grow before they are counted again.
+RECOUNT = 2.0
 # The share of the least expected seconds that a few iterations with Jacobi may take, and how many they are.
 PROBE, FIRST = 0.1, 4
 # The factor by which iterations grow from one look to the next; seconds until the next look, in units of the
@@ -92,7 +94,8 @@ class Chooser:
         self._digits, self._most, self._seconds_left = digits, TOTAL * maxiter, seconds_left
         self.has_no_factors = False
         self._robust, self._unfit = False, set[str]()
-        self._factor = (cost.ordering() + cost.factorization(SPARSE * facts.entries, 0.0), False)
+        self._factor = cost.ordering() + cost.factorization(SPARSE * facts.entries, 0.0)
+        self._is_counted = False
         self._jacobi = min(facts.elliptic_iterations * digits / 8 or float(MANY), self.most_iterations)
 
     @property
@@ -110,7 +113,7 @@ class Chooser:
         to be trusted.
         """
         if first is None:
-            self._begin(self._first())
+            self._begin_any(self._first())
         else:
             self.untried = [each for each in self.untried if each.name != first.candidate.name or first.is_stale]
             self._go_on(first)
@@ -144,7 +147,12 @@ class Chooser:
         """Whether all trials together have made as many iterations as they may."""
         return sum(trial.iterations for trial in self.trials) >= self._most
 
-    def _first(self) -> Candidate:
+    def _begin_any(self, candidate: Candidate | None) -> None:
+        """Set up a candidate, or the next best of those that can be."""
+        while candidate is not None and not self._begin(candidate):
+            candidate, _ = self._best_candidate(math.inf)
+
+    def _first(self) -> Candidate | None:
         best, seconds = self._best_candidate(math.inf)
         jacobi = next((each for each in self.untried if each.name == "jacobi"), None)
         is_known = self.facts.expected_iterations or math.isfinite(self.most_iterations)
@@ -153,27 +161,29 @@ class Chooser:
         probe = self._cost.seconds(jacobi.setup) + FIRST * self._iteration(jacobi)
         return jacobi if probe <= PROBE * seconds else best
 
-    def _best_candidate(self, rest: float) -> tuple[Candidate, float]:
-        """The candidate with the least expected seconds. Factors are counted if they are it."""
+    def _best_candidate(self, rest: float) -> tuple[Candidate | None, float]:
+        """The candidate with the least expected seconds, if they are below `rest`.
+
+        Factors are counted when they are it. Where they take longer than what else there is, nothing more is
+        known of them: they are counted again when that would pay.
+        """
         while True:
-            best = min(self.untried, key=self._expected)
-            seconds, is_counted = self._expected(best), self._factor[1]
-            if not best.is_direct or is_counted or seconds >= rest:
+            best = min(self.untried, key=self._expected, default=None)
+            seconds = math.inf if best is None else self._expected(best)
+            if best is None or seconds >= rest or not best.is_direct or self._is_counted:
                 return best, seconds
-            others = [self._expected(each) for each in self.untried if not each.is_direct]
-            most = min(rest, *others, self._seconds_left()) if others else self._seconds_left()
+            others = (self._expected(each) for each in self.untried if not each.is_direct)
+            most = min(rest, self._seconds_left(), *others)
             counted = self._forecast(most)
-            # Of factors that would take longer nothing more is known: they are counted again when they pay.
-            self._factor = (counted, True) if math.isfinite(counted) or most == math.inf else (most, False)
-            if math.isinf(counted) and most < math.inf:
-                without = [each for each in self.untried if not each.is_direct]
-                found = min(without, key=self._expected)
-                return found, self._expected(found)
+            self._is_counted = math.isfinite(counted)
+            self._factor = counted if self._is_counted else max(most, RECOUNT * self._factor)
+            if math.isinf(self._factor):
+                self.untried = [each for each in self.untried if not each.is_direct]
 
     def _expected(self, candidate: Candidate) -> float:
         """Seconds of the setup of a candidate and of all its iterations."""
         if candidate.is_direct:
-            return self._factor[0]
+            return self._factor
         iterations = self._jacobi * self._share(candidate)
         cycles = candidate.cycles(self.facts) * self._digits / 8
         return self.setup(candidate) + (min(iterations, cycles) if cycles else iterations) * self._iteration(candidate)
@@ -181,7 +191,7 @@ class Chooser:
     def setup(self, candidate: Candidate) -> float:
         """Seconds of a setup; multigrid inverts the dense matrix of its coarsest level."""
         if candidate.is_direct:
-            return self._factor[0]
+            return self._factor
         inverted = min(self.facts.rows, MOST_COARSE[self._cost.backend]) if candidate.is_multigrid else 0
         return self._cost.seconds(candidate.setup) + self._cost.inversion(inverted)
 
@@ -201,18 +211,16 @@ class Chooser:
             return "minres"
         return "idrs" if self._robust else "bicgstab"
 
-    def _begin(self, candidate: Candidate, why: str = "") -> None:
-        """Set up a candidate; its run becomes the present one."""
+    def _begin(self, candidate: Candidate, why: str = "") -> bool:
+        """Whether a candidate could be set up; its run is then the present one."""
         self.untried = [each for each in self.untried if each is not candidate]
         warm = self.facts.hermitian or candidate.is_multigrid or candidate.is_direct
         trial = self._start(candidate, self._method(candidate), self.present if warm else None)
-        if trial is None:
-            if self.present is None and self.untried:
-                self._begin(self._best_candidate(math.inf)[0])
-            return
-        if why:
-            self.events.append(f"{candidate.name} takes over: {why}")
-        self._go_on(trial)
+        if trial is not None:
+            if why:
+                self.events.append(f"{candidate.name} takes over: {why}")
+            self._go_on(trial)
+        return trial is not None
 
     def _go_on(self, trial: Trial) -> None:
         self.trials.append(trial)
@@ -223,22 +231,21 @@ class Chooser:
         """Seconds that a run is predicted to need still."""
         if trial.candidate.is_multigrid or trial.candidate.is_direct:
             return trial.remaining() * trial.iteration
-        if trial.is_hovering:
-            return HORIZON * trial.iterations * trial.iteration
         total = self._predicted(trial) * self._share(trial.candidate)
         return max(1.0, total - trial.iterations) * trial.iteration
 
     def _predicted(self, trial: Trial) -> float:
         """Iterations with Jacobi that the progress of a run stands for, at most what dominance allows."""
+        known = self.facts.expected_iterations * self._digits / 8
         if trial.is_hovering:
-            return max(1.0, trial.iterations)
+            made = trial.iterations / self._share(trial.candidate)
+            return min(max(known or MANY, HORIZON * max(0.0, made - (known or MANY))), self.most_iterations)
         scale = self._digits / max(trial.digits[0], 1.0) if trial.digits[0] < self._digits else 1.0
         total = scale * (trial.iterations + trial.remaining()) / self._share(trial.candidate)
-        expected = self.facts.expected_iterations * self._digits / 8
-        if expected:
+        if known:
             prior = KNOWN if self.facts.elliptic_iterations else USUAL
             weight = prior / (prior + trial.iterations)
-            total = total ** (1 - weight) * expected**weight
+            total = total ** (1 - weight) * known**weight
         return max(1.0, min(total, self.most_iterations))
 
     def _replace(self, present: Trial) -> bool:
@@ -249,14 +256,13 @@ class Chooser:
         present.predicted = present.seconds + rest
         paused = min(self._alive(present), key=self._rest, default=None)
         paused_rest = math.inf if paused is None else self._rest(paused)
-        candidate, seconds = self._best_candidate(rest / MARGIN) if self.untried else (None, math.inf)
+        candidate, seconds = self._best_candidate(rest / MARGIN)
         if MARGIN * min(seconds, paused_rest) >= rest:
             return False
         why = f"{present.candidate.name} needs more after {present.iterations} iterations"
         if candidate is not None and seconds <= paused_rest:
             self._begin(candidate, why)
-        else:
-            assert paused is not None
+        elif paused is not None:
             self.present = paused
             self.events.append(f"{paused.candidate.name} goes on: {why}")
             paused.advance(self._step(paused))
@@ -284,18 +290,16 @@ class Chooser:
             self.present = None
             return
         paused = min(self._alive(failed), key=self._rest, default=None)
-        if paused is None and not self.untried:
-            self._become_robust()
-        if not self.untried:
-            self.present = paused
-            return
         candidate, seconds = self._best_candidate(math.inf)
+        if paused is None and candidate is None:
+            self._become_robust()
+            candidate, seconds = self._best_candidate(math.inf)
         if paused is not None and self._rest(paused) <= seconds:
             self.present = paused
-        else:
-            self._begin(candidate)
-            if self.present is failed:  # the setup failed
-                self.present = paused
+            return
+        self._begin_any(candidate)
+        if self.present is failed:  # nothing could be set up
+            self.present = paused
 
     def _become_indefinite(self) -> None:
         """A is not definite: all candidates may be tried again, with another Krylov method."""

@@ -109,7 +109,7 @@ def _fastest(work: Callable[[], object], repeats: int) -> float:
 
 def _measured_on_cpu(backend: Backend) -> Machine:
     source, target = np.ones((2, 4_000_000))
-    few = np.ones(8)
+    few = np.zeros(8)
     copy = _fastest(lambda: np.copyto(target, source), 4)
     calls = _fastest(lambda: [np.add(few, few, few) for _ in range(1000)], 3)
     line = sp.diags_array([-np.ones(11), 2.0 * np.ones(12), -np.ones(11)], offsets=[-1, 0, 1])
@@ -133,7 +133,7 @@ def _measured_on_gpu(backend: Backend) -> Machine:
         watch.stop()
         return float(watch.milliseconds()) / 1e3
 
-    source, target, few = xp.ones(32_000_000), xp.ones(32_000_000), xp.ones(8)
+    source, target, few = xp.ones(32_000_000), xp.ones(32_000_000), xp.zeros(8)
     works = (lambda: xp.copyto(target, source)), (lambda: [xp.add(few, few, few) for _ in range(200)])
     copy, calls = (min(timed(work) for _ in range(4)) for work in works)
     return replace(DEFAULTS["cuda"], bandwidth=2 * source.nbytes / copy, call=calls / 200)

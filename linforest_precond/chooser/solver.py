@@ -17,7 +17,7 @@ from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.chooser.candidates import Candidate, candidates_on
-from linforest_precond.chooser.chooser import Chooser
+from linforest_precond.chooser.chooser import TOTAL, Chooser
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import Facts, facts_of
 from linforest_precond.chooser.factors import Factors
@@ -27,6 +27,7 @@ from linforest_precond.chooser.report import SolveReport, TrialReport
 from linforest_precond.chooser.trials import Trial, method_for
 from linforest_precond.interop.dlpack import native_matrix, takes_foreign_arrays
 from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.vectors import norms_of
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.pattern_digest import pattern_digest
 from linforest_precond.precond.preconditioner import Preconditioner
@@ -39,7 +40,7 @@ from linforest_precond.solvers.status import Interrupted, Status
 # The most iterations of a run, unless the user says otherwise.
 MOST_ITERATIONS = 5000
 # Iterations of all runs together on a matrix without full structural rank: enough for a b in its range.
-SINGULAR_ITERATIONS = 100
+SINGULAR_ITERATIONS = 120
 
 
 class Solver(Printed):
@@ -218,20 +219,22 @@ class Solver(Printed):
         Factors of the old matrix are first tried as a preconditioner: where the values changed little, that
         takes less than to factor again.
         """
-        old = pattern_digest(self._A)
         with self._lock:
             self._take(A)
             if self._kept is None:
                 return
             candidate, M, method = self._kept
-            if pattern_digest(self._A) != old:
-                self._kept = None
-            elif candidate.is_direct:
+            try:
+                M._pattern.require_same(pattern_digest(self._A))
+            except ValueError:  # another pattern
+                self._kept, self._is_stale = None, False
+                return
+            if candidate.is_direct:
                 self._is_stale = True
-            else:
-                M = M.frozen()
-                M.update(A)
-                self._kept = candidate, M, method
+                return
+            M = M.frozen()
+            M.update(self._A.given)
+            self._kept = candidate, M, method
 
     def __matmul__(self, b: Array) -> Array:
         return self.solve(b)[0]
@@ -290,7 +293,7 @@ class _Solve:
         rtol = solver._options["rtol"]
         facts = solver.facts
         if facts.structural_rank < A.n:
-            most = min(most, SINGULAR_ITERATIONS)
+            most = min(most, SINGULAR_ITERATIONS // TOTAL)
         self.chooser = Chooser(
             solver._candidates(), facts, self._cost, self._start, self._forecast,
             -math.log10(min(max(rtol, 1e-16), 0.1)), most, lambda: self._end - time.perf_counter(),
@@ -302,6 +305,8 @@ class _Solve:
         solver, problem = self._solver, self.problem
         if not problem.b.size:
             return _empty_solution(problem, self._report)
+        if self._starts_solved():
+            return self._ended(problem.x0.copy(), np.zeros(problem.b.shape[1], np.int64), None)
         if solver._nullspace is None and is_inconsistent(problem, solver.facts):
             x, norms = self._best()
             return self._ended(x, np.full(norms.shape, int(Status.SINGULAR)), None)
@@ -322,6 +327,15 @@ class _Solve:
             solver._kept = chosen.candidate, chosen.M, chosen.method
             solver._is_stale = solver._is_stale and chosen is first
         return self._ended(x, info, chosen)
+
+    def _starts_solved(self) -> bool:
+        """Whether x0 meets the tolerance."""
+        problem = self.problem
+        if problem.x0 is None or problem.null_space is not None or not problem.scaling.is_identity:
+            return False
+        with np.errstate(all="ignore"):
+            norms = np.asarray(norms_of(problem.b - self._solver._A.given @ problem.x0, None))
+        return bool((norms <= problem.targets).all())
 
     def settled(self) -> Preconditioner:
         """The preconditioner of the run that ends soonest, or came closest."""

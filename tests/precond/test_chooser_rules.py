@@ -46,7 +46,7 @@ class TestCosts:
         small, large = cost_of(100, "cuda"), cost_of(10**8, "cuda")
         assert small.iteration("cg", 0.0) == pytest.approx(cost_of(10, "cuda").iteration("cg", 0.0), rel=0.01)
         moved = large.product + 11 * large.vector
-        assert large.iteration("cg", 0.0) == pytest.approx(moved / large.machine.bandwidth, rel=0.01)
+        assert large.iteration("cg", 0.0) == pytest.approx(moved / large.machine.bandwidth, rel=0.05)
 
     def test_factors_cost_entries_and_flops(self):
         cost = cost_of(1000)
@@ -96,7 +96,7 @@ def test_factors_are_the_last_resort():
 def test_nothing_fits():
     broken = {name: {"total": 1000, "fails": 30} for name in same(1)}
     found, _, chooser = chosen_among(broken)
-    assert found is None and "nothing has converged: IDR(s) instead of BiCGStab" not in chooser.events
+    assert found is None and {trial.method for trial in chooser.trials} == {"cg"}
     found, _, chooser = chosen_among(broken, facts=replace(FACTS, hermitian=False))
     assert found is None and {trial.method for trial in chooser.trials} == {"bicgstab", "idrs"}
 

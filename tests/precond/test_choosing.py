@@ -1,13 +1,18 @@
-"""`lf.solve` and `lf.auto`: solutions, reports, and the arguments that all solvers share."""
+"""`lf.solve`, `lf.Solver` and `lf.auto`: solutions, reports, and the arguments that all solvers share."""
 
+import json
 import pickle
+import threading
+import time
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import linforest_precond as lf
-from linforest_precond.chooser.candidates import CANDIDATES
+from linforest_precond.backends import backend_named
+from linforest_precond.chooser import machine
+from linforest_precond.solvers import Status
 
 EASY = "small time step"
 SYSTEMS = {
@@ -38,9 +43,9 @@ def test_systems_are_solved(backend, name):
     A = sp.csr_array(SYSTEMS[name]())
     b = noise(A.shape[0])
     x, info, report = solved(backend, A, b)
-    assert info == 0 and type(info) is int and residual(A, b, x) <= 1.01e-8
-    assert report.chosen in report.trials and report.chosen.outcome == "converged"
-    assert report.work == pytest.approx(sum(trial.work for trial in report.trials))
+    assert info == 0 and isinstance(info, int) and residual(A, b, x) <= 1.01e-8
+    assert info.report is report and report.chosen in report.trials and report.chosen.outcome == "converged"
+    assert report.seconds == pytest.approx(sum(trial.seconds for trial in report.trials))
 
 
 def test_an_easy_system_pays_for_nothing(backend):
@@ -50,22 +55,19 @@ def test_an_easy_system_pays_for_nothing(backend):
 
 
 def test_multigrid_for_a_large_grid(backend):
-    A = SYSTEMS["elliptic"]()
+    A = lf.matrices.poisson((60, 60, 60))
     _, _, report = solved(backend, A, noise(A.shape[0]))
     assert report.chosen.name == "multilevel" and "multilevel" in str(report)
 
 
-def test_a_run_that_takes_over_starts_from_the_present_x():
-    """Of a Hermitian matrix without boundaries that would tell its iterations; small for a GPU, where levels
-    of factors have a latency."""
-    A, report = lf.matrices.elasticity((24, 8))[0], lf.SolveReport()
-    b = noise(A.shape[0])
-    x, info = lf.solve(A, b, report=report)
-    jacobi, ilu = report.trials
-    assert info == 0 and residual(A, b, x) <= 1.01e-8 and report.chosen is ilu and ilu.name == "ilu"
-    seen = jacobi.history.residuals
-    assert seen[0] == pytest.approx(1.0) and np.isclose(seen[1:], ilu.first, rtol=1e-6).any()
-    assert ilu.rate == pytest.approx(np.log10(ilu.first / ilu.last) / ilu.iterations)
+def test_factors_for_what_iterations_do_not_solve(backend):
+    """A saddle point matrix with random blocks."""
+    rng = np.random.default_rng(0)
+    B = sp.random_array((60, 200), density=0.05, rng=rng) + sp.eye_array(60, 200)
+    A = sp.csr_array(sp.block_array([[sp.diags_array(10.0 ** rng.uniform(-6, 6, 200)), B.T], [B, None]]))
+    b = noise(260)
+    x, info, report = solved(backend, A, b)
+    assert info == 0 and residual(A, b, x) <= 1.01e-8 and report.chosen.name == "direct"
 
 
 def test_the_choice_is_deterministic(backend):
@@ -79,52 +81,75 @@ def test_the_choice_is_deterministic(backend):
 def test_an_indefinite_matrix_is_found_out(backend):
     A = sp.csr_array(lf.matrices.poisson((12, 12)) - 0.3 * sp.eye_array(144))
     b = noise(144)
-    x, info, report = solved(backend, A, b)
+    x, info, report = solved(backend, A, b, method="jacobi")
     assert info == 0 and residual(A, b, x) <= 1.01e-8
-    assert "minres" in {trial.solver for trial in report.trials}
+    assert report.chosen.solver == "minres"
 
 
 def test_rows_are_matched_where_the_diagonal_is_zero(backend):
     A = sp.csr_array(SYSTEMS["convection"]())[np.random.default_rng(4).permutation(900)]
     b = noise(900)
     x, info, report = solved(backend, A, b)
-    assert info == 0 and residual(A, b, x) <= 1.01e-8 and "matching" in report.chosen.call
+    assert info == 0 and residual(A, b, x) <= 1.01e-8 and report.facts.needs_matching
 
 
-def test_a_structurally_singular_matrix_is_solved_without_matching(backend):
+def without_full_rank():
     """The last two rows have entries in one and the same column only."""
     A = 4 * np.eye(11)
     A[8:, 8:] = [[1.0, 2.0, 1.0], [3.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
-    b = A @ noise(11)
-    A = sp.csr_array(A)
-    x, info, report = solved(backend, A, b)
-    assert info == 0 and residual(A, b, x) <= 1.01e-8 and "matching" not in report.chosen.call
+    return sp.csr_array(A)
 
 
-def test_a_singular_consistent_system(backend):
-    W = abs(lf.matrices.poisson((12, 12)))
-    W.setdiag(0)
-    A = sp.csr_array(sp.diags_array(W.sum(axis=1)) - W)
-    b = A @ noise(144)
-    x, info, report = solved(backend, A, b)
-    assert info == 0 and residual(A, b, x) <= 1.01e-8 and report.facts.centered
+class TestSingular:
+    def test_a_b_in_the_range_of_a_structurally_singular_matrix(self, backend):
+        A = without_full_rank()
+        b = A @ noise(11)
+        x, info, report = solved(backend, A, b)
+        assert info == 0 and residual(A, b, x) <= 1.01e-8 and report.facts.structural_rank == 10
 
+    def test_another_b_is_refused_with_the_rank(self, backend):
+        with pytest.warns(RuntimeWarning, match="structurally singular: its rank is at most 10 of 11; .* row") as seen:
+            x, info, report = solved(backend, without_full_rank(), noise(11))
+        assert info == Status.SINGULAR and len(str(seen[0].message)) <= 300 and np.isfinite(x).all()
+        assert sum(trial.iterations for trial in report.trials) <= 300
 
-def test_what_cannot_be_solved(backend):
-    A = sp.csr_array(np.array([[1.0, 1.0], [1.0, 1.0]]))
-    with pytest.warns(RuntimeWarning, match="jacobi .* direct solver") as warned:
-        x, info, report = solved(backend, A, np.array([1.0, 0.0]))
-    assert len(warned) == 1 and info > 0 and report.chosen is None and "not solved" in str(report)
-    # The residual is at most that of x = 0, and cannot be below the distance of b from the range of A.
-    assert np.sqrt(0.5) - 1e-12 <= np.linalg.norm(np.array([1.0, 0.0]) - A @ x) <= 1 + 1e-12
-    assert len(report.trials) >= len(CANDIDATES) - 1
+    @pytest.fixture
+    def neumann(self):
+        W = abs(lf.matrices.poisson((12, 12)))
+        W.setdiag(0)
+        return sp.csr_array(sp.diags_array(W.sum(axis=1)) - W)
+
+    def test_a_b_in_the_range_of_a_laplacian(self, backend, neumann):
+        b = neumann @ noise(144)
+        x, info, report = solved(backend, neumann, b)
+        assert info == 0 and residual(neumann, b, x) <= 1.01e-8 and report.facts.centered
+
+    def test_another_b_is_refused_at_once_with_the_cure(self, backend, neumann):
+        with pytest.warns(RuntimeWarning, match='constants to 0.*nullspace="constant"') as seen:
+            x, info, report = solved(backend, neumann, noise(144))
+        assert info == Status.SINGULAR and not report.trials and not x.any()
+        assert len(str(seen[0].message)) <= 300
+
+    def test_the_cure(self, backend, neumann):
+        b = noise(144)
+        x, info, _ = solved(backend, neumann, b, nullspace="constant")
+        assert info == 0 and residual(neumann, b - b.mean(), x) <= 1.01e-8
+
+    def test_numerically_singular(self, backend):
+        A = sp.csr_array(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+        with pytest.warns(RuntimeWarning, match="singular to working precision") as seen:
+            x, info, report = solved(backend, A, np.array([1.0, 0.0, 0.0]))
+        assert info == Status.SINGULAR and report.chosen is None and "not solved" in str(report)
+        # The residual is at most that of x = 0, and cannot be below the distance of b from the range of A.
+        assert np.sqrt(0.5) - 1e-12 <= np.linalg.norm(np.array([1.0, 0.0, 0.0]) - A @ x) <= 1 + 1e-12
+        assert len(str(seen[0].message)) <= 300
 
 
 def test_rounding_errors_end_all_trials(backend):
     A = SYSTEMS[EASY]()
-    with pytest.warns(RuntimeWarning, match="Rounding errors"):
+    with pytest.warns(RuntimeWarning, match="^Rounding errors limit the residual: .* Raise rtol"):
         x, info, report = solved(backend, A, noise(900), rtol=1e-18)
-    assert info > 0 and len(report.trials) == 1 and residual(A, noise(900), x) < 1e-14
+    assert info == Status.STAGNATED and residual(A, noise(900), x) < 1e-14
 
 
 def test_several_right_hand_sides(backend):
@@ -133,6 +158,7 @@ def test_several_right_hand_sides(backend):
     b[:, 1] = 0
     x, info, _ = solved(backend, A, b)
     assert info.tolist() == [0, 0, 0] and info.dtype == np.int64 and not x[:, 1].any()
+    assert info.report.chosen is not None
     assert residual(A, b[:, ::2], x[:, ::2]).max() <= 1.01e-8
 
 
@@ -140,7 +166,7 @@ def test_x0_and_tolerances(backend):
     A = SYSTEMS["convection"]()
     x_true = noise(900)
     x, info, report = solved(backend, A, A @ x_true, x0=backend.array(x_true))
-    assert info == 0 and report.trials[0].iterations == 0 and np.array_equal(x, x_true)
+    assert info == 0 and not report.trials and np.array_equal(x, x_true)
     b = noise(900)
     x, _, _ = solved(backend, A, b, rtol=0.0, atol=1e-3)
     assert 1e-7 < np.linalg.norm(b - A @ x) <= 1.01e-3
@@ -148,8 +174,8 @@ def test_x0_and_tolerances(backend):
 
 def test_maxiter_limits_every_trial(backend):
     A = SYSTEMS["forest"]()
-    with pytest.warns(RuntimeWarning, match="maxiter"):
-        _, info, report = solved(backend, A, noise(1600), maxiter=1)
+    with pytest.warns(RuntimeWarning, match="maxiter=1 iterations did not suffice"):
+        _, info, report = solved(backend, A, noise(1600), maxiter=1, method="jacobi")
     assert info == sum(trial.iterations for trial in report.trials) > 0
     assert all(trial.iterations <= 1 for trial in report.trials)
 
@@ -165,15 +191,139 @@ def test_errors_are_recorded_where_the_solution_is_known(backend):
     A = SYSTEMS[EASY]()
     x_true = noise(900)
     report = lf.SolveReport(backend.array(x_true))
-    lf.solve(backend.csr(A), backend.array(A @ x_true), report=report)
+    lf.solve(backend.csr(A), backend.array(A @ x_true), report=report, method="jacobi")
     assert report.history.errors[0] == 1.0 and report.history.errors[-1] < 1e-6
     assert report.history.status is lf.solvers.Status.CONVERGED
 
 
-def test_times_can_be_compared(backend):
-    A = SYSTEMS["elliptic"]()
-    x, info, report = solved(backend, A, noise(A.shape[0]), tune=True)
-    assert info == 0 and all(trial.work > 0 for trial in report.trials)
+class TestMachine:
+    def test_it_is_measured_once_and_kept(self, monkeypatch, tmp_path):
+        monkeypatch.delenv("LINFOREST_CALIBRATION", raising=False)
+        monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path / "matrices"))
+        machine._kept.cache_clear()
+        cpu = backend_named("cpu")
+        found = machine.Machine.of(cpu)
+        assert found.bandwidth > 1e8 and 1e-8 < found.call < 1e-3 and found.flops > 1e6
+        kept = json.loads((tmp_path / "calibration.json").read_text())
+        machine._kept.cache_clear()
+        monkeypatch.setitem(machine._MEASURES, "cpu", None)
+        assert machine.Machine.of(cpu) == found and len(kept) == 1
+        machine._kept.cache_clear()
+
+    @pytest.mark.parametrize("text", ["", "[]", "{", '{"cpu": 3}'])
+    def test_a_damaged_file_is_replaced(self, monkeypatch, tmp_path, text):
+        monkeypatch.delenv("LINFOREST_CALIBRATION", raising=False)
+        monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path / "matrices"))
+        monkeypatch.setitem(machine._MEASURES, "cpu", lambda backend: machine.DEFAULTS["cpu"])
+        (tmp_path / "calibration.json").write_text(text)
+        machine._kept.cache_clear()
+        assert machine.Machine.of(backend_named("cpu")) == machine.DEFAULTS["cpu"]
+        assert "bandwidth" in (tmp_path / "calibration.json").read_text()
+        machine._kept.cache_clear()
+
+
+class TestSolver:
+    def test_the_choice_is_kept_for_other_right_hand_sides(self, backend):
+        A = SYSTEMS["convection"]()
+        solver = lf.Solver(backend.csr(A))
+        assert solver.M is None and solver.method == "auto"
+        first = solver.solve(backend.array(noise(900)))[1]
+        M = solver.M
+        b = noise(900, seed=1)
+        x, info = solver.solve(backend.array(b))
+        assert first == info == 0 and solver.M is M and residual(A, b, backend.host(x)) <= 1.01e-8
+        assert info.report.trials[0].setup == 0.0 and solver.method in str(solver)
+        assert np.array_equal(backend.host(solver @ backend.array(b)), backend.host(x))
+        b = noise(900, 2)
+        x, info = solver.solve(backend.array(b))
+        assert not info.any() and residual(A, b, backend.host(x)).max() <= 1.01e-8
+
+    @pytest.mark.parametrize("method", ["direct", "ilu", "multilevel", "jacobi"])
+    def test_updates(self, backend, method):
+        A = SYSTEMS["convection"]()
+        solver = lf.Solver(backend.csr(A), method=method)
+        b = noise(900)
+        solver.solve(backend.array(b))
+        for scale in (1.01, 50.0):
+            B = A.copy()
+            B.data *= scale ** np.random.default_rng(3).random(B.nnz)
+            B = sp.csr_array(B + sp.diags_array(abs(B).sum(axis=1)))
+            B.sort_indices()
+            solver.update(backend.csr(B))
+            x, info = solver.solve(backend.array(b))
+            assert info == 0 and residual(B, b, backend.host(x)) <= 1.01e-8
+
+    def test_factors_of_the_old_values_precondition_the_new_ones(self, backend):
+        A = SYSTEMS["convection"]()
+        solver = lf.Solver(backend.csr(A), method="direct")
+        solver.solve(backend.array(noise(900)))
+        M = solver.M
+        solver.update(backend.csr(sp.csr_array(A * 1.001)))
+        _, info = solver.solve(backend.array(noise(900)))
+        assert info == 0 and solver.M is M
+
+    def test_an_update_with_another_pattern_chooses_again(self, backend):
+        solver = lf.Solver(backend.csr(SYSTEMS["convection"]()))
+        solver.solve(backend.array(noise(900)))
+        solver.update(backend.csr(SYSTEMS[EASY]()))
+        assert solver.M is None and solver.solve(backend.array(noise(900)))[1] == 0
+
+    def test_pickled(self, backend):
+        A = SYSTEMS["convection"]()
+        solver = lf.Solver(backend.csr(A), rtol=1e-6)
+        b = backend.array(noise(900))
+        x = solver @ b
+        other = pickle.loads(pickle.dumps(solver))
+        assert other.method == solver.method and np.array_equal(backend.host(other @ b), backend.host(x))
+
+    def test_a_file_takes_its_preconditioner(self, tmp_path):
+        A = SYSTEMS["convection"]()
+        solver = lf.Solver(A)
+        with pytest.raises(ValueError, match="has not solved"):
+            lf.save_preconditioner(solver, tmp_path / "M.npz")
+        solver.solve(noise(900))
+        lf.save_preconditioner(solver, tmp_path / "M.npz")
+        M = lf.load_preconditioner(tmp_path / "M.npz")
+        assert np.array_equal(M @ noise(900), solver.M @ noise(900))
+
+    def test_threads_share_it(self):
+        A = SYSTEMS["convection"]()
+        solver, found = lf.Solver(A), {}
+
+        def work(seed):
+            found[seed] = solver.solve(noise(900, seed=seed))
+
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert all(residual(A, noise(900, seed=s), found[s][0]) <= 1.01e-8 for s in range(6))
+
+    def test_a_time_limit_ends_with_the_best_x(self):
+        A = lf.matrices.poisson((60, 60))
+        b = noise(3600)
+
+        def slow(x):
+            time.sleep(0.01)
+
+        with pytest.warns(RuntimeWarning, match="time_limit has passed"):
+            x, info = lf.solve(A, b, method="jacobi", rtol=1e-12, time_limit=0.3, callback=slow)
+        assert info == Status.TIME_LIMIT and 0 < residual(A, b, x) < 1
+
+    def test_verbose_leaves_a_line_for_each_run(self, capsys):
+        lf.solve(SYSTEMS[EASY](), noise(900), verbose=True)
+        assert "converged after" in capsys.readouterr().err
+
+    def test_arguments_are_checked(self):
+        A = SYSTEMS[EASY]()
+        for words, options in (
+            ("method", {"method": "magic"}),
+            ("time_limit", {"time_limit": -1}),
+            ("calibration", {"calibration": "guessed"}),
+        ):
+            with pytest.raises(ValueError, match=words):
+                lf.solve(A, noise(900), **options)
 
 
 @pytest.mark.parametrize("n", [0, 1])
@@ -181,7 +331,7 @@ def test_smallest_systems(backend, n):
     A = sp.csr_array(4.0 * sp.eye_array(n))
     x, info, report = solved(backend, A, np.full(n, 2.0))
     assert info == 0 and np.allclose(x, 0.5) and "trials" in str(report) or n
-    assert lf.auto(backend.csr(A)).kind == "jacobi"
+    assert lf.auto(backend.csr(A)).kind in ("jacobi", "direct")
 
 
 def test_dense_arrays(backend):
@@ -224,11 +374,11 @@ class TestAuto:
     def test_it_solves_with_the_named_method(self, backend):
         A = SYSTEMS["elliptic"]()
         M = lf.auto(backend.csr(A))
-        assert M.kind == "multilevel" and "lf.solvers.cg" in M.choice and "chosen" in str(M)
+        assert "lf.solvers.cg" in M.choice and "chosen" in str(M)
         b = noise(A.shape[0])
         history = lf.solvers.History()
         x, info = lf.solvers.cg(backend.csr(A), backend.array(b), rtol=1e-8, M=M, history=history)
-        assert info == 0 and len(history) < 40
+        assert info == 0 and len(history) < 120
 
     def test_an_easy_matrix_gets_the_diagonal(self, backend):
         assert lf.auto(backend.csr(SYSTEMS[EASY]())).kind == "jacobi"

@@ -31,17 +31,12 @@ def test_a_grid(backend):
     assert found.row_ratio == 1.0 and found.heavy_share == pytest.approx(heavy_share(A.toarray()))
 
 
-@pytest.mark.parametrize("is_scattered", [False, True])
-def test_the_distance_of_couplings(backend, is_scattered):
-    A = lf.matrices.convection_diffusion((30, 30), (1.0, 0.5))
-    if is_scattered:
-        order = np.random.default_rng(0).permutation(900)
-        A = sp.csr_array(A)[order][:, order]
-    rows, columns = A.nonzero()
-    distances = abs(rows - columns)[rows != columns]
+def test_structural_rank(backend):
+    A = np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 0.0], [4.0, 0.0, 0.0]])
     found = facts(backend, A)
-    assert found.distance == pytest.approx(distances.mean() / 900) and found.is_scattered == is_scattered
-    assert facts(backend, A + A.T).distance == 0.0
+    assert found.structural_rank == 2 and len(found.dependent_rows) == 1 and found.is_singular
+    assert facts(backend, A[::-1] + np.eye(3)).structural_rank == 3
+    assert facts(backend, sp.csr_array((3, 3))).structural_rank == 0
 
 
 def test_a_laplacian_is_centered(backend):

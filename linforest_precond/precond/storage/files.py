@@ -37,8 +37,8 @@ def save_preconditioner(M: Preconditioner, path: str | os.PathLike[str]) -> None
 
     Parameters
     ----------
-    M : Preconditioner
-        From any of the functions that make one.
+    M : Preconditioner, or a Solver
+        From any of the functions that make one; of a `linforest_precond.Solver` what it chose.
     path : str or path-like
         The file, under exactly this name (no suffix is added); it appears only when complete.
 
@@ -57,6 +57,10 @@ def save_preconditioner(M: Preconditioner, path: str | os.PathLike[str]) -> None
     ...     lf.load_preconditioner(path).shape
     (16, 16)
     """
+    if hasattr(M, "solve") and hasattr(M, "M"):
+        M = M.M
+        if M is None:
+            raise ValueError("M must be a preconditioner, got a Solver that has not solved anything yet")
     if not isinstance(M, Preconditioner):
         raise TypeError(f"M must be a preconditioner of linforest_precond, got {type(M).__name__}")
     header, arrays = packed(M)
