@@ -290,13 +290,12 @@ class _Solve:
         )
         columns = max(1, self.problem.b.shape[1])
         self._cost = CostModel.of(A, self.problem.b.dtype, columns, machine, host)
-        rtol = solver._options["rtol"]
         facts = solver.facts
         if facts.structural_rank < A.n:
             most = min(most, SINGULAR_ITERATIONS // TOTAL)
         self.chooser = Chooser(
             solver._candidates(), facts, self._cost, self._start, self._forecast,
-            -math.log10(min(max(rtol, 1e-16), 0.1)), most, lambda: self._end - time.perf_counter(),
+            _digits(self.problem), most, lambda: self._end - time.perf_counter(),
         )  # fmt: skip
         self._made: dict[str, Preconditioner] = {}
 
@@ -427,6 +426,14 @@ class _Solve:
         if self._solver._verbose:
             for line in lines:
                 print(line.sentence(), file=sys.stderr)
+
+
+def _digits(problem: Problem) -> float:
+    """Digits by which residuals have to be reduced, from 1 to 16."""
+    norms, targets = problem.norms, problem.targets
+    with np.errstate(all="ignore"):
+        ratios = np.where(norms > 0, targets / norms, 1.0)
+    return -math.log10(min(max(float(ratios.min(initial=1.0)), 1e-16), 0.1))
 
 
 def _empty_solution(problem: Problem, report: SolveReport) -> tuple[Array, Any]:

@@ -160,7 +160,7 @@ def _run_auto(
     limits = {"rtol": arguments.rtol, "atol": arguments.atol, "maxiter": arguments.maxiter}
     stopped = False
     with warnings.catch_warnings(), watched(arguments.quiet) as verbose:
-        warnings.filterwarnings("ignore", "solve did not reach", RuntimeWarning)  # the report says it
+        warnings.simplefilter("ignore", RuntimeWarning)  # the report says it
         try:
             x, info = solve(A, b, x0, report=report, seed=arguments.seed, verbose=verbose, **limits)
         except solvers.Interrupted as error:
