@@ -6,6 +6,7 @@ import ordering_oracles as oracles
 import pytest
 import scipy.sparse as sp
 import strategies as graphs
+from conftest import load_real, matrices_folder, skip_or_fail
 from hypothesis import given
 from scipy.sparse.linalg import splu
 
@@ -83,7 +84,7 @@ def test_shapes(backend, name):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_lists_are_compacted(seed, monkeypatch):
+def test_lists_are_compacted(seed):
     """Elements of many supervariables: the space behind the lists is used up."""
     A = random_pattern(300, 1200, seed)
     order = minimum_degree(A)
@@ -182,8 +183,10 @@ REAL = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REAL)
-def test_quality_on_real_matrices(real_matrix, name):
-    A = real_matrix(name)
+def test_quality_on_real_matrices(name):
+    if matrices_folder() is None:
+        skip_or_fail("matrices", "LINFOREST_MATRICES names no folder with a MANIFEST.tsv")
+    A = load_real(name)
     assert fill(A, minimum_degree(A)).entries <= 1.12 * of_superlu(A)
 
 
