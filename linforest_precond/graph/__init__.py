@@ -74,6 +74,9 @@ Orderings
    cuthill_mckee
    BatchOptions
    pseudo_peripheral_node
+   minimum_degree
+   fill
+   Fill
    bandwidth
    profile
    wavefront
@@ -127,12 +130,15 @@ from linforest_precond.graph.reordering.gap_metrics import linear_arrangement as
 from linforest_precond.graph.reordering.gap_metrics import linear_gap as linear_gap
 from linforest_precond.graph.reordering.gap_metrics import log_arrangement as log_arrangement
 from linforest_precond.graph.reordering.gap_metrics import log_gap as log_gap
+from linforest_precond.graph.reordering.minimum_degree import fill as fill
+from linforest_precond.graph.reordering.minimum_degree import minimum_degree as minimum_degree
 from linforest_precond.graph.reordering.refinement import refine_ordering as refine_ordering
 from linforest_precond.graph.reordering.vertex_orders import order as order
 from linforest_precond.graph.traffic.statistics import traffic_statistics as traffic_statistics
 from linforest_precond.graph.traffic.traffic_matrix import traffic_matrix as traffic_matrix
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix as TrafficMatrix
 from linforest_precond.graph.traffic.traffic_records import TrafficStatistics as TrafficStatistics
+from linforest_precond.records.fill import Fill as Fill
 
 # The functions and classes, without the subpackages that they are defined in.
 __all__ = [name for name, value in sorted(globals().items()) if not isinstance(value, _ModuleType)]

@@ -171,6 +171,8 @@ DOORS = {
     "is_maximal_matching": lambda A: lf.graph.is_maximal_matching(A, np.full(A.shape[0], -1)),
     "reverse_cuthill_mckee": lf.graph.reverse_cuthill_mckee,
     "cuthill_mckee": lf.graph.cuthill_mckee,
+    "minimum_degree": lf.graph.minimum_degree,
+    "fill": lf.graph.fill,
     "pseudo_peripheral_node": lf.graph.pseudo_peripheral_node,
     "bandwidth": lf.graph.bandwidth,
     "profile": lf.graph.profile,

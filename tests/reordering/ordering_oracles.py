@@ -101,3 +101,26 @@ def envelope(A, order=None):
     fronts = [sum(1 for j in range(i, size) if j == i or min(rows[j] | {j}) <= i) for i in range(size)]
     mean_square = sum(front**2 for front in fronts) / size if size else 0.0
     return bandwidth, profile, (max(fronts, default=0), math.sqrt(mean_square))
+
+
+def factor_columns(A, order=None):
+    """The rows below the diagonal in each column of the Cholesky factor, by eliminating vertices."""
+    around = neighbors(A)
+    order = range(len(around)) if order is None else [int(v) for v in order]
+    place = {v: i for i, v in enumerate(order)}
+    columns = []
+    for v in order:
+        later = {u for u in around[v] if place[u] > place[v]}
+        for u in later:
+            around[u] |= later - {u}
+        columns.append({place[u] for u in later})
+    return columns
+
+
+def tree_height(columns):
+    """Of the elimination tree: the parent of a column is the first row below its diagonal."""
+    heights = [1] * len(columns)
+    for j, rows in enumerate(columns):
+        if rows:
+            heights[min(rows)] = max(heights[min(rows)], heights[j] + 1)
+    return max(heights, default=0)

@@ -12,6 +12,7 @@ from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.forest.linear_forest import linear_forest
 from linforest_precond.graph.reordering.communities import order_by_labels, order_by_matchings
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
+from linforest_precond.graph.reordering.minimum_degree import order_by_degree
 from linforest_precond.matrix.checked import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
@@ -27,6 +28,7 @@ def order(A: MatrixLike, method: str = "rcm", *, seed: int = 0) -> Array:
     method : str
         - "natural": A's own order.
         - "rcm": `reverse_cuthill_mckee`. For meshes and other graphs of large diameter.
+        - "minimum_degree": `minimum_degree`. For little fill-in of triangular factors, not for the cache.
         - "degree": by descending degree.
         - "hubs": vertices of more than the mean degree first, both groups in A's order: hub clustering [1]_.
         - "forest": along the heavy paths of a `linear_forest`.
@@ -86,6 +88,10 @@ def _rcm(pattern: Pattern, seed: int) -> Array:
     return order_pattern(pattern)[::-1].copy()
 
 
+def _minimum_degree(pattern: Pattern, seed: int) -> Array:
+    return order_by_degree(pattern)
+
+
 def _by_degree(pattern: Pattern, seed: int) -> Array:
     return _stable_order(-pattern.degrees)
 
@@ -103,6 +109,7 @@ def _stable_order(keys: Array) -> Array:
 METHODS: dict[str, Callable[[Pattern, int], Array]] = {
     "natural": _natural,
     "rcm": _rcm,
+    "minimum_degree": _minimum_degree,
     "degree": _by_degree,
     "hubs": _hubs_first,
     "forest": _natural,  # by the values of A, see `order`

@@ -50,12 +50,12 @@ def ilu(
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
-    order : {"auto", "natural", "forest", "colors", "rcm"}
+    order : {"auto", "natural", "forest", "colors", "rcm", "minimum_degree"}
         The order of elimination: A's own; along the paths of a linear forest, heavy couplings next to each
         other; by the colours of a vertex colouring, with a level for each colour, which has the fewest levels
-        and needs the most iterations; reverse Cuthill-McKee. "auto" factors A in all of these (not in that of
-        colours on the CPU) and takes the one with the least predicted time, by the fill-in that is dropped
-        and by counted levels and bytes.
+        and needs the most iterations; reverse Cuthill-McKee; minimum degree, which is for factors with their
+        fill-in. "auto" factors A in all of these but the last (nor in that of colours on the CPU) and takes
+        the one with the least predicted time, by the fill-in that is dropped and by counted levels and bytes.
     sweeps : int, optional
         Replace each of the exact substitutions by this number of Jacobi sweeps, which is not robust.
     dtype : dtype, optional

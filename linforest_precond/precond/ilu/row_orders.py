@@ -11,12 +11,13 @@ from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
+from linforest_precond.graph.reordering.minimum_degree import order_by_degree
 from linforest_precond.graph.reordering.permute import ordering_of
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.records.forest import Ordering
 
-ORDERS = "natural", "forest", "colors", "rcm"
+ORDERS = "natural", "forest", "colors", "rcm", "minimum_degree"
 MOST_LEVELS = 2**31 - 1
 
 
@@ -67,6 +68,8 @@ def schedule_of(
 def _order_of(csr: CheckedMatrix, pattern: Pattern, name: str, seed: int) -> Array:
     if name == "rcm":
         order: Array = order_pattern(pattern)[::-1]
+    elif name == "minimum_degree":
+        order = order_by_degree(pattern)
     else:
         factor = propose_factor(checked(csr).graph, check_options(2, seed=seed))
         order = break_cycles(factor, in_place=True).order

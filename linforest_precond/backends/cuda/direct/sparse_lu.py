@@ -34,10 +34,10 @@ def factor(csr, ordering, pivoting, definite):
     order = None if ordering is None else cupy.asnumpy(ordering.order)  # stall: cuDSS reads it on the host
     if definite:
         matrix_type = cudss.HPD if csr.data.dtype.kind == "c" else cudss.SPD
-        factors = Factors(csr, Analysis(csr, order, matrix_type))
+        factors = CudssFactors(csr, Analysis(csr, order, matrix_type))
         if factors.made:
             return factors
-    return Factors(csr, Analysis(csr, order, cudss.GENERAL))
+    return CudssFactors(csr, Analysis(csr, order, cudss.GENERAL))
 
 
 class Analysis:
@@ -85,7 +85,9 @@ class Analysis:
     def told(self):
         """Entries of the factors, pivots perturbed, operations, and bytes held."""
         system = self._system
-        return *(system.number(each) for each in (cudss.LU_NNZ, cudss.NPIVOTS, cudss.FLOPS)), system.memory()[0]
+        return *(system.number(each) for each in (cudss.LU_NNZ, cudss.NPIVOTS, cudss.FLOPS)), system.memory()[
+            0
+        ]
 
     def _wait(self):
         """The work space of the factors is one: a stream waits for the one that used it last."""
@@ -97,7 +99,7 @@ class Analysis:
         self._event.record()
 
 
-class Factors:
+class CudssFactors:
     """The factors of a matrix; `made` is whether they exist: Cholesky factors need not.
 
     Attributes
@@ -108,6 +110,8 @@ class Factors:
         Not known; 0.
     perturbed
         Pivots that were changed.
+    flops
+        Operations of the factorization.
     definite
         Whether the matrix is known to be positive definite.
     nbytes
@@ -119,21 +123,23 @@ class Factors:
     def __init__(self, csr, analysis):
         self.csr, self._analysis, self.key = csr, analysis, object()
         self.definite, self.made = analysis.definite and csr.n > 0, True
-        self.entries = self.perturbed = self.flops = self.nbytes = 0
+        self.entries = self.perturbed = self.nbytes = 0
+        self.flops = 0.0
         kind = "Cholesky factors" if self.definite else "LU factors"
         self.library = f"cuDSS {cudss.version()}, {kind}"
         if csr.n:
             with analysis.lock:
                 self.made = analysis.factor(self)
-                self.entries, self.perturbed, self.flops, self.nbytes = analysis.told()
+                self.entries, self.perturbed, flops, self.nbytes = analysis.told()
+                self.flops = float(flops)
 
     def refactored(self, csr):
         """The factors of a matrix with the same pattern, by the same analysis."""
-        factors = Factors(csr, self._analysis)
+        factors = CudssFactors(csr, self._analysis)
         if factors.made:
             return factors
         order = None
-        return Factors(csr, Analysis(csr, order, cudss.GENERAL))
+        return CudssFactors(csr, Analysis(csr, order, cudss.GENERAL))
 
     def solve_into(self, b, x, transpose):
         """Solve for all columns; arrays of any strides and precision."""
