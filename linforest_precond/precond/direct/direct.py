@@ -94,8 +94,10 @@ def direct(
     may_match = scaling is None and pivoting == "auto"
     setup = Setup(A, dtype, scaling="auto" if may_match else scaling, keep_symmetric=False)
     if pivoting != "auto":
-        return setup.operator(DirectPart.of(setup.csr, setup.stored, order, pivoting))
-    return setup.operator(pivoted_as_needed(setup, order, may_match))
+        part = DirectPart.of(setup.csr, setup.stored, order, pivoting)
+    else:
+        part = pivoted_as_needed(setup, order, may_match)
+    return setup.operator(part.verified())
 
 
 def pivoted_as_needed(setup: Setup, order: Any, may_match: bool) -> DirectPart:
@@ -135,6 +137,7 @@ register(
         DirectPart.from_state,
         SCHEMA,
         follows_indices=True,
+        capturable=False,
         face=Face(direct, "sparse LU factors", memory_of_factors, setup_products=300),
     )
 )

@@ -10,7 +10,13 @@ import numpy as np
 from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.direct.libraries import factored, library_of, predicted_flops, refactored
+from linforest_precond.precond.direct.libraries import (
+    factored,
+    library_of,
+    predicted_flops,
+    refactored,
+    singular,
+)
 from linforest_precond.precond.direct.orders import NAMES, OF_CUDSS, name_of, ordering_by
 from linforest_precond.precond.direct.refinement import probed
 from linforest_precond.precond.number_types import held_bytes, stored_array
@@ -107,9 +113,15 @@ class DirectPart(OnBackend):
         kept = owned(csr, self.stored)
         factors = refactored(kept, self.factors)
         part = replace(self, csr=kept, factors=factors, error=probed(kept, factors))
-        if part.is_accurate or not self.automatic or self.pivoting == "partial":
-            return part
-        return self.of(csr, self.stored, "auto", "partial")
+        if part.is_accurate or not self.automatic:
+            return part.verified()
+        return self.of(csr, self.stored, "auto", "partial").verified()
+
+    def verified(self) -> DirectPart:
+        """This part; LinAlgError where its solutions are not finite."""
+        if self.error is None:
+            raise singular("its solutions overflow")
+        return self
 
     @property
     def n(self) -> int:
@@ -141,14 +153,15 @@ class DirectPart(OnBackend):
     def described(self) -> list[tuple[str, str]]:
         factors, entries = self.factors, self.csr.nnz
         fill = f", {factors.entries / entries:.1f} times those of A" if entries else ""
-        moved = "interchange" if factors.interchanges == 1 else "interchanges"
+        moved = "" if factors.interchanges is None else f", {factors.interchanges:,} interchanges of rows"
+        changed = f", {factors.perturbed:,} perturbed" if factors.perturbed else ""
         error = "infinite" if self.error is None else f"{self.error:.0e}"
         flops = [("operations", f"{self.flops:.3g}")] if self.flops else []
         return [
             ("order", self.order.replace("_", " ")),
             ("entries of L + U", f"{factors.entries:,}{fill}"),
             *flops,
-            ("pivots", f"{self.pivoting}, {factors.interchanges:,} {moved} of rows"),
+            ("pivots", f"{self.pivoting}{moved}{changed}"),
             ("backward error", f"{error} of a refined solution"),
             ("factored by", factors.library),
         ]

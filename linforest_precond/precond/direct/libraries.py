@@ -41,7 +41,7 @@ def factored(csr: CheckedMatrix, order: str, ordering: Ordering | None, pivoting
     try:
         factors = given.backend.direct.sparse_lu.factor(given, ordering, pivoting, csr.definite)
     except ZeroDivisionError:
-        raise singular(csr) from None
+        raise singular(why_singular(csr)) from None
     return HostFactors(factors, reason) if reason else factors
 
 
@@ -63,11 +63,11 @@ def refactored(csr: CheckedMatrix, factors: Any) -> Any:
     try:
         return factors.refactored(csr)
     except ZeroDivisionError:
-        raise singular(csr) from None
+        raise singular(why_singular(csr)) from None
 
 
-def singular(csr: CheckedMatrix) -> np.linalg.LinAlgError:
-    return np.linalg.LinAlgError(f"A must be nonsingular, got a singular matrix: {why_singular(csr)}")
+def singular(cause: str) -> np.linalg.LinAlgError:
+    return np.linalg.LinAlgError(f"A must be nonsingular, got a singular matrix: {cause}")
 
 
 def why_singular(csr: CheckedMatrix) -> str:
