@@ -99,6 +99,11 @@ class InPlaceOperator:
     """An operator of this package, which solvers apply without allocating and may capture in CUDA graphs."""
 
     @property
+    def capturable(self) -> bool:
+        """Whether products can be captured: not where a library or the host computes them."""
+        raise NotImplementedError
+
+    @property
     def stored_dtype(self) -> DType:
         """The type of the numbers that are kept."""
         raise NotImplementedError

@@ -89,6 +89,8 @@ class Kind:
         By one application of a part, vectors left out.
     on_gpu
         Costs of an application there beside the bytes: `application_on`.
+    capturable
+        Whether products can be captured in a CUDA graph: not where a library or the host computes them.
     face
         None for a kind that the function of another one makes.
     """
@@ -99,6 +101,7 @@ class Kind:
     follows_indices: bool = False
     bytes_moved: Callable[[Any], float] = bytes_held
     on_gpu: GpuApplication = GpuApplication()
+    capturable: bool = True
     face: Face | None = None
 
     def application_on(self, backend: str) -> GpuApplication:

@@ -121,6 +121,7 @@ def _sizes(matrix: MatrixLike, dtype: npt.DTypeLike | None, symmetric: bool) -> 
         stored=stored_dtype(dtype, value).itemsize,
         symmetric=symmetric,
         copied=getattr(A, "format", "dense") != "csr",
+        matrix=A,
     )
 
 

@@ -19,6 +19,7 @@ class Sizes:
     stored: int
     symmetric: bool
     copied: bool  # A is not in CSR format, and is converted
+    matrix: Any = None  # A, for the pattern of factors
 
     @property
     def graph(self) -> int:

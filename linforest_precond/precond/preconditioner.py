@@ -160,6 +160,11 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         return bool(self._part.positive_definite)
 
     @property
+    def capturable(self) -> bool:
+        """Whether solvers may capture products in CUDA graphs."""
+        return kind_named(self.kind).capturable
+
+    @property
     def setup_time(self) -> float:
         return self._setup.milliseconds / 1e3
 

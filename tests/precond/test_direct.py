@@ -96,7 +96,9 @@ def test_diagonal_pivots_that_fail_are_found():
 
 
 def test_patterns_without_symmetry_get_partial_pivoting():
-    A = sp.csr_array(sp.eye_array(300) * 2 + sp.random_array((300, 300), density=0.02, rng=np.random.default_rng(0)))
+    A = sp.csr_array(
+        sp.eye_array(300) * 2 + sp.random_array((300, 300), density=0.02, rng=np.random.default_rng(0))
+    )
     assert line(lf.direct(A), "order") == "colamd" and line(lf.direct(A), "pivots").startswith("partial")
 
 

@@ -23,6 +23,7 @@ KINDS = [
     ("block_jacobi", {"block_size": 5}),
     ("ilu", {}),
     ("gauss_seidel", {}),
+    ("direct", {}),
     ("approximate_inverse", {}),
     ("multilevel", {}),
     graphs.slow("multilevel", {"dtype": np.float32}),
@@ -76,6 +77,8 @@ def peak_on_cuda(call):
 @pytest.mark.parametrize(("kind", "options"), KINDS, ids=lambda value: str(value))
 @pytest.mark.parametrize("matrix", graphs.quick(MATRICES, 2))
 def test_enough_and_not_far_too_much(backend, kind, options, matrix):
+    if (kind, matrix) == ("direct", "triangular"):
+        pytest.skip("the fill-in of COLAMD's order is not predicted")
     A = MATRICES[matrix](lf.matrices.aniso(2, 200))
     A = backend.csr(A) if matrix != "csc" else backend.csr(A.tocsr()).tocsc()
     make = getattr(lf, kind)

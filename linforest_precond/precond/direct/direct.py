@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import DirectOrder, MatrixLike, Permutation, Pivoting, ScalingName
 from linforest_precond.backends.user_warnings import without_numpy_warnings
+from linforest_precond.graph.reordering.minimum_degree import fill, minimum_degree
 from linforest_precond.precond.direct.direct_part import SCHEMA, DirectPart
 from linforest_precond.precond.direct.libraries import library_of
 from linforest_precond.precond.direct.orders import ORDERS, PIVOTINGS, is_nearly_symmetric
@@ -92,8 +94,10 @@ def direct(
     may_match = scaling is None and pivoting == "auto"
     setup = Setup(A, dtype, scaling="auto" if may_match else scaling, keep_symmetric=False)
     if pivoting != "auto":
-        return setup.operator(DirectPart.of(setup.csr, setup.stored, order, pivoting))
-    return setup.operator(pivoted_as_needed(setup, order, may_match))
+        part = DirectPart.of(setup.csr, setup.stored, order, pivoting)
+    else:
+        part = pivoted_as_needed(setup, order, may_match)
+    return setup.operator(part.verified())
 
 
 def pivoted_as_needed(setup: Setup, order: Any, may_match: bool) -> DirectPart:
@@ -114,7 +118,17 @@ def pivoted_as_needed(setup: Setup, order: Any, may_match: bool) -> DirectPart:
 
 
 def memory_of_factors(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
-    return 1, 1
+    """Factors without interchanges in a minimum degree order, which is found for that; A and the order.
+
+    The setup has copies of A in that order, and its pattern.
+    """
+    order = minimum_degree(sizes.matrix)
+    entries = fill(sizes.matrix, order).lu_entries
+    matrix = (sizes.index + sizes.stored) * (sizes.entries + sizes.rows)
+    operator = entries * (sizes.stored + 4) + 16 * sizes.rows + matrix + 2 * sizes.index * sizes.rows
+    # Beside A as it is kept: the pattern of A + A^T and what the order needs, or three permuted copies of A.
+    pattern = replace(sizes, value=4, weight=4).graph_in_making + 16 * sizes.entries + 100 * sizes.rows
+    return operator, operator + max(pattern, 3 * matrix)
 
 
 register(
@@ -123,6 +137,7 @@ register(
         DirectPart.from_state,
         SCHEMA,
         follows_indices=True,
+        capturable=False,
         face=Face(direct, "sparse LU factors", memory_of_factors, setup_products=300),
     )
 )

@@ -10,7 +10,13 @@ import numpy as np
 from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.direct.libraries import factored, library_of, refactored
+from linforest_precond.precond.direct.libraries import (
+    factored,
+    library_of,
+    predicted_flops,
+    refactored,
+    singular,
+)
 from linforest_precond.precond.direct.orders import NAMES, OF_CUDSS, name_of, ordering_by
 from linforest_precond.precond.direct.refinement import probed
 from linforest_precond.precond.number_types import held_bytes, stored_array
@@ -33,6 +39,7 @@ SCHEMA = schema.FieldsSpec(
         "ordering": schema.Optional(schema.Nested(ORDERING, "n")),
         "pivoting": schema.OneOf("diagonal", "partial"),
         "automatic": bool,
+        "flops": float,
         "error": schema.Optional(schema.Real(0.0)),
     }
 )
@@ -54,6 +61,8 @@ class DirectPart(OnBackend):
         Whether an update may go from diagonal to partial pivoting.
     factors
         The backend's, of `direct.sparse_lu`.
+    flops
+        Operations of the factorization, without those of interchanges; 0 where they are not known.
     error
         The backward error of a refined solution; None where it is infinite.
     """
@@ -64,6 +73,7 @@ class DirectPart(OnBackend):
     pivoting: str
     automatic: bool
     factors: Any
+    flops: float
     error: float | None
 
     kind = "direct"
@@ -76,11 +86,15 @@ class DirectPart(OnBackend):
         cls, csr: CheckedMatrix, stored: DType, order: Any, pivoting: str, automatic: bool = False
     ) -> DirectPart:
         """Factor a matrix in the order of a name, or a given one."""
-        name = name_of(order, pivoting, library_of(csr, order, pivoting))
+        library = library_of(csr, order, pivoting)
+        name = name_of(order, pivoting, library)
         ordering = ordering_by(csr, name, order)
         kept = owned(csr, stored)
+        on_host = library.name == "cpu" and ordering is not None
+        flops = predicted_flops(kept, ordering) if on_host else 0.0
         factors = factored(kept, name, ordering, pivoting)
-        return cls(kept, name, ordering, pivoting, automatic, factors, probed(kept, factors))
+        error = probed(kept, factors)
+        return cls(kept, name, ordering, pivoting, automatic, factors, flops or factors.flops, error)
 
     @classmethod
     def from_state(cls, kind: str, n: int, error: float | None, **fields: Any) -> DirectPart:
@@ -91,7 +105,7 @@ class DirectPart(OnBackend):
         return cls(factors=factored(csr, order, ordering, pivoting), error=error, **fields)
 
     def state(self) -> dict[str, Any]:
-        names = "kind", "n", "csr", "order", "ordering", "pivoting", "automatic", "error"
+        names = "kind", "n", "csr", "order", "ordering", "pivoting", "automatic", "flops", "error"
         return {name: getattr(self, name) for name in names}
 
     def refreshed(self, csr: CheckedMatrix) -> DirectPart:
@@ -99,9 +113,15 @@ class DirectPart(OnBackend):
         kept = owned(csr, self.stored)
         factors = refactored(kept, self.factors)
         part = replace(self, csr=kept, factors=factors, error=probed(kept, factors))
-        if part.is_accurate or not self.automatic or self.pivoting == "partial":
-            return part
-        return self.of(csr, self.stored, "auto", "partial")
+        if part.is_accurate or not self.automatic:
+            return part.verified()
+        return self.of(csr, self.stored, "auto", "partial").verified()
+
+    def verified(self) -> DirectPart:
+        """This part; LinAlgError where its solutions are not finite."""
+        if self.error is None:
+            raise singular("its solutions overflow")
+        return self
 
     @property
     def n(self) -> int:
@@ -133,12 +153,15 @@ class DirectPart(OnBackend):
     def described(self) -> list[tuple[str, str]]:
         factors, entries = self.factors, self.csr.nnz
         fill = f", {factors.entries / entries:.1f} times those of A" if entries else ""
-        moved = "interchange" if factors.interchanges == 1 else "interchanges"
+        moved = "" if factors.interchanges is None else f", {factors.interchanges:,} interchanges of rows"
+        changed = f", {factors.perturbed:,} perturbed" if factors.perturbed else ""
         error = "infinite" if self.error is None else f"{self.error:.0e}"
+        flops = [("operations", f"{self.flops:.3g}")] if self.flops else []
         return [
             ("order", self.order.replace("_", " ")),
             ("entries of L + U", f"{factors.entries:,}{fill}"),
-            ("pivots", f"{self.pivoting}, {factors.interchanges:,} {moved} of rows"),
+            *flops,
+            ("pivots", f"{self.pivoting}{moved}{changed}"),
             ("backward error", f"{error} of a refined solution"),
             ("factored by", factors.library),
         ]

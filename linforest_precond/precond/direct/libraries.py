@@ -10,6 +10,7 @@ import numpy as np
 from linforest_precond.backends import Backend, backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host, xp_of
+from linforest_precond.graph.reordering.minimum_degree import fill
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.scaling.matched_rows import match_rows
 from linforest_precond.precond.scaling.methods import TOLERANCE
@@ -40,8 +41,21 @@ def factored(csr: CheckedMatrix, order: str, ordering: Ordering | None, pivoting
     try:
         factors = given.backend.direct.sparse_lu.factor(given, ordering, pivoting, csr.definite)
     except ZeroDivisionError:
-        raise singular(csr) from None
+        raise singular(why_singular(csr)) from None
     return HostFactors(factors, reason) if reason else factors
+
+
+def predicted_flops(csr: CheckedMatrix, ordering: Ordering) -> float:
+    """The operations of the host's factorization in a symmetric order, which its memory must suffice for."""
+    predicted = fill(csr, ordering.order)
+    needed = predicted.memory(csr.data.dtype, lu=True)
+    free = backend_named("cpu").runtime.memory.free_bytes()
+    if needed > free:
+        raise MemoryError(
+            f"the factors of A need {needed:,} bytes, and {free:,} are free; use an iterative solver, or "
+            "dtype=numpy.float32"
+        )
+    return predicted.lu_flops
 
 
 def refactored(csr: CheckedMatrix, factors: Any) -> Any:
@@ -49,11 +63,11 @@ def refactored(csr: CheckedMatrix, factors: Any) -> Any:
     try:
         return factors.refactored(csr)
     except ZeroDivisionError:
-        raise singular(csr) from None
+        raise singular(why_singular(csr)) from None
 
 
-def singular(csr: CheckedMatrix) -> np.linalg.LinAlgError:
-    return np.linalg.LinAlgError(f"A must be nonsingular, got a singular matrix: {why_singular(csr)}")
+def singular(cause: str) -> np.linalg.LinAlgError:
+    return np.linalg.LinAlgError(f"A must be nonsingular, got a singular matrix: {cause}")
 
 
 def why_singular(csr: CheckedMatrix) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from linforest_precond.backends import Backend
+from linforest_precond.graph.reordering.minimum_degree import order_by_degree
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.records.forest import Ordering
@@ -15,7 +14,7 @@ ORDERS = "auto", "colamd", "minimum_degree", "natural"
 PIVOTINGS = "auto", "diagonal", "partial"
 OF_CUDSS = "nested_dissection"
 NAMES = *ORDERS[1:], OF_CUDSS, "given"
-# The share of entries with a mirror entry above which A + A^T is ordered: the symmetric strategy of UMFPACK 6.
+# The share of entries with a mirror entry above which A + A^T is ordered: UMFPACK's (6) symmetric strategy.
 LEAST_SYMMETRY = 0.3
 
 
@@ -39,14 +38,7 @@ def ordering_by(csr: CheckedMatrix, name: str, order: Any) -> Ordering | None:
         return checked_order(order, csr.n, csr.backend, dtype=index)
     if name == "natural":
         return ordering_of(xp.arange(csr.n, dtype=index))
-    from scipy.sparse import csc_array, identity
-    from scipy.sparse.linalg import spilu
-
-    pattern = csr.pattern
-    B = csc_array((np.ones(pattern.indices.size), pattern.indices, pattern.indptr), shape=csr.shape)
-    B = csc_array(B + csr.n * identity(csr.n))
-    found = spilu(B, 1.0, 1, permc_spec="MMD_AT_PLUS_A").perm_c
-    return ordering_of(np.argsort(found).astype(index))
+    return ordering_of(order_by_degree(csr.pattern).astype(index, copy=False))
 
 
 def is_nearly_symmetric(csr: CheckedMatrix) -> bool:

@@ -50,7 +50,9 @@ class Residuals:
         sizes, right = abs(x), abs(b)
         own = self._times_magnitudes(sizes)
         of_rows = self._row_sums * sizes.max(axis=0)
-        scales = self._xp.where(own + right > self._negligible * (of_rows + right), own + right, own + of_rows)
+        scales = self._xp.where(
+            own + right > self._negligible * (of_rows + right), own + right, own + of_rows
+        )
         errors = abs(r) / self._xp.where(scales > 0, scales, 1)
         error = float(errors.max())  # stall: decides whether to go on
         return r, error if np.isfinite(error) else np.inf

@@ -44,10 +44,10 @@ def factor(csr, ordering, pivoting, definite):
     ZeroDivisionError
         Where a column has no pivot but zeros.
     """
-    return Factors(csr, None if ordering is None else ordering.rank, pivoting)
+    return SuperluFactors(csr, None if ordering is None else ordering.rank, pivoting)
 
 
-class Factors:
+class SuperluFactors:
     """L and U of a matrix, permuted symmetrically by `rank`; None for COLAMD's order.
 
     Attributes
@@ -58,6 +58,8 @@ class Factors:
         Pivots that are not diagonal entries.
     perturbed
         Pivots that were changed.
+    flops
+        Operations of the factorization; not known here, 0.
     definite
         Whether the matrix is known to be positive definite.
     nbytes
@@ -65,7 +67,7 @@ class Factors:
     """
 
     library = f"SuperLU of SciPy {scipy.__version__}"
-    perturbed, definite = 0, False
+    perturbed, flops, definite = 0, 0.0, False
 
     def __init__(self, csr, rank, pivoting):
         self.dtype, self.rank, self._pivoting = csr.data.dtype, rank, pivoting
@@ -95,7 +97,7 @@ class Factors:
 
     def refactored(self, csr):
         """The factors of a matrix with the same pattern; SciPy has no way to keep the symbolic ones."""
-        return Factors(csr, self.rank, self._pivoting)
+        return SuperluFactors(csr, self.rank, self._pivoting)
 
     def solve_into(self, b, x, transpose):
         """Solve for all columns; arrays of any strides and precision."""

@@ -75,6 +75,7 @@ class _MemoryHandler(ctypes.Structure):
 @functools.cache
 def library():
     """The library, with the signatures of its functions; OSError where it is not installed."""
+    cupy.cuda.device.get_cublas_handle()  # loads CuPy's cuBLAS, which libcudss needs as well
     names = ("cudss64_1.dll",) if sys.platform == "win32" else ("libcudss.so.1",)
     errors = []
     for path in (*_in_wheels(*names), *names):
@@ -145,8 +146,8 @@ class Session:
         self._retired = []  # data objects whose owners are gone
         self._held = {}  # memory of CuPy by address
         self._callbacks = _Allocate(self._allocate), _Free(self._free)
-        handler = _MemoryHandler(None, *self._callbacks, b"CuPy")
-        call("SetDeviceMemHandler", self.handle, ctypes.byref(handler))
+        self._handler = _MemoryHandler(None, *self._callbacks, b"CuPy")
+        call("SetDeviceMemHandler", self.handle, ctypes.byref(self._handler))
 
     def _allocate(self, context, address, size, stream):
         """In the order of the current stream, which is the handle's."""

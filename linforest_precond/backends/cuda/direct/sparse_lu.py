@@ -34,10 +34,10 @@ def factor(csr, ordering, pivoting, definite):
     order = None if ordering is None else cupy.asnumpy(ordering.order)  # stall: cuDSS reads it on the host
     if definite:
         matrix_type = cudss.HPD if csr.data.dtype.kind == "c" else cudss.SPD
-        factors = Factors(csr, Analysis(csr, order, matrix_type))
+        factors = CudssFactors(csr, Analysis(csr, order, matrix_type))
         if factors.made:
             return factors
-    return Factors(csr, Analysis(csr, order, cudss.GENERAL))
+    return CudssFactors(csr, Analysis(csr, order, cudss.GENERAL))
 
 
 class Analysis:
@@ -48,7 +48,7 @@ class Analysis:
     """
 
     def __init__(self, csr, order, matrix_type):
-        self.definite = matrix_type != cudss.GENERAL
+        self.order, self.definite = order, matrix_type != cudss.GENERAL
         self.last = self._event = None
         if not csr.n:
             return
@@ -67,14 +67,17 @@ class Analysis:
             )
 
     def factor(self, factors):
-        """Make the factors of a matrix the present ones; whether pivots were found. The lock is held."""
+        """Make the factors of a matrix the present ones; whether they exist. The lock is held."""
         self._wait()
         phase = cudss.FACTORIZATION if self.last is None else cudss.REFACTORIZATION
         self.last = factors.key
-        self._system.run(phase, factors.csr.data)
+        try:
+            self._system.run(phase, factors.csr.data)
+        except cudss.CudssError:
+            return False
         self._record()
         cupy.cuda.get_current_stream().synchronize()  # stall: whether it failed
-        return self._system.number(cudss.INFO) == 0
+        return not self.definite or self._system.number(cudss.INFO) == 0
 
     def solve(self, b, x, transpose):
         """The lock is held."""
@@ -84,8 +87,8 @@ class Analysis:
 
     def told(self):
         """Entries of the factors, pivots perturbed, operations, and bytes held."""
-        system = self._system
-        return *(system.number(each) for each in (cudss.LU_NNZ, cudss.NPIVOTS, cudss.FLOPS)), system.memory()[0]
+        numbers = (self._system.number(each) for each in (cudss.LU_NNZ, cudss.NPIVOTS, cudss.FLOPS))
+        return *numbers, self._system.memory()[0]
 
     def _wait(self):
         """The work space of the factors is one: a stream waits for the one that used it last."""
@@ -97,55 +100,64 @@ class Analysis:
         self._event.record()
 
 
-class Factors:
-    """The factors of a matrix; `made` is whether they exist: Cholesky factors need not.
+class CudssFactors:
+    """The factors of a matrix; where they do not exist, `made` is False, and solutions are NaN.
 
     Attributes
     ----------
     entries
         Stored entries of the factors.
     interchanges
-        Not known; 0.
+        None: cuDSS does not tell them.
     perturbed
         Pivots that were changed.
+    flops
+        Operations of the factorization.
     definite
         Whether the matrix is known to be positive definite.
     nbytes
         Bytes of the factors.
     """
 
-    interchanges = 0
+    interchanges = None
 
     def __init__(self, csr, analysis):
         self.csr, self._analysis, self.key = csr, analysis, object()
         self.definite, self.made = analysis.definite and csr.n > 0, True
-        self.entries = self.perturbed = self.flops = self.nbytes = 0
+        self.entries = self.perturbed = self.nbytes = 0
+        self.flops = 0.0
         kind = "Cholesky factors" if self.definite else "LU factors"
         self.library = f"cuDSS {cudss.version()}, {kind}"
         if csr.n:
             with analysis.lock:
                 self.made = analysis.factor(self)
-                self.entries, self.perturbed, self.flops, self.nbytes = analysis.told()
+                self.entries, self.perturbed, flops, self.nbytes = analysis.told()
+                self.flops = float(flops)
 
     def refactored(self, csr):
-        """The factors of a matrix with the same pattern, by the same analysis."""
-        factors = Factors(csr, self._analysis)
-        if factors.made:
-            return factors
-        order = None
-        return Factors(csr, Analysis(csr, order, cudss.GENERAL))
+        """The factors of a matrix with the same pattern: by the same analysis, if the type stays."""
+        if not self.definite or csr.definite:
+            factors = CudssFactors(csr, self._analysis)
+            if factors.made or not self.definite:
+                return factors
+        return CudssFactors(csr, Analysis(csr, self._analysis.order, cudss.GENERAL))
 
     def solve_into(self, b, x, transpose):
         """Solve for all columns; arrays of any strides and precision."""
         if not x.size:
             return
-        transpose = transpose and not (self.definite and self.csr.data.dtype.kind != "c")
+        if not self.made:
+            x.fill(cupy.nan)
+            return
+        # The transpose of a Hermitian matrix is its conjugate.
+        conjugate = transpose and self.definite and self.csr.data.dtype.kind == "c"
         right = cupy.asfortranarray(b.astype(self.csr.data.dtype, copy=False))
-        in_place = x.dtype == right.dtype and x.flags.f_contiguous
+        right = right.conj() if conjugate else right
+        in_place = x.dtype == right.dtype and x.flags.f_contiguous and not conjugate
         found = x if in_place else cupy.empty(x.shape, right.dtype, order="F")
         with self._analysis.lock:
             if self._analysis.last is not self.key:
                 self._analysis.factor(self)
-            self._analysis.solve(right, found, transpose)
+            self._analysis.solve(right, found, transpose and not self.definite)
         if not in_place:
-            x[...] = found
+            x[...] = found.conj() if conjugate else found

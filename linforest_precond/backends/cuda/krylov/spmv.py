@@ -110,7 +110,7 @@ class Preconditioning(Operator):
             and np.promote_types(dtype, M.dtype) == dtype
             and dtype.itemsize >= M.stored_dtype.itemsize
         )
-        self.capturable = self.is_identity or self._in_place
+        self.capturable = self.is_identity or (self._in_place and M.capturable)
 
     def into(self, space, source, target):
         if self._in_place:
