@@ -65,7 +65,8 @@ class Preconditioner(Products, InPlaceOperator, Printed):
     ordering : Ordering or None
         The order of the rows, where it is not A's own and has no ghost rows.
     bands : Bands or None
-        The entries of A that are used, in the stored type, before any clipping or perturbation.
+        The entries of A that are used, in the stored type, before any clipping or perturbation. Where A is
+        Hermitian to rounding, those below the diagonal are the conjugates of those above it.
     kind : str
         The name of the function that makes such an operator.
     coverage : float

@@ -133,19 +133,19 @@ class RankSetup:
 
     Attributes
     ----------
-    matrix
-        A, exactly Hermitian where it is so to rounding.
+    A
+        The matrix, exactly Hermitian where it is so to rounding.
     """
 
     def __init__(self, A: Matrix) -> None:
         self.backend = A.backend
         self._watch = self.backend.runtime.streams.Stopwatch()
-        self.matrix = without_rounding(A)
-        self._symmetry = "" if self.matrix is A else rounding_in_words(A.dtype)
+        self.A = without_rounding(A)
+        self._symmetry = "" if self.A is A else rounding_in_words(A.dtype)
 
     def operator(self, part: Any, exponent: int) -> RankPreconditioner:
         """The operator that applies the part of A 2**-exponent; stops the stopwatch."""
-        A = self.matrix
+        A = self.A
         self._watch.stop()
         types = part.name, self.backend.name, str(part.stored), str(A.dtype), str(A.rows.indices.dtype)
         time, device = SetupTime(self._watch, types not in _seen), getattr(A.rows.data, "device", None)

@@ -6,9 +6,9 @@ A is Hermitian to rounding if each entry that is not 0 has its mirror image stor
 
 An assembled entry is a sum over elements whose terms may cancel, so that its rounding error is relative to
 the terms. The magnitudes of those of positive semidefinite element matrices add up to at most s_ij, by the
-Cauchy-Schwarz inequality. Where a_ii is 0, as for the multipliers of a saddle point matrix, s_ij is the largest
-magnitude of row i; the smaller one of both rows where a_jj is 0, too. Magnitudes of complex numbers are
-max(|re|, |im|). The rule does not change if A is scaled to D A D by a diagonal matrix D, but for such rows.
+Cauchy-Schwarz inequality. Where a_ii is 0, as for the multipliers of a saddle point matrix, s_ij is the
+largest magnitude of row i; the smaller one of both rows where a_jj is 0, too. Magnitudes of complex numbers
+are max(|re|, |im|). The rule is the same for A and D A D with a diagonal D, but for rows with a_ii = 0.
 """
 
 import math
@@ -84,8 +84,8 @@ def is_mirror(a, b, scale, tolerance):
 
 
 # Compares the entries above the diagonal, and on it, with their mirror images. Returns the number of those
-# that differ, and of the nonzero entries below the diagonal that were not found. The first entry that is not a
-# mirror image to rounding sets found[0] and ends the search.
+# that differ, and of the nonzero entries below the diagonal that were not found. The first entry that is not
+# a mirror image to rounding sets found[0] and ends the search.
 @kernel(parallel=True)
 def compare_mirrors(indptr, indices, data, scales, tolerance, found):
     different = unpaired = 0

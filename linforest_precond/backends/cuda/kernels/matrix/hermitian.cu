@@ -2,8 +2,8 @@
 
 // Lanes per row.
 #define LANES_PER_ROW 8
-#define EACH_ROW(row, rows)                                                                                \
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / LANES_PER_ROW; row < rows;               \
+#define EACH_ROW(row, rows)                                                                  \
+    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / LANES_PER_ROW; row < rows; \
          row += (i64)gridDim.x * blockDim.x / LANES_PER_ROW)
 #define EACH_SLOT(slot, row) \
     for (i64 slot = (i64)indptr[row] + threadIdx.x % LANES_PER_ROW; slot < indptr[row + 1]; slot += LANES_PER_ROW)
@@ -99,7 +99,7 @@ __device__ __forceinline__ Complex128 real_value(Complex128 a) { return {a.re, 0
 // makes the diagonal real; a team of lanes per row.
 extern "C" __global__ void copy_upper(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 rows,
                                       VALUE* data) {
-    EACH_ROW(row, rows)
+    EACH_ROW(row, rows) {
         for (i64 slot = (i64)indptr[row] + threadIdx.x % LANES_PER_ROW; slot < indptr[row + 1] && indices[slot] <= row;
              slot += LANES_PER_ROW) {
             const i64 column = indices[slot];
@@ -110,4 +110,5 @@ extern "C" __global__ void copy_upper(const INDEX* __restrict__ indptr, const IN
             const i64 mirror = find_column(indices, indptr[column], indptr[column + 1], (INDEX)row);
             if (mirror >= 0) data[slot] = conjugate(data[mirror]);
         }
+    }
 }
