@@ -126,8 +126,6 @@ def chosen(problem, limit) -> Run:
 
 def solver_of(problem):
     """After its first solve."""
-    if not hasattr(lf, "Solver"):
-        raise NotApplicable
     solver = lf.Solver(problem.A)
     solver.solve(problem.b)
     return solver
@@ -173,8 +171,6 @@ def superlu(problem, limit, **options) -> Run:
 
 
 def direct(problem, limit) -> Run:
-    if not hasattr(lf, "direct"):
-        raise NotApplicable
     setup, M = problem.timed(lf.direct, problem.A)
     spent, x = problem.timed(refined, M.__matmul__, problem.A, problem.b)
     return Run(setup, spent, problem.residual(x), {})
@@ -231,11 +227,13 @@ SYMMETRIC_MODE = {
     "diag_pivot_thresh": 0.001,
     "options": {"SymmetricMode": True},
 }
+# What is measured of `lf.solve`; all other methods are by hand.
+OWN = {"solve": chosen, "second side": second_side, "update": updated}
 # The methods by group; each is called with the problem and a limit of seconds.
 GROUPS = {
-    "solve": {"solve": chosen, "second side": second_side, "update": updated},
-    "direct": {
-        "direct": direct,
+    "solve": OWN if hasattr(lf, "Solver") else {"solve": chosen},
+    "direct": ({"direct": direct} if hasattr(lf, "direct") else {})
+    | {
         "splu COLAMD": partial(superlu, permc_spec="COLAMD"),
         "splu MMD": partial(superlu, **SYMMETRIC_MODE),
     },
@@ -249,8 +247,6 @@ GROUPS = {
     },
 }
 METHODS = {name: call for group in GROUPS.values() for name, call in group.items()}
-# Measured of `lf.solve`; all others are by hand.
-OWN = tuple(GROUPS["solve"])
 
 
 def measured(problem, method, limit) -> dict:

@@ -102,11 +102,11 @@ class Child:
         self.process = self.system = None
 
 
-def measure_all(names, methods, child, known, write):
-    """All outcomes that are not known yet: {system: {method: record}}."""
+def measure_all(names, methods, child, known, again, write):
+    """All outcomes that are not known yet, {system: {method: record}}, or known ones too."""
     for system in names:
         found = known.setdefault(system, {})
-        missing = [method for method in methods if method not in found]
+        missing = [method for method in methods if again or method not in found]
         if not missing:
             continue
         size = child.loaded(system)
@@ -139,7 +139,7 @@ def measure(options) -> int:
     patterns = QUICK_SYSTEMS if options.quick else options.only
     names = [name for name in systems(*settings) if any(fnmatch(name, pattern) for pattern in patterns)]
     path = options.out or FOLDER / f"solve_times_{device}.jsonl"
-    known = solve_time_table.read(path)[1] if path.exists() and not options.again else {}
+    known = solve_time_table.read(path)[1] if path.exists() else {}
     child = Child(settings, methods)
     with open(path, "a", encoding="utf-8") as out:
 
@@ -148,7 +148,7 @@ def measure(options) -> int:
 
         write(provenance.surroundings(device))
         try:
-            measure_all(names, methods, child, known, write)
+            measure_all(names, methods, child, known, options.again, write)
         finally:
             child.stop()
     return 0
