@@ -31,8 +31,8 @@ OWNER = np.uint32(2**31)  # plus a vertex: the list that begins here is its
 def order(pattern, most_flops=math.inf):
     """The order of a symmetric pattern; None where Cholesky takes more flops.
 
-    Flops are counted in the order in which pivots are found, an upper bound: the postorder eliminates vertices
-    that are merged with a pivot before it. On real matrices it has at most 0.1 % less.
+    Flops are counted in the order in which pivots are found. This is an upper bound, on real matrices of at
+    most 0.1 %: the postorder eliminates vertices that are merged with a pivot before it.
     """
     indptr, indices, _ = wide_pattern(pattern)
     n, nnz = pattern.n, pattern.nnz
