@@ -30,7 +30,7 @@ class Facts:
     Attributes
     ----------
     hermitian
-        Whether A equals its conjugate transpose.
+        Whether A equals its conjugate transpose, up to rounding.
     positive_diagonal
         Whether the diagonal entries of all rows with entries are real and positive: with `hermitian`, A may
         be positive definite.
@@ -60,6 +60,8 @@ class Facts:
     distance
         The mean distance of couplings from the diagonal, relative to the number of rows; 0 for a Hermitian
         matrix, where nothing depends on it.
+    rounding
+        In words, that A is Hermitian to rounding; empty where it is exactly, or not at all.
     """
 
     rows: int
@@ -78,6 +80,7 @@ class Facts:
     constant_share: float = 0.0
     longest_row: int = 0
     distance: float = 0.0
+    rounding: str = ""
 
     @property
     def may_be_definite(self) -> bool:
@@ -157,7 +160,7 @@ class Facts:
             diagonal = f"zero in {self.zero_diagonal:,} rows, tiny in {self.tiny_diagonal:,}"
         return [
             ("rows", f"{self.rows:,}, with {self.entries:,} entries"),
-            ("symmetry", "Hermitian" if self.hermitian else "none"),
+            ("symmetry", self.rounding or ("Hermitian" if self.hermitian else "none")),
             ("diagonal", diagonal),
             ("dominant rows", f"{self.dominant_share:.0%}"),
             ("couplings", f"{self.m_matrix_share:.0%} of the rows have couplings of one sign; two per row "
@@ -192,6 +195,7 @@ def facts_of(csr: CheckedMatrix) -> Facts:
         longest_row=csr.longest_row,
         distance=0.0 if csr.hermitian else _distance(csr, backend),
         centered=csr.centered,
+        rounding=csr.rounding_in_words,
         **_surplus(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
     )
 

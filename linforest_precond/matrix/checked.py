@@ -81,6 +81,9 @@ class CheckedMatrix(OnBackend):
         subnormal or 0, and for matrices from files.
     given
         The user's own matrix, as it was given; None for matrices that the package computed.
+    to_rounding
+        Whether the user's matrix is Hermitian to rounding, and not exactly. `data` are then a copy, in which
+        each entry below the diagonal is the conjugate of its mirror image.
     """
 
     indptr: Array
@@ -94,6 +97,7 @@ class CheckedMatrix(OnBackend):
     scale: float = 1.0
     exponent: int | None = field(default=None, metadata={"packed": False})
     given: Any = field(default=None, repr=False, metadata={"packed": False})
+    to_rounding: bool = field(default=False, metadata={"packed": False})
 
     @property
     def n(self) -> int:
@@ -171,7 +175,13 @@ class CheckedMatrix(OnBackend):
 
     @property
     def hermitian(self) -> bool:
+        """Whether A is Hermitian; `to_rounding` where it is not so exactly."""
         return self.facts.hermitian
+
+    @property
+    def rounding_in_words(self) -> str:
+        """For print: that A is Hermitian to rounding; empty where it is exactly, or not at all."""
+        return rounding_in_words(self.data.dtype) if self.to_rounding else ""
 
     @property
     def definite(self) -> bool:
@@ -194,6 +204,11 @@ class CheckedMatrix(OnBackend):
         return None if low <= found <= high or found == NO_EXPONENT else found
 
 
+def rounding_in_words(dtype: DType) -> str:
+    """For print: that a matrix of this type is Hermitian to rounding."""
+    return f"{'Hermitian' if dtype.kind == 'c' else 'symmetric'} to rounding"
+
+
 def checked(A: MatrixLike | CheckedMatrix, name: str = "A", *, shared: bool = False) -> CheckedMatrix:
     """Check a sparse or dense square matrix; a checked one is returned as it is.
 
@@ -212,7 +227,8 @@ def checked(A: MatrixLike | CheckedMatrix, name: str = "A", *, shared: bool = Fa
     CSR
         The user's own values where A is valid CSR, fresh arrays otherwise: index arrays are copies, since the
         user's may change while they are followed. 32-bit indices become 64-bit ones where A and its
-        transpose together may have too many entries for them.
+        transpose together may have too many entries for them. Where A is Hermitian to rounding, the values
+        are a copy that is exactly Hermitian; see `CheckedMatrix.to_rounding`.
 
     Raises
     ------
@@ -230,11 +246,31 @@ def checked(A: MatrixLike | CheckedMatrix, name: str = "A", *, shared: bool = Fa
     >>> csr.n, csr.nnz, csr.symmetric, csr.data.dtype.name
     (2, 4, True, 'float64')
     """
-    if isinstance(A, CheckedMatrix):
-        return A
+    return A if isinstance(A, CheckedMatrix) else _without_rounding(_as_given(A, name, shared))
+
+
+def _as_given(A: MatrixLike, name: str, shared: bool = False) -> CheckedMatrix:
+    """A checked, with the user's values as they are."""
     matrix, backend = as_square_matrix(A, name)
     dtype = value_dtype(name, matrix.dtype)
     return _checked_csr(*csr_arrays(matrix, dtype, backend, name, shared), backend, name, matrix)
+
+
+def _without_rounding(csr: CheckedMatrix) -> CheckedMatrix:
+    """A user's matrix; where it is Hermitian to rounding, and not exactly, with values that are Hermitian.
+
+    `hermitian` of the CPU backend states the rule. A real matrix is compared with its transpose only where
+    the magnitudes differ, a complex one always; integers have no rounding errors.
+    """
+    is_complex = csr.data.dtype.kind == "c"
+    if csr.given.dtype.kind not in "fc" or (csr.symmetric and not is_complex):
+        return csr
+    room = csr.backend.matrix.hermitian
+    data = room.values_without_rounding(csr.indptr, csr.indices, csr.data, csr.diagonal)
+    if data is None:
+        return csr
+    diagonal = csr.diagonal.real.astype(data.dtype) if is_complex else csr.diagonal
+    return replace(csr, data=data, diagonal=diagonal, symmetric=True, to_rounding=True)
 
 
 def described(indptr: Array, indices: Array, data: Array) -> CheckedMatrix:
@@ -294,7 +330,7 @@ def as_csgraph(A: MatrixLike | CheckedMatrix, name: str = "A") -> CheckedMatrix:
         raise TypeError(
             f"{name} must have real weights, got {dtype}; pass abs({name}), {name}.real or {name}.imag"
         )
-    return checked(matrix, name)
+    return A if isinstance(A, CheckedMatrix) else _as_given(matrix, name)
 
 
 def as_weighted_graph(A: MatrixLike | CheckedMatrix, weights: str | npt.ArrayLike = "magnitude") -> Graph:

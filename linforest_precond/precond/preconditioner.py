@@ -45,6 +45,7 @@ class Applied(NamedTuple):
 
     part: Part
     exponent: int  # the part is that of A 2**-exponent
+    symmetry: str = ""  # `CheckedMatrix.rounding_in_words`
 
 
 class Preconditioner(Products, InPlaceOperator, Printed):
@@ -64,7 +65,8 @@ class Preconditioner(Products, InPlaceOperator, Printed):
     ordering : Ordering or None
         The order of the rows, where it is not A's own and has no ghost rows.
     bands : Bands or None
-        The entries of A that are used, in the stored type, before any clipping or perturbation.
+        The entries of A that are used, in the stored type, before any clipping or perturbation. Where A is
+        Hermitian to rounding, those below the diagonal are the conjugates of those above it.
     kind : str
         The name of the function that makes such an operator.
     coverage : float
@@ -99,9 +101,11 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         backend: Backend,
         device: object,
         exponent: int,
+        symmetry: str = "",
     ):
         super().__init__(dtype, (part.n, part.n))  # type: ignore[call-arg]
-        self._applied, self._pattern, self._setup = Applied(part, exponent), pattern, setup
+        self._applied = Applied(part, exponent, symmetry)
+        self._pattern, self._setup = pattern, setup
         self._backend, self._device = backend, device
         self._slots: BandSlots | None = None  # of the first update, for those after it
         self._streams: set[object] = set()  # that products were computed on
@@ -112,10 +116,9 @@ class Preconditioner(Products, InPlaceOperator, Printed):
 
     @property
     def _state(self) -> OperatorState:
-        part, exponent = self._applied
-        return OperatorState(
-            part, self._pattern, self.dtype, self._setup, self._backend, self._device, exponent
-        )
+        part, exponent, symmetry = self._applied
+        own = self._pattern, self.dtype, self._setup, self._backend, self._device
+        return OperatorState(part, *own, exponent, symmetry)
 
     @property
     def kind(self) -> str:
@@ -131,7 +134,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
 
     @property
     def bands(self) -> Bands | None:
-        part, exponent = self._applied
+        part, exponent, _ = self._applied
         if part.bands is None or not exponent:
             return handed_out(part.bands)
         bands = part.bands.lower, part.bands.diagonal, part.bands.upper
@@ -187,7 +190,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         >>> np.array_equal(M.permuted @ r[order], (M @ r)[order])
         True
         """
-        part, exponent = self._applied
+        part, exponent, _ = self._applied
         permuted = part.on_permuted_vectors() if isinstance(part, OnPermutedVectors) else None
         if permuted is None:
             scaled = " of a scaled matrix" if isinstance(part, ScaledPart) else ""
@@ -267,7 +270,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         as_given = self._pattern.form == "csr" and is_same_memory(given.data, A.data)
         if slots is None and as_given and isinstance(part, RefreshedInPlace):
             slots = part.slots_in(given)
-        return Applied(refreshed, exponent), slots
+        return Applied(refreshed, exponent, given.rounding_in_words), slots
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
         """One product. Where r has the result's type, only the result is allocated.
@@ -289,7 +292,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
 
     def times_power_of_two(self, exponent: int) -> Preconditioner:
         """The preconditioner times 2**exponent, with the present values: later updates do not change it."""
-        part, own = self._applied
+        part, own, _ = self._applied
         return self._with_part(part, own - exponent)
 
     def _with_part(self, part: Part, exponent: int) -> Preconditioner:
@@ -305,7 +308,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         """
         self._streams.add(self._backend.runtime.streams.handle())
         applied = self._applied  # read once: another thread may update the operator meanwhile
-        self._apply_part(*applied, b, x, transpose)
+        self._apply_part(applied.part, applied.exponent, b, x, transpose)
         if applied is not self._applied:
             # stall: updated meanwhile, so that the arrays of the part are freed as soon as this returns
             self._backend.runtime.streams.finish()
@@ -353,6 +356,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
             part.name,
             ("rows", f"{part.n:,}"),
             ("numbers", stored),
+            *([("symmetry", self._applied.symmetry)] if self._applied.symmetry else []),
             *part.described(),
             ("bytes held", f"{part.nbytes:,}"),
             ("setup", f"{self._setup} on {self._backend.name}"),
@@ -368,11 +372,12 @@ def operator_of(
     backend: Backend,
     array: Array,
     exponent: int = 0,
+    symmetry: str = "",
 ) -> Preconditioner:
     """Assemble an operator on the device of `array`, from the part of a matrix A 2**-exponent."""
     device = getattr(array, "device", None)
     operator: Preconditioner = operator_class(Preconditioner, backend.name)(
-        part, pattern, dtype, setup, backend, device, exponent
+        part, pattern, dtype, setup, backend, device, exponent, symmetry
     )
     return operator
 

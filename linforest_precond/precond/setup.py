@@ -76,4 +76,5 @@ class Setup:
         types = part.name, backend.name, self.stored, csr.data.dtype, csr.indices.dtype
         time = SetupTime(self._watch, first=types not in _seen)
         _seen.add(types)
-        return operator_of(part, pattern, csr.data.dtype, time, backend, csr.data, self._exponent)
+        words = self.given.rounding_in_words
+        return operator_of(part, pattern, csr.data.dtype, time, backend, csr.data, self._exponent, words)

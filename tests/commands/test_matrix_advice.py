@@ -24,6 +24,8 @@ class TestProperties:
         assert properties(sp.csr_array(hermitian)).hermitian
         assert not properties(sp.csr_array(hermitian)).symmetric
         assert properties(sp.csr_array(np.array([[2, 1j], [1j, 2]]))).symmetric
+        rounded = properties(sp.csr_array(np.array([[2.0, 1], [1 + 2.0**-51, 2]])))
+        assert rounded.to_rounding and rounded.fits_cg and not rounded.symmetric
         values = properties(sp.csr_array(np.array([[1.0, 2], [3, 1]])))
         assert values.pattern_symmetric and not values.symmetric
         assert not properties(sp.csr_array(np.array([[1.0, 2], [0, 1]]))).pattern_symmetric

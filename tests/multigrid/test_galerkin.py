@@ -315,7 +315,7 @@ def test_a_mirrored_matrix_is_hermitian(backend, dtype, index):
     arrays = [
         backend.array(x) for x in (A.indptr.astype(index), A.indices.astype(index), A.data.astype(dtype))
     ]
-    backend_of(arrays[2]).multigrid.galerkin.mirror_upper(*arrays)
+    backend_of(arrays[2]).matrix.hermitian.mirror_upper(*arrays)
     found = sp.csr_array((backend.host(arrays[2]), A.indices, A.indptr), shape=A.shape).toarray()
     upper = np.triu(A.toarray(), 1).astype(dtype)
     assert np.array_equal(np.triu(found, 1), upper)

@@ -202,6 +202,8 @@ def _facts(found: Properties) -> list[tuple[str, str]]:
 def _symmetry(found: Properties) -> str:
     if found.symmetric:
         return "yes"
+    if found.to_rounding:
+        return "no, but Hermitian to rounding" if found.dtype.startswith("complex") else "to rounding"
     if found.hermitian:
         return "no, but Hermitian"
     return "no, but the pattern is" if found.pattern_symmetric else "no, nor is the pattern"

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from linforest_precond.matrix.checked import checked
+
 # Relative tolerance of diagonal dominance.
 ROUNDING = 1e-12
 
@@ -21,10 +23,12 @@ class Properties:
     ----------
     entries, explicit_zeros
         Numbers of stored entries that are not 0, and that are.
-    pattern_symmetric, symmetric, hermitian
-        Whether the pattern is symmetric, A = Aᵀ, and A = Aᴴ, exactly.
+    pattern_symmetric, symmetric
+        Whether the pattern is symmetric, and A = Aᵀ, exactly.
+    hermitian, to_rounding
+        Whether A = Aᴴ, and whether that is so only to rounding.
     positive_diagonal
-        Whether all diagonal entries are real and positive.
+        Whether all diagonal entries are positive, and real where A is not Hermitian to rounding.
     zero_diagonal, empty_rows
         Numbers of rows with a zero diagonal, and without any entry.
     dominant_rows
@@ -45,6 +49,7 @@ class Properties:
     pattern_symmetric: bool
     symmetric: bool
     hermitian: bool
+    to_rounding: bool
     positive_diagonal: bool
     zero_diagonal: int
     empty_rows: int
@@ -92,15 +97,16 @@ def properties(A: Any) -> Properties:
     A.eliminate_zeros()
     lengths = np.diff(A.indptr)
     magnitudes = abs(A.data)
-    diagonal = A.diagonal()
+    diagonal, symmetries = A.diagonal(), _symmetries(A)
+    is_real = symmetries["to_rounding"] or (diagonal.imag == 0).all()
     return Properties(
         rows=A.shape[0],
         columns=A.shape[1],
         entries=A.nnz,
         explicit_zeros=stored - A.nnz,
         dtype=str(A.dtype),
-        **_symmetries(A),
-        positive_diagonal=bool(diagonal.size and (diagonal.real > 0).all() and (diagonal.imag == 0).all()),
+        **symmetries,
+        positive_diagonal=bool(diagonal.size and (diagonal.real > 0).all() and is_real),
         zero_diagonal=int((diagonal == 0).sum()),
         empty_rows=int((lengths == 0).sum()),
         dominant_rows=_dominant_rows(A, diagonal),
@@ -115,13 +121,16 @@ def properties(A: Any) -> Properties:
 def _symmetries(A: csr_array) -> dict[str, bool]:
     B = A.T.tocsr() if A.shape[0] == A.shape[1] else None
     if B is None or not np.array_equal(A.indptr, B.indptr):
-        return {"pattern_symmetric": False, "symmetric": False, "hermitian": False}
+        return dict.fromkeys(("pattern_symmetric", "symmetric", "hermitian", "to_rounding"), False)
     B.sort_indices()
     pattern = np.array_equal(A.indices, B.indices)
+    exactly = pattern and np.array_equal(A.data, B.data.conj())
+    to_rounding = pattern and not exactly and bool(np.isfinite(A.data).all()) and checked(A).to_rounding
     return {
         "pattern_symmetric": pattern,
         "symmetric": pattern and np.array_equal(A.data, B.data),
-        "hermitian": pattern and np.array_equal(A.data, B.data.conj()),
+        "hermitian": exactly or to_rounding,
+        "to_rounding": to_rounding,
     }
 
 

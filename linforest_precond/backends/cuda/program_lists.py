@@ -6,7 +6,8 @@ from .csgraph import independent_set
 from .forest import bands, bidirectional_scan, block_bands, factor, linear_forest, ordering, pairs, path_pairs
 from .krylov import norms, spmv, vector_space
 from .matrix import conversion, pattern_digest, sparse_products, sums
-from .multigrid import dense, galerkin, smoothed_aggregation
+from .matrix import hermitian as hermitian_matrices
+from .multigrid import dense, smoothed_aggregation
 from .runtime import prefix_sum
 from .runtime.loader import wide_type
 from .runtime.prefetch import lists_programs_of
@@ -93,7 +94,7 @@ def smoothed_aggregation_programs(csr, stored, hermitian):
         pattern_digest.PROGRAM(INDEX=index),
     ]
     if hermitian:
-        programs.append(galerkin.PROGRAM(**_types(csr)))
+        programs.append(hermitian_matrices.PROGRAM(**_types(csr)))
         programs.append(dense.INVERSE(VALUE=wide_type(value), RESULT=stored.type))
     if stored.itemsize < np.dtype(value).itemsize:
         programs.append(conversion.PROGRAM())

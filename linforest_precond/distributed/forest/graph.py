@@ -9,15 +9,14 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.backends.cpu.matrix.entries import symmetry_balance
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.entries import has_symmetric_magnitudes
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.local_rows import without_duplicates
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.owners import owners_of, send_to
 from linforest_precond.matrix.checked import OVERFLOW_SCALE
-from linforest_precond.matrix.value_range import magnitude_bits
 from linforest_precond.records.forest import magnitudes_of
 
 
@@ -106,12 +105,9 @@ def weighed(graph: RankGraph) -> RankGraph:
 
 
 def is_symmetric(graph: RankGraph) -> bool:
-    """Whether the magnitudes of all ranks are symmetric, by the hash sum that one rank uses."""
-    bits = magnitude_bits(graph.values)
-    there = np.flatnonzero(bits)
+    """Whether the magnitudes of all ranks are symmetric."""
     ids = graph.ids
-    balance = symmetry_balance(ids[graph.rows[there]], ids[graph.columns[there]], bits[there])
-    return int(graph.comm.allreduce(np.array([balance], np.uint64))[0]) == 0
+    return has_symmetric_magnitudes(graph.comm, ids[graph.rows], ids[graph.columns], graph.values)
 
 
 def symmetrized(graph: RankGraph) -> RankGraph:

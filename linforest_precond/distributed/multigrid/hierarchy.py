@@ -68,7 +68,7 @@ class RankHierarchy(LevelsInterface):
             A LinearOperator on own parts of vectors. It keeps its values when the hierarchy is updated.
         """
         part: Any
-        part, exponent = self._operator._applied
+        part, exponent, _ = self._operator._applied
         return self._operator._with_part(part.with_cycle(self._checked_cycle(cycle)), exponent)
 
     def solve(

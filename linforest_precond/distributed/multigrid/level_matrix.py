@@ -11,8 +11,8 @@ from linforest_precond.backends.cpu.multigrid.strength import DOMINANCE
 from linforest_precond.backends.returns import RowFacts
 from linforest_precond.distributed.matching.aggregates import RankAggregates, galerkin_product
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
-from linforest_precond.distributed.partition.entries import is_hermitian, mirror_upper
-from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows
+from linforest_precond.distributed.partition.entries import is_hermitian, mirrored_upper
+from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, with_values
 from linforest_precond.matrix.checked import ZERO_SUM, described
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.precond.multigrid.eigenvalue_estimates import (
@@ -72,7 +72,7 @@ class RankLevelMatrix(LevelMatrix):
         """The matrix of the next level: the Galerkin product of aggregates."""
         A = galerkin_product(self.A, aggregates)
         if self.hermitian:
-            mirror_upper(A)
+            A = with_values(A, mirrored_upper(A))
         return RankLevelMatrix(A, self.finest)
 
     def gathered(self) -> LevelMatrix:

@@ -102,11 +102,12 @@ def multilevel(
     }  # fmt: skip
     options, gather_below, dtype = agreed_options(A, lambda: _checked(A, given, gather_below, dtype))
     with A.comm.together():
-        setup, finest = RankSetup(A), RankLevelMatrix(A)
+        setup = RankSetup(A)
+        finest = RankLevelMatrix(setup.A)
         with A.comm.checking():
             stored = precision_of(finest, dtype)
-        scaled, exponent = scaled_into_range(A, stored)
-        finest = finest if scaled is A else RankLevelMatrix(scaled)
+        scaled, exponent = scaled_into_range(setup.A, stored)
+        finest = finest if scaled is setup.A else RankLevelMatrix(scaled)
         part, stall = part_of_ranks(finest, stored, options.for_matrix(finest), gather_below)
         if stall and A.comm.rank == 0:
             warn_user(stall)

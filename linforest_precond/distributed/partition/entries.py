@@ -6,14 +6,19 @@ import numpy as np
 import scipy.sparse
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.cpu.matrix.entries import symmetry_balance
+from linforest_precond.backends.cpu.matrix.hermitian import ULPS, count_far, find_scales
+from linforest_precond.backends.cpu.runtime.arrays import readonly
 from linforest_precond.distributed.partition.communicator import Communicator
-from linforest_precond.distributed.partition.matrix import Matrix
+from linforest_precond.distributed.partition.matrix import Matrix, with_values
 from linforest_precond.distributed.partition.owners import owners_of, send_to
+from linforest_precond.matrix.value_range import magnitude_bits
 
 
 def entry_rows(A: Matrix) -> Array:
     """The local row of each stored entry."""
-    return np.repeat(np.arange(A.n_local), np.diff(A.rows.indptr))
+    return np.repeat(np.arange(A.n_local), np.diff(on_host(A.rows.indptr)))
 
 
 def matrix_of_entries(comm: Communicator, offsets: Array, rows: Array, columns: Array, data: Array) -> Matrix:
@@ -38,16 +43,54 @@ def is_hermitian(A: Matrix) -> bool:
     return not A.comm.allreduce(np.array([np.count_nonzero(values != expected)]))[0]
 
 
-def mirror_upper(A: Matrix) -> None:
-    """Copy the conjugates of the entries above the diagonal below it, and make the diagonal real, in place.
+def has_symmetric_magnitudes(comm: Communicator, rows: Array, columns: Array, values: Array) -> bool:
+    """Whether the magnitudes of all ranks' entries are symmetric, by the hash sum that one rank uses.
 
-    As on one rank: an entry whose mirror image is not stored stays.
+    Rows and columns are global, values real.
     """
-    rows, columns, data = A.first + entry_rows(A), A.columns[A.rows.indices], A.rows.data
+    bits = magnitude_bits(values)
+    there = np.flatnonzero(bits)
+    balance = symmetry_balance(rows[there], columns[there], bits[there])
+    return int(comm.allreduce(np.array([balance], np.uint64))[0]) == 0
+
+
+def without_rounding(A: Matrix) -> Matrix:
+    """A; where it is Hermitian to rounding, and not exactly, with values that are exactly Hermitian.
+
+    Collective; the rule is that of one rank, in `hermitian` of the CPU backend.
+    """
+    rows, columns, data = A.first + entry_rows(A), A.columns[on_host(A.rows.indices)], on_host(A.rows.data)
+    if data.dtype.kind != "c" and has_symmetric_magnitudes(A.comm, rows, columns, data):
+        return A
+    slots, values = conjugate_mirrors(A, np.ones(data.size, bool))
+    stored, scales = slots >= 0, A.halo.with_ghosts(_row_scales(A))
+    slots, expected = slots[stored], values[stored]
+    here, there = scales[rows[slots] - A.first], scales[on_host(A.rows.indices)[slots]]
+    tolerance = ULPS * float(np.finfo(data.dtype).eps)
+    far = np.count_nonzero(values[~stored])
+    far += count_far(*map(readonly, (data[slots], expected.conj(), here, there)), tolerance)
+    far, different = A.comm.allreduce(np.array([far, np.count_nonzero(data[slots] != expected)]))
+    return A if far or not different else with_values(A, mirrored_upper(A))
+
+
+def _row_scales(A: Matrix) -> Array:
+    indptr, data, diagonal = map(on_host, (A.rows.indptr, A.rows.data, A.diagonal()))
+    scales = np.empty(A.n_local)
+    find_scales(*map(readonly, (indptr, data, diagonal)), scales)
+    return scales
+
+
+def mirrored_upper(A: Matrix) -> Array:
+    """The values with the conjugates of entries above the diagonal copied below it, and a real diagonal.
+
+    As on one rank: an entry whose mirror image is not stored stays. On A's device.
+    """
+    rows, columns = A.first + entry_rows(A), A.columns[on_host(A.rows.indices)]
     slots, values = conjugate_mirrors(A, columns > rows)
-    stored = slots >= 0
+    stored, data = slots >= 0, np.array(on_host(A.rows.data))
     data[slots[stored]] = values[stored]
     data[rows == columns] = data[rows == columns].real
+    return A.backend.xp.asarray(data)
 
 
 def conjugate_mirrors(A: Matrix, chosen: Array) -> tuple[Array, Array]:
@@ -55,8 +98,9 @@ def conjugate_mirrors(A: Matrix, chosen: Array) -> tuple[Array, Array]:
 
     The slot is -1 where the mirror image is not stored.
     """
-    rows, columns = A.first + entry_rows(A), A.columns[A.rows.indices]
-    own, values = A.rows.indices < A.n_local, A.rows.data.conj()
+    indices = on_host(A.rows.indices)
+    rows, columns = A.first + entry_rows(A), A.columns[indices]
+    own, values = indices < A.n_local, on_host(A.rows.data).conj()
     inside, outside = chosen & own, chosen & ~own
     owners = owners_of(A.offsets, columns[outside])
     sent = send_to(A.comm, owners, columns[outside], rows[outside], values[outside])

@@ -223,10 +223,15 @@ def scaled_into_range(A: Matrix, stored: DType) -> tuple[Matrix, int]:
     exponent = exponent_into_range(A, stored)
     if not exponent:
         return A, 0
-    scaled = copy.copy(A)
-    data = shifted(A.rows.data, -exponent)
-    scaled.rows = type(A.rows)((data, A.rows.indices, A.rows.indptr), shape=A.rows.shape)
-    return scaled, exponent
+    return with_values(A, shifted(A.rows.data, -exponent)), exponent
+
+
+def with_values(A: Matrix, data: Array) -> Matrix:
+    """The matrix of A's pattern with these values of the own rows."""
+    changed = copy.copy(A)
+    changed.__dict__.pop("_adjoint_rows", None)
+    changed.rows = type(A.rows)((data, A.rows.indices, A.rows.indptr), shape=A.rows.shape)
+    return changed
 
 
 def exponent_into_range(A: Matrix, stored: DType) -> int:

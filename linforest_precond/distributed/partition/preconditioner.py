@@ -10,7 +10,9 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
+from linforest_precond.matrix.checked import rounding_in_words
 from linforest_precond.precond.number_types import result_dtype
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.preconditioner import Applied, Preconditioner
@@ -82,9 +84,11 @@ class RankPreconditioner(Preconditioner):
         watch = self._backend.runtime.streams.Stopwatch()
         with self.comm.together():
             old: Any = self._part
-            part, exponent = old.refreshed(A)
+            matrix = without_rounding(A)
+            part, exponent = old.refreshed(matrix)
         watch.stop()
-        self._applied, self._setup = Applied(part, exponent), SetupTime(watch, False)
+        words = "" if matrix is A else rounding_in_words(A.dtype)
+        self._applied, self._setup = Applied(part, exponent, words), SetupTime(watch, False)
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
         """One product; also of no rows, since others may have some."""
@@ -114,6 +118,7 @@ class RankPreconditioner(Preconditioner):
             part.name,
             ("rows", f"{self.global_rows:,}"),
             ("numbers", stored),
+            *([("symmetry", self._applied.symmetry)] if self._applied.symmetry else []),
             *part.described(),
             ("setup", f"{self._setup} on {self._backend.name}"),
         )
@@ -124,21 +129,29 @@ _seen: set[tuple[str, ...]] = set()
 
 
 class RankSetup:
-    """The setup of a preconditioner over ranks, timed: collective."""
+    """The setup of a preconditioner over ranks, timed: collective.
+
+    Attributes
+    ----------
+    A
+        The matrix, exactly Hermitian where it is so to rounding.
+    """
 
     def __init__(self, A: Matrix) -> None:
-        self.matrix, self.backend = A, A.backend
+        self.backend = A.backend
         self._watch = self.backend.runtime.streams.Stopwatch()
+        self.A = without_rounding(A)
+        self._symmetry = "" if self.A is A else rounding_in_words(A.dtype)
 
     def operator(self, part: Any, exponent: int) -> RankPreconditioner:
         """The operator that applies the part of A 2**-exponent; stops the stopwatch."""
-        A = self.matrix
+        A = self.A
         self._watch.stop()
         types = part.name, self.backend.name, str(part.stored), str(A.dtype), str(A.rows.indices.dtype)
         time, device = SetupTime(self._watch, types not in _seen), getattr(A.rows.data, "device", None)
         _seen.add(types)
         operator: Any = operator_class(RankPreconditioner, self.backend.name)(
-            part, RankPattern.of(A), A.dtype, time, self.backend, device, exponent
+            part, RankPattern.of(A), A.dtype, time, self.backend, device, exponent, self._symmetry
         )
         operator.comm, operator.global_rows = A.comm, A.shape[0]
         return operator

@@ -82,6 +82,7 @@ def tridiagonal(
     names = "iterations", "m", "k_m", "p", "seed", "charge", "ties"
     with A.comm.together():
         setup = RankSetup(A)
+        A = setup.A
         if scope == "local":
             own: dict[str, Any] = {**dict(zip(names, given)), "dtype": stored, "repair": repair}
             return setup.operator(LocalPart.of(A, lambda block: one_rank.tridiagonal(block, **own)), 0)
@@ -141,6 +142,7 @@ def block_tridiagonal(
     names = "iterations", "k_m", "p", "seed", "charge", "ties"
     with A.comm.together():
         setup = RankSetup(A)
+        A = setup.A
         if scope == "local":
             own: dict[str, Any] = {**dict(zip(names, given)), "m": m, "dtype": stored, "repair": repair}
             part = LocalPart.of(A, lambda block: one_rank.block_tridiagonal(block, block_size, **own))
@@ -181,6 +183,7 @@ def jacobi(A: Matrix, *, dtype: npt.DTypeLike | None = None) -> RankPrecondition
     _, stored = _agreed(A, "global", dtype, "auto", lambda: None)
     with A.comm.together():
         setup = RankSetup(A)
+        A = setup.A
         return setup.operator(*RankJacobiPart.of_ranks(A, stored))
 
 

@@ -166,7 +166,8 @@ class Hierarchy(LevelsInterface):
         old, scaling = self._operator, scaling_in(applied)
         array = cycles.levels[0].csr.data
         part = cycles if scaling is None else ScaledPart(cycles, scaling)
-        return operator_of(part, old._pattern, old.dtype, old._setup, old._backend, array, applied.exponent)
+        own = old._pattern, old.dtype, old._setup, old._backend
+        return operator_of(part, *own, array, applied.exponent, applied.symmetry)
 
     def solve(
         self,

@@ -33,7 +33,7 @@ class LevelMatrix:
     def galerkin(self, indptr: Array, indices: Array, data: Array) -> LevelMatrix:
         """The matrix of the next level from the CSR arrays of the Galerkin product, which may be changed."""
         if self.hermitian:
-            self.backend.multigrid.galerkin.mirror_upper(indptr, indices, data)
+            self.backend.matrix.hermitian.mirror_upper(indptr, indices, data)
         return LevelMatrix(described(indptr, indices, data), self.finest)
 
     @property

@@ -21,7 +21,7 @@ def pyamg_solver(hierarchy: Any) -> Any:
     import scipy.sparse
 
     applied, levels = hierarchy._operator._applied, []
-    part, exponent = applied
+    part, exponent = applied.part, applied.exponent
     for shown, level in zip(hierarchy._levels_of(applied), part.levels):
         copy = pyamg.MultilevelSolver.Level()
         copy.A = scipy.sparse.csr_matrix(shown.A)

@@ -19,7 +19,10 @@ from linforest_precond.precond.storage.state import HostArrays, checked_state, p
 
 
 class OperatorState(NamedTuple):
-    """The arguments of `Preconditioner`; the part is that of A 2**-exponent."""
+    """The arguments of `Preconditioner`; the part is that of A 2**-exponent.
+
+    `symmetry`, as `CheckedMatrix.rounding_in_words`, is for print alone and not stored.
+    """
 
     part: Part
     pattern: PatternDigest
@@ -28,6 +31,7 @@ class OperatorState(NamedTuple):
     backend: Backend
     device: object
     exponent: int
+    symmetry: str = ""
 
 
 def packed_state(state: OperatorState) -> tuple[dict[str, Any], HostArrays]:

@@ -190,7 +190,11 @@ class TridiagonalPart:
         symmetric = None if others else old.symmetric
         started = started_factorization(bands, symmetric, perturb=self.repair == "auto")
         found = described(A, report, data.dtype, self.stored, pattern)
-        return None if found is None else self.of(found, self.stored, bands, started=started, **self._kept)
+        if found is None:
+            return None
+        part = self.of(found, self.stored, bands, started=started, **self._kept)
+        # Bands that are no longer Hermitian may be so to rounding, which only the check of A tells.
+        return None if old.hermitian and not part.solver.hermitian else part
 
     @property
     def stored(self) -> DType:

@@ -4,7 +4,6 @@ import numba
 import numpy as np
 from numba import prange
 
-from ..matrix.entries import find_slot
 from ..runtime.arrays import readonly, shell_sort
 from ..runtime.jit import kernel
 
@@ -35,29 +34,6 @@ def coarse_matrix(csr, aggregates, indptr, members):
     packed = np.empty(ends[-1], index), np.empty(ends[-1], sums.dtype)
     pack_parts(*map(readonly, (room, ends[starts], columns, sums)), *packed)
     return ends.astype(index), *packed
-
-
-def mirror_upper(indptr, indices, data):
-    """Copy the conjugates of the entries above the diagonal below it, and make the diagonal real, in place.
-
-    For Galerkin products of Hermitian matrices: sums on either side of the diagonal run in different orders,
-    so that the product is Hermitian only up to rounding. An entry whose mirror image is not stored is 0.
-    """
-    copy_upper(*map(readonly, (indptr, indices)), data)
-
-
-@kernel(parallel=True)
-def copy_upper(indptr, indices, data):
-    for row in prange(indptr.size - 1):
-        for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-            column = np.int64(indices[slot])
-            if column >= row:
-                if column == row:
-                    data[slot] = data[slot].real
-                break
-            mirror = find_slot(indptr, indices, column, row)
-            if mirror >= 0:
-                data[slot] = np.conj(data[mirror])
 
 
 # Counts the entries of the members of each aggregate i at place i + 1.

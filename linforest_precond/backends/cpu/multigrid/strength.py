@@ -20,8 +20,9 @@ def row_facts(csr, tolerance, tiny):
     rows = max(csr.n, 1)
     with np.errstate(over="ignore"):  # of zeros on the diagonal
         mean_ratio = float((sizes / np.maximum(own, tiny)).sum()) / rows
+    arrays = map(readonly, (csr.indptr, csr.indices, csr.data))
     return RowFacts(
-        hermitian=csr.symmetric and bool(find_mirrors(*map(readonly, (csr.indptr, csr.indices, csr.data)))),
+        hermitian=csr.to_rounding or (csr.symmetric and bool(find_mirrors(*arrays))),
         positive=bool((csr.diagonal.real > 0).all()),
         centered=bool((sums <= tolerance * sizes).all()),
         dominant_share=np.count_nonzero(DOMINANCE * own >= sizes - own) / rows,

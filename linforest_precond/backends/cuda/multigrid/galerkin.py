@@ -1,10 +1,6 @@
 """The Galerkin product P^T A P for the tentative prolongator P of aggregates: a one in each row."""
 
 from ..matrix.row_merging import merge_rows
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
-
-PROGRAM = Program("multigrid/galerkin", VALUE=VALUES, INDEX=INDICES)
 
 
 def coarse_matrix(csr, aggregates, indptr, members):
@@ -14,13 +10,3 @@ def coarse_matrix(csr, aggregates, indptr, members):
     sum to zero stay stored.
     """
     return merge_rows((csr.indptr, csr.indices, csr.data), indptr, members, aggregates)
-
-
-def mirror_upper(indptr, indices, data):
-    """Copy the conjugates of the entries above the diagonal below it, and make the diagonal real, in place.
-
-    For Galerkin products of Hermitian matrices: sums on either side of the diagonal run in different orders,
-    so that the product is Hermitian only up to rounding. An entry whose mirror image is not stored is 0.
-    """
-    program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
-    launch(program.copy_upper, (indptr, indices, indptr.size - 1, data))

@@ -20,7 +20,8 @@ def row_facts(csr, tolerance, tiny):
     blocks = max(1, min(resident_blocks(kernel), -(-csr.n * WIDTH // BLOCK)))
     facts = cupy.zeros(RATIOS + blocks, np.uint64)
     matrix = csr.indptr, csr.indices, csr.data, csr.diagonal, csr.n
-    launch_blocks(kernel, blocks, (*matrix, int(csr.symmetric), float(tolerance), float(tiny), facts))
+    mirrors = csr.symmetric and not csr.to_rounding  # values without rounding are mirrored already
+    launch_blocks(kernel, blocks, (*matrix, int(mirrors), float(tolerance), float(tiny), facts))
     words = facts.get()  # stall: chooses options
     smallest, largest = np.array([~words[SMALLEST], words[LARGEST]]).view(np.float64).tolist()
     rows = max(csr.n, 1)

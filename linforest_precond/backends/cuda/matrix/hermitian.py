@@ -1,0 +1,48 @@
+"""Hermitian matrices: whether a matrix is one to rounding, and values that make it exactly Hermitian.
+
+The module of the CPU backend states the rule.
+"""
+
+import numpy as np
+
+from ..runtime import cupy
+from ..runtime.launch import launch
+from ..runtime.loader import INDICES, VALUES, Program
+
+# Differences in units of eps.
+ULPS = 8
+# As in hermitian.cu: lanes per row, and the words of a report.
+LANES_PER_ROW = 8
+FAR, DIFFERENT, UNPAIRED, WORDS = range(4)
+PROGRAM = Program("matrix/hermitian", VALUE=VALUES, INDEX=INDICES)
+
+
+def values_without_rounding(indptr, indices, data, diagonal):
+    """The values of a matrix that is Hermitian to rounding, as `mirror_upper` makes them.
+
+    None for other matrices, also for those that are exactly Hermitian. The indices may be the user's own and
+    change: the comparison checks them, and the copy follows clipped ones.
+    """
+    rows, program = diagonal.size, PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    scales, report = cupy.empty(rows), cupy.zeros(WORDS, np.uint64)
+    tolerance = ULPS * float(np.finfo(data.dtype).eps)
+    threads = rows * LANES_PER_ROW
+    launch(program.find_scales, (indptr, data, diagonal, rows, scales), items=threads)
+    arguments = indptr, indices, data, scales, rows, tolerance, report
+    launch(program.compare_mirrors, arguments, items=threads)
+    words = report.get()  # stall: CG or not
+    if words[FAR] or words[UNPAIRED] or not words[DIFFERENT]:
+        return None
+    values = data.copy()
+    mirror_upper(indptr, cupy.clip(indices, 0, rows - 1), values)
+    return values
+
+
+def mirror_upper(indptr, indices, data):
+    """Copy the conjugates of the entries above the diagonal below it, and make the diagonal real, in place.
+
+    For matrices that are Hermitian to rounding, as Galerkin products of Hermitian ones: sums on either side
+    of the diagonal run in different orders. An entry whose mirror image is not stored is 0.
+    """
+    program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    launch(program.copy_upper, (indptr, indices, indptr.size - 1, data))
