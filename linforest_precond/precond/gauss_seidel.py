@@ -12,7 +12,8 @@ import numpy.typing as npt
 from linforest_precond.backends.annotations import Array, DType, MatrixLike, ScalingName
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
-from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.ilu.ilu_part import entries_are_in_other_levels, levels_cover_rows
 from linforest_precond.precond.ilu.incomplete_lu import memory_of_triangles, triangles_moved
 from linforest_precond.precond.ilu.row_orders import Schedule, permuted_with_diagonal, schedule_of

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 import linforest_precond as lf
-from linforest_precond.matrix.checked import as_csgraph
+from linforest_precond.matrix.doors import as_csgraph
 
 DTYPES = (np.float64, np.float32)
 SIZES = [1000, *(pytest.param(size, marks=pytest.mark.slow) for size in (2000, 4000, 8000))]

@@ -14,7 +14,7 @@ from scipy.sparse import csgraph
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of, cpu
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 
 DTYPES = (np.float64, np.float32, np.complex128)
 

@@ -13,7 +13,7 @@ from linforest_precond.backends.cpu.reordering import rcm_batch, rcm_leveled, rc
 from linforest_precond.backends.cpu.reordering.batch_state import BROKEN, COUNTED, NOT_MADE, TURN, prepare
 from linforest_precond.backends.cpu.reordering.rcm_batch import DEFAULT, run_threads
 from linforest_precond.graph import BatchOptions
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 
 # The watchdog's limit in rounds of waiting: some tenths of a second, and hardly any time.
 PATIENT, IMPATIENT = 2**18, 2**10

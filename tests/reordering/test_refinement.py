@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import linforest_precond as lf
 from linforest_precond.graph.reordering.refinement import _lowest_degrees
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 
 refine_ordering = lf.graph.refine_ordering
 METRICS = {

@@ -10,7 +10,7 @@ from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.csgraph.components import labelled_components
 from linforest_precond.graph.csgraph.independent_set import checked_steps
-from linforest_precond.matrix.checked import as_csgraph, as_pattern
+from linforest_precond.matrix.doors import as_csgraph, as_pattern
 
 
 def is_component_labelling(

@@ -8,7 +8,8 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.csgraph.strong_components import labelled_strong_components
-from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.doors import as_pattern
 
 # The backends' module of each method.
 METHODS = {"auto": "components", "union": "components", "fastsv": "fastsv"}

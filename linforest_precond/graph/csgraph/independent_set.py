@@ -8,7 +8,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
 METHODS = "auto", "greedy", "luby", "luby_lexicographic", "luby_optimized"

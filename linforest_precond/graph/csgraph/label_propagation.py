@@ -6,7 +6,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 
 
 def label_propagation(A: MatrixLike, max_iter: int = 20, seed: int = 0) -> Array:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.matrix.checked import as_csgraph
+from linforest_precond.matrix.doors import as_csgraph
 
 
 def pagerank(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linforest_precond.backends.annotations import MatrixLike, SparseMatrix
-from linforest_precond.matrix.checked import as_csgraph
+from linforest_precond.matrix.doors import as_csgraph
 from linforest_precond.matrix.sparse_output import csr_sparse_like
 
 

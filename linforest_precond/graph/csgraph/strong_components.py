@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.doors import as_pattern
 
 # The backends' module of each method.
 METHODS = {"auto": "strong_components", "coloring": "forward_backward"}

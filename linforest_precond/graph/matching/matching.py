@@ -13,7 +13,7 @@ from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.hash_keys import iteration_keys
 from linforest_precond.graph.forest.factor import check_options, propose_factor
-from linforest_precond.matrix.checked import as_mapped_graph, as_weighted_graph
+from linforest_precond.matrix.doors import as_mapped_graph, as_weighted_graph
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.records.forest import Progress
 from linforest_precond.records.matching import Matching

@@ -8,7 +8,7 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.batch_options import BatchOptions
 from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
 

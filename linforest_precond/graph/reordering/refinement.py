@@ -14,7 +14,7 @@ from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.hash_keys import VERTEX_STRIDE, iteration_keys, mixed
 from linforest_precond.graph.reordering.gap_metrics import loop_free
 from linforest_precond.graph.reordering.permute import checked_order
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.records.progress import showing
 
 METRICS = "log_gap", "linear_gap"

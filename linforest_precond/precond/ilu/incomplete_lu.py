@@ -11,7 +11,8 @@ import numpy.typing as npt
 from linforest_precond.backends.annotations import DType, IluOrder, MatrixLike, ScalingName
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import without_numpy_warnings
-from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.ilu.ilu_part import MOST_SWEEPS, SCHEMA, IluPart
 from linforest_precond.precond.ilu.order_choice import COSTS, best_part
 from linforest_precond.precond.ilu.row_orders import ORDERS, schedule_of

@@ -32,9 +32,7 @@ from linforest_precond.precond.tridiagonal.several_forests import (
     SeveralForestsPart,
     several_forests_part,
 )
-from linforest_precond.precond.tridiagonal.several_forests import (
-    SCHEMA as SEVERAL_FORESTS,
-)
+from linforest_precond.precond.tridiagonal.several_forests import SCHEMA as SEVERAL_FORESTS
 from linforest_precond.precond.tridiagonal.tridiagonal_costs import (
     bands_moved,
     memory_of_blocks,

@@ -18,7 +18,8 @@ from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
-from linforest_precond.matrix.checked import CheckedMatrix, as_pattern, checked
+from linforest_precond.matrix.checked import CheckedMatrix, checked
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.repairs import Repairs, happened, in_words

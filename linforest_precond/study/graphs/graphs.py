@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.study.cases import Case, Source, case_of
 from linforest_precond.study.published import graph_times
 from linforest_precond.study.results import JsonObject

@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.graph import BatchOptions, bandwidth
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
