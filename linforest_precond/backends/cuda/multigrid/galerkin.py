@@ -8,19 +8,11 @@ PROGRAM = Program("multigrid/galerkin", VALUE=VALUES, INDEX=INDICES)
 
 
 def coarse_matrix(csr, aggregates, indptr, members):
-    """The CSR arrays of P^T A P, columns ascending; each entry is summed in (row, column) order of A.
-
-    Takes each unknown's aggregate, and the members of the aggregates (`aggregates.members_of`). Entries that
-    sum to zero stay stored.
-    """
+    """The CSR arrays of P^T A P, columns ascending; each entry is summed in (row, column) order of A."""
     return merge_rows((csr.indptr, csr.indices, csr.data), indptr, members, aggregates)
 
 
 def mirror_upper(indptr, indices, data):
-    """Copy the conjugates of the entries above the diagonal below it, and make the diagonal real, in place.
-
-    For Galerkin products of Hermitian matrices: sums on either side of the diagonal run in different orders,
-    so that the product is Hermitian only up to rounding. An entry whose mirror image is not stored is 0.
-    """
+    """Copy the conjugates of the upper triangle to the lower one, and make the diagonal real, in place."""
     program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
     launch(program.copy_upper, (indptr, indices, indptr.size - 1, data))
