@@ -109,10 +109,7 @@ class Relaxation:
 def checked_relaxation(omega: Any, sweeps: Any, symmetric: Any) -> Relaxation:
     if not isinstance(omega, int | float | np.number) or not 0 < omega < 2:
         raise ValueError(f"omega must lie in (0, 2), got {omega!r}")
-    sweeps = as_integer("sweeps", sweeps)
-    if not 1 <= sweeps <= MOST_SWEEPS:
-        raise ValueError(f"sweeps must lie in [1, {MOST_SWEEPS}], got {sweeps}")
-    return Relaxation(float(omega), sweeps, bool(symmetric))
+    return Relaxation(float(omega), as_integer("sweeps", sweeps, 1, MOST_SWEEPS), bool(symmetric))
 
 
 def part_by_colors(csr: CheckedMatrix, stored: DType, relaxation: Relaxation, seed: int) -> GaussSeidelPart:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array, DType, MatrixLike, ScalingName
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.matrix.checked import CheckedMatrix
@@ -104,12 +104,7 @@ def block_jacobi(
     >>> (M @ [1.0, 0, 0, 0, 0, 0]).round(2).tolist()
     [0.75, 0.5, 0.25, 0.0, 0.0, 0.0]
     """
-    try:
-        block_size = operator.index(block_size)
-    except TypeError:
-        raise TypeError(f"block_size must be an integer, got {block_size!r}") from None
-    if not 1 <= block_size <= LARGEST_BLOCK:
-        raise ValueError(f"block_size must lie in [1, {LARGEST_BLOCK}], got {block_size}")
+    block_size = as_integer("block_size", block_size, 1, LARGEST_BLOCK)
     setup = Setup(A, dtype, shared=scaling is None, scaling=scaling, keep_symmetric=False)
     return setup.operator(JacobiPart.of(setup.csr, setup.stored, block_size, "block_jacobi"))
 

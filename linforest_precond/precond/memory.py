@@ -8,6 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import MatrixLike
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.interop.dlpack import native_matrix
 from linforest_precond.matrix.checks import value_dtype
@@ -87,8 +88,7 @@ def memory_estimate(
       operator  800,000 bytes
       setup     2,075,216 bytes
     """
-    if kind not in faces():
-        raise ValueError(f"kind must be one of {', '.join(faces())}, got {kind!r}")
+    as_choice("kind", kind, faces())
     sizes = _sizes(A, dtype, symmetric)
     options = {"ordering": ordering, "block_size": block_size, "forests": forests, "polynomial": polynomial}
     operator, setup = faces()[kind].memory(sizes, options)

@@ -105,10 +105,10 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("wrong", "message"),
         [
-            ({"size": 0}, "size must be between 1 and 256, got 0"),
-            ({"capacity": 2**31}, "capacity must be between 1 and"),
-            ({"concurrent": 9}, "concurrent must be between 1 and 8, got 9"),
-            ({"workers": -1}, "workers must be between 1 and"),
+            ({"size": 0}, r"size must lie in \[1, 256\], got 0"),
+            ({"capacity": 2**31}, "capacity must lie in"),
+            ({"concurrent": 9}, r"concurrent must lie in \[1, 8\], got 9"),
+            ({"workers": -1}, "workers must lie in"),
             ({"overestimate": True, "balanced": False}, "overestimate=True needs balanced=True"),
         ],
     )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import DType
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.distributed.forest.block_forest import best_block_forest
 from linforest_precond.distributed.forest.factor import propose_factor
@@ -23,7 +24,7 @@ from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.number_types import stored_dtype
 from linforest_precond.precond.tridiagonal import tridiagonal as one_rank
-from linforest_precond.precond.tridiagonal.tridiagonal import check_repair
+from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
 
 SCOPES = "global", "local"
 
@@ -188,9 +189,8 @@ def _agreed(A: Any, scope: Any, dtype: Any, repair: Any, check: Any) -> tuple[An
     """The checked options and the type to store, which all ranks agree on."""
 
     def checked() -> tuple[Any, str]:
-        if scope not in SCOPES:
-            raise ValueError(f'scope must be "global" or "local", got {scope!r}')
-        check_repair(repair)
+        as_choice("scope", scope, SCOPES)
+        as_choice("repair", repair, REPAIRS)
         return check(), stored_dtype(dtype, A.dtype).name
 
     options, stored = agreed_options(A, checked)

@@ -100,8 +100,8 @@ def traffic_statistics(
     >>> lf.graph.traffic_statistics(windows).valid_packets
     4096
     """
-    if batches is not None and as_integer("batches", batches) < 1:
-        raise ValueError(f"batches must be at least 1, got {batches}")
+    if batches is not None:
+        as_integer("batches", batches, 1)
     array_modules(device)  # raises for an unusable device before any work
     if isinstance(A, TrafficMatrix):
         return _statistics_of(A, batches, device)
