@@ -136,7 +136,7 @@ SCHEMAS = {
 
 
 @dataclass(frozen=True, eq=False)
-class JacobiPart(OnBackend):
+class JacobiPart(OnBackend, schema.Stored):
     """The inverses of A's diagonal blocks."""
 
     kind: str
@@ -148,6 +148,7 @@ class JacobiPart(OnBackend):
     identity_coverage: float
 
     forest = ordering = bands = None
+    schema = property(lambda self: SCHEMAS[self.kind])
 
     @classmethod
     def of(cls, csr: CheckedMatrix, stored: DType, block_size: int, kind: str) -> JacobiPart:
@@ -166,13 +167,6 @@ class JacobiPart(OnBackend):
                 "the diagonal of A has zeros, or its blocks are singular"
             )
         return cls(kind, csr.n, inverse, lifted, not_definite == 0, coverage, identity_coverage)
-
-    @classmethod
-    def from_state(cls, **fields: Any) -> JacobiPart:
-        return cls(**fields)
-
-    def state(self) -> dict[str, Any]:
-        return dict(vars(self))
 
     def refreshed(self, csr: CheckedMatrix) -> JacobiPart:
         return self.of(csr, self.stored, self.block_size, self.kind)
@@ -242,7 +236,7 @@ def _memory_of_blocks(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, in
 register(
     Kind(
         "jacobi",
-        JacobiPart.from_state,
+        JacobiPart,
         SCHEMAS["jacobi"],
         face=Face(jacobi, "the diagonal", lambda sizes, options: _memory(sizes, 1), setup_products=1),
     )
@@ -250,7 +244,7 @@ register(
 register(
     Kind(
         "block_jacobi",
-        JacobiPart.from_state,
+        JacobiPart,
         SCHEMAS["block_jacobi"],
         face=Face(block_jacobi, "2 x 2 blocks on the diagonal", _memory_of_blocks, setup_products=2),
     )

@@ -60,7 +60,7 @@ STRENGTHS = {"smoothed_aggregation": 0.4, "matching": 0.5, "paths": 0.5}
 
 
 @dataclass(frozen=True)
-class MultilevelOptions:
+class MultilevelOptions(schema.Stored):
     """The checked options of `multilevel`; their names are keys in files.
 
     Until `for_matrix` has chosen, `coarsening`, `smoother` and `cycle` may be "auto", and `strength` NaN.
@@ -79,6 +79,8 @@ class MultilevelOptions:
     strength: float
     seed: int
     reasons: tuple[str, ...] = ()  # of what was chosen for the matrix
+
+    schema = OPTIONS_SCHEMA
 
     @classmethod
     def checked(cls, **given: Any) -> MultilevelOptions:
