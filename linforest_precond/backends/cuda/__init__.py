@@ -6,6 +6,7 @@ A function is described in full in the CPU backend, which has one with the same 
 from linforest_precond.backends.rooms import import_rooms
 
 name = "cuda"
+converter = "cupy.asarray"
 maps_files = False
 # The number of a half-edge (two per vertex) and a flag share 32 bits (kernels/forest/ranking_stages.cuh).
 max_rows = 2**30 - 1

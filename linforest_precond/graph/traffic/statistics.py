@@ -150,7 +150,7 @@ def _scan(
     indptr: Array, indices: Array, values: Array, width: int, batches: int | None, device: Device
 ) -> TrafficScan:
     backend = _backend(values, device)
-    at_once = None if is_on(values, backend) and backend.name == "cuda" else AT_ONCE
+    at_once = AT_ONCE if backend.maps_files or not is_on(values, backend) else None
     pieces = bounds(indices.size, batches, at_once)
     return backend.csgraph.traffic.scan_links(indptr, indices, values, width, pieces)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from linforest_precond import solvers
 from linforest_precond.backends.annotations import Accelerator, Array
-from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.array_libraries import is_cupy, xp_of
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.matrix.value_range import shifted
@@ -286,7 +286,7 @@ class Hierarchy(LevelsInterface):
 
     def __reduce__(self) -> Any:
         like = self._like
-        if self._operator._backend.name == "cuda":  # it may be restored without a GPU
+        if is_cupy(type(like)):  # it may be restored without a GPU
             like = getattr(like, "format", DENSE)
         return Hierarchy, (self._operator, like)
 
