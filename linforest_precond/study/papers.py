@@ -51,13 +51,5 @@ PAPERS: dict[str, Paper] = {
 
 
 def paper_named(name: str) -> Paper:
-    """
-    The study of a paper by its name.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.papers import paper_named
-    >>> paper_named("forests").reference.doi
-    '10.1145/3545008.3545035'
-    """
+    """The study of a paper by its name."""
     return PAPERS[as_choice("paper", name, PAPERS)]

@@ -11,15 +11,7 @@ from linforest_precond.study.results import JsonObject
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a study; a paper with more of them has a subclass, and its fields are options too.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.settings import Settings
-    >>> settings = Settings(parts=("rounds",))
-    >>> settings.mode, settings.as_dict()
-    ('quick', {'parts': ['rounds']})
-    """
+    """The options of a study; a paper with more of them has a subclass, and its fields are options too."""
 
     device: str = "cpu"
     full: bool = False
