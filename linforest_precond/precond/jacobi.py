@@ -44,9 +44,7 @@ def jacobi(
     dtype : dtype, optional
         The precision to store, A's own by default.
     scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
-        Set up for a scaled and permuted matrix (`linforest_precond.scale`), and still act on A itself. "auto"
-        takes "matching" where a diagonal entry is 0 or below 2**-10 times the geometric mean of the largest
-        entries of its row and column, None elsewhere.
+        As for `tridiagonal`: set up for a scaled and permuted matrix, and still act on A itself.
 
     Returns
     -------
@@ -87,9 +85,7 @@ def block_jacobi(
     dtype : dtype, optional
         The precision to store, A's own by default.
     scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
-        Set up for a scaled and permuted matrix (`linforest_precond.scale`), and still act on A itself. "auto"
-        takes "matching" where a diagonal entry is 0 or below 2**-10 times the geometric mean of the largest
-        entries of its row and column, None elsewhere.
+        As for `tridiagonal`: set up for a scaled and permuted matrix, and still act on A itself.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, is_on
+from linforest_precond.backends import is_on
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.returns import BandSlots
 from linforest_precond.backends.user_warnings import without_numpy_warnings
@@ -22,7 +22,7 @@ from linforest_precond.matrix.value_range import shift, shifted
 from linforest_precond.precond.kinds import kind_named
 from linforest_precond.precond.number_types import is_same_memory, result_dtype
 from linforest_precond.precond.part import OnPermutedVectors, Part, RefreshedInPlace
-from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
+from linforest_precond.precond.pattern_digest import pattern_digest
 from linforest_precond.precond.products import Products, operator_class, view_of
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaled_matrix import scaled_into_range
@@ -90,19 +90,10 @@ class Preconditioner(Products, InPlaceOperator, Printed):
     dtype: DType
     choice: str = ""
 
-    def __init__(
-        self,
-        part: Part,
-        pattern: PatternDigest,
-        dtype: DType,
-        setup: SetupTime,
-        backend: Backend,
-        device: object,
-        exponent: int,
-    ):
-        super().__init__(dtype, (part.n, part.n))  # type: ignore[call-arg]
-        self._applied, self._pattern, self._setup = Applied(part, exponent), pattern, setup
-        self._backend, self._device = backend, device
+    def __init__(self, state: OperatorState):
+        super().__init__(state.dtype, (state.part.n, state.part.n))  # type: ignore[call-arg]
+        self._applied, self._pattern = Applied(state.part, state.exponent), state.pattern
+        self._setup, self._backend, self._device = state.setup, state.backend, state.device
         self._slots: BandSlots | None = None  # of the first update, for those after it
         self._streams: set[object] = set()  # that products were computed on
 
@@ -245,7 +236,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         own = {streams.handle()}
         if not self._streams <= own:
             streams.finish()  # stall: other streams may use the part as soon as it is assigned
-        self._applied, self._slots, self._setup = applied, slots, SetupTime(watch, False)
+        self._applied, self._slots, self._setup = applied, slots, SetupTime(watch.milliseconds)
         if not self._streams <= own:
             streams.finish_all()  # stall: other streams may still use `old`, whose arrays are freed now
 
@@ -295,7 +286,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
     def _with_part(self, part: Part, exponent: int) -> Preconditioner:
         """An operator like this one, with a part that shares arrays with the present one."""
         self._streams.add(self._backend.runtime.streams.handle())
-        operator: Preconditioner = type(self)(*self._state._replace(part=part, exponent=exponent))
+        operator: Preconditioner = type(self)(self._state._replace(part=part, exponent=exponent))
         return operator
 
     def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
@@ -360,20 +351,9 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         )
 
 
-def operator_of(
-    part: Part,
-    pattern: PatternDigest,
-    dtype: DType,
-    setup: SetupTime,
-    backend: Backend,
-    array: Array,
-    exponent: int = 0,
-) -> Preconditioner:
-    """Assemble an operator on the device of `array`, from the part of a matrix A 2**-exponent."""
-    device = getattr(array, "device", None)
-    operator: Preconditioner = operator_class(Preconditioner, backend.name)(
-        part, pattern, dtype, setup, backend, device, exponent
-    )
+def operator_of(state: OperatorState) -> Preconditioner:
+    """The operator of the array library of its backend."""
+    operator: Preconditioner = operator_class(Preconditioner, state.backend.name)(state)
     return operator
 
 
@@ -386,6 +366,4 @@ def restore(
     kind: str, state: tuple[dict[str, Any], HostArrays], source: str = "a pickled preconditioner"
 ) -> Preconditioner:
     """The preconditioner that was packed: pickles refer to this function by its name."""
-    restored = restored_state(kind, state, source)
-    operator: Preconditioner = operator_class(Preconditioner, restored.backend.name)(*restored)
-    return operator
+    return operator_of(restored_state(kind, state, source))

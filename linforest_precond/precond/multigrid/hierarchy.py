@@ -20,7 +20,7 @@ from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, twi
 from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart
 from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
 from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
-from linforest_precond.precond.preconditioner import Applied, Preconditioner, operator_of
+from linforest_precond.precond.preconditioner import Applied, Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.records.forest import ratio_to_finest
@@ -162,11 +162,9 @@ class Hierarchy(LevelsInterface):
 
     def _preconditioner(self, applied: Applied, cycle: str | None) -> Preconditioner:
         """One cycle as an operator."""
-        cycles = part_of(applied).with_cycle(self._checked_cycle(cycle))
-        old, scaling = self._operator, scaling_in(applied)
-        array = cycles.levels[0].csr.data
+        cycles, scaling = part_of(applied).with_cycle(self._checked_cycle(cycle)), scaling_in(applied)
         part = cycles if scaling is None else ScaledPart(cycles, scaling)
-        return operator_of(part, old._pattern, old.dtype, old._setup, old._backend, array, applied.exponent)
+        return self._operator._with_part(part, applied.exponent)
 
     def solve(
         self,

@@ -196,9 +196,7 @@ def block_tridiagonal(
     dtype : dtype, optional
         The precision to store and solve in, A's own by default.
     scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
-        Set up for a scaled and permuted matrix (`linforest_precond.scale`), and still act on A itself. "auto"
-        takes "matching" where a diagonal entry is 0 or below 2**-10 times the geometric mean of the largest
-        entries of its row and column, None elsewhere.
+        As for `tridiagonal`: set up for a scaled and permuted matrix, and still act on A itself.
         Pairs of a symmetric matching are the first pairs of the blocks.
     seed, iterations, k_m, p, charge, ties
         Options of `linforest_precond.graph.factor`, for each of the factors.
