@@ -129,7 +129,7 @@ def run(arguments: Namespace) -> int:
         name = method_for(M, name) if arguments.solver == "auto" else name
         print(M)
     print(f"{name}, {limit}", flush=True)
-    history = solvers.History(_like(A, x_true))
+    history: Any = solvers.History(_like(A, x_true))
     said = r"\w+ stopped after"  # by the printed status, with the same advice
     x, _, stopped = _solve(SOLVERS[name], A, b, x0, arguments, said, M=M, history=history)
     print(history)

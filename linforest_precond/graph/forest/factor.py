@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
-from linforest_precond.backends.annotations import Charge, MatrixLike, Ties
+from linforest_precond.backends.annotations import Auto, Charge, MatrixLike, Ties
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.graphs import Graph
@@ -112,6 +112,21 @@ class FactorOptions:
     seed: int
     charge: str
     ties: str
+
+
+class BlockKeywords(TypedDict, total=False):
+    """Options of `factor` that functions pass on by name; those of blocks have an m of their own."""
+
+    iterations: int | Auto | None
+    k_m: int
+    p: float
+    seed: int
+    charge: str
+    ties: str
+
+
+class FactorKeywords(BlockKeywords, total=False):
+    m: int
 
 
 def check_options(
