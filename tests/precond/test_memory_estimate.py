@@ -23,6 +23,7 @@ KINDS = [
     ("block_jacobi", {"block_size": 5}),
     ("ilu", {}),
     ("gauss_seidel", {}),
+    ("gauss_seidel", {"sweeps": 3}),
     ("approximate_inverse", {}),
     ("multilevel", {}),
     graphs.slow("multilevel", {"dtype": np.float32}),

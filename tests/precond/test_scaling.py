@@ -389,7 +389,7 @@ class TestErrors:
 
     def test_unknown_method_or_tolerance(self, backend):
         A = backend.csr(dominant())
-        with pytest.raises(ValueError, match="method must be one of"):
+        with pytest.raises(ValueError, match="method must be"):
             lf.scale(A, "auto")
         with pytest.raises(ValueError, match="tolerance must lie"):
             lf.scale(A, tolerance=0)
