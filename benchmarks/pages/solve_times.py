@@ -1,188 +1,131 @@
-"""Time to solution with each preconditioner and with `lf.solve`, on real and generated systems.
+"""Time to solution with `lf.solve`, and with direct solvers, PyAMG and each preconditioner by hand.
 
-    python -m benchmarks.pages.solve_times [--device cuda|cpu] [--out FILE] [--seconds N] [--rows N]
-    python -m benchmarks.pages.solve_times --table FILE [--write]
+    python -m benchmarks.pages.solve_times [--device cuda|cpu] [--gallery FOLDER] [--out FILE] [--rows N]
+        [--only PATTERN ...] [--methods NAME,...] [--again] [--quick]
+    python -m benchmarks.pages.solve_times --table FILE [FILE ...] [--write]
 
-The first command writes a line of JSON about the machine and one for each system as soon as it is measured,
-and stops when the seconds are spent. The second one prints the table, or writes docs/solve_times.md.
-LINFOREST_MATRICES may name the folder with the real matrices and their MANIFEST.tsv.
+The first command appends a line of JSON about the machine, and one for each system and method as soon as it
+is measured. What the file has already is not measured again, unless `--again` is given: later lines count.
+Methods run in a child process, which is replaced when a run exceeds the limit. The second command prints the
+table, or writes docs/solve_times.md. `benchmarks/systems/gallery.py` writes the FOLDER, LINFOREST_MATRICES
+may name that of the real matrices.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
 import json
-import math
 import sys
 import time
-import traceback
-import warnings
-from functools import partial
+from fnmatch import fnmatch
+from multiprocessing import get_context
 from pathlib import Path
 
-import linforest_precond as lf
 from benchmarks.measures import provenance
 from benchmarks.measures.results import FOLDER
+from benchmarks.measures.solve_methods import GROUPS, METHODS, Problem, measured, warm_up
 from benchmarks.pages import solve_time_table
-from benchmarks.pages.chooser import methods_of
-from benchmarks.pages.solve_time_table import RTOL
-from benchmarks.systems import solve_time_systems
-from linforest_precond.backends import backend_of, cuda_status
-from linforest_precond.chooser.candidates import Candidate, candidates_on
-from linforest_precond.chooser.cost_model import SetupCost
-from linforest_precond.chooser.facts import facts_of
-from linforest_precond.chooser.trials import method_for
-from linforest_precond.matrix.checked import checked
-from linforest_precond.solvers.status import Status
+from benchmarks.systems.solve_time_systems import systems
+from linforest_precond.backends import cuda_status
 
-MOST_ITERATIONS = 3000
-# Seconds of a solve at most, and in units of the best so far, but not less than the least of all limits.
-LONGEST, TIMES_BEST, SHORTEST = 2.0, 10.0, 0.1
-# Iterations that are timed to predict how many fit into the limit.
-TRIED_ITERATIONS = 8
-# Seconds beyond which `lf.solve` is not called again: the first call counts. All kernels are compiled then.
-LONG_CALL = 3.0
+# Seconds of a run at most; and those of a start, which may compile, with the generation of a system.
+LIMIT, START = 60.0, 900.0
+# Of iterations by hand, in units of the best time so far, but not less than the least of all limits.
+TIMES_BEST, SHORTEST = 5.0, 1.0
 ROWS = {"cuda": 10**6, "cpu": 20_000}
-SECONDS = 270.0
-RECORDS = FOLDER / "solve_times.jsonl"
+QUICK_ROWS, QUICK_SYSTEMS = 100, ("Poisson 2-D", "convection 3-D, upwind")
 
 
-def with_inverses(A, seed):
-    return lf.multilevel(A, smoother="approximate_inverse", cycle="V", seed=seed).aspreconditioner()
-
-
-# Preconditioners that `lf.solve` does not try; what it predicts of candidates is not used here.
-extra = partial(
-    Candidate, setup_products=0, setup_on_gpu=SetupCost(0, 0), application_products=0,
-    reduction=lambda facts: 1.0,
-)  # fmt: skip
-EXTRAS = (
-    extra("3 forests", "lf.tridiagonal(A, forests=3)", lambda A, seed: lf.tridiagonal(A, forests=3)),
-    extra("approximate_inverse 20", "lf.approximate_inverse(A)", lambda A, seed: lf.approximate_inverse(A)),
-    extra(
-        "multilevel inverses",
-        'lf.multilevel(A, smoother="approximate_inverse", cycle="V").aspreconditioner()',
-        with_inverses,
-        is_definite=False,
-        applies=lambda facts: facts.may_be_definite,
-    ),
-)
-
-
-class OutOfTime(Exception):  # noqa: N818
-    """The seconds of the whole run are spent."""
-
-
-class System:
-    """A matrix and a right-hand side on a device."""
-
-    def __init__(self, name, A, deadline=math.inf):
-        self.name, self.A, self.deadline = name, A, deadline
-        self.backend = backend_of(A)
-        i = self.backend.xp.arange(A.shape[0])
-        self.b = A @ self.backend.xp.sin(16 * math.pi * i / A.shape[0])
-        self.facts = facts_of(checked(A))
-
-    def record(self, candidates) -> dict:
-        """The times of all candidates and of `lf.solve`."""
-        best, kinds = math.inf, {}
-        for candidate in candidates:
-            if not candidate.applies(self.facts):
-                continue
-            self.check_time()
-            limit = LONGEST if candidate.name == "jacobi" else min(LONGEST, max(SHORTEST, TIMES_BEST * best))
-            kinds[candidate.name] = self.outcome(candidate, limit)
-            best = min(best, solve_time_table.seconds(kinds[candidate.name]))
-        self.check_time()
-        found = {"system": self.name, "rows": self.A.shape[0], "entries": int(self.A.nnz), "kinds": kinds}
-        return found | {"solve": self.chosen()}
-
-    def check_time(self):
-        if time.perf_counter() > self.deadline:
-            raise OutOfTime
-
-    def outcome(self, candidate, limit) -> dict:
-        """Of one candidate; an error is an outcome too."""
+def serve(connection, settings, methods) -> None:
+    """The child process: answers a system's name with its size, a method and a limit with the outcome."""
+    made, device, warm = systems(*settings), settings[0], set()
+    problem = None
+    while True:
+        question = connection.recv()
+        if not isinstance(question, str):
+            connection.send(measured(problem, *question))
+            continue
         try:
-            return self.by_hand(candidate, limit)
+            problem = Problem.of(made[question](), device)
         except Exception as error:
-            return {"outcome": f"{type(error).__name__}: {error}"[:200]}
-
-    def by_hand(self, candidate, limit) -> dict:
-        """Setup and solve with the first Krylov method that does not break down."""
-        make = partial(candidate.make, self.A, 0)
-        self.timed(make)  # compiles
-        setup, M = self.timed(make)
-        found = {"setup": setup, "outcome": "setup longer than the limit"}
-        if setup > limit:
-            return found
-        for method in methods_of(self.facts, candidate):
-            found |= self.solution(M, method_for(M, method), limit - setup)
-            if found["outcome"] in ("converged", "maxiter", "stagnated"):
-                break
-        return found
-
-    def solution(self, M, method, limit) -> dict:
-        """One solve within the limit of seconds, after two short ones: the first compiles."""
-        self.timed(partial(self.solve, M, method, TRIED_ITERATIONS))
-        tried, (history, _) = self.timed(partial(self.solve, M, method, TRIED_ITERATIONS))
-        each = tried / max(1, math.ceil(history.iterations[-1]))
-        most = max(1, min(MOST_ITERATIONS, int(limit / each)))
-        spent, (history, info) = self.timed(partial(self.solve, M, method, most))
-        count = math.ceil(history.iterations[-1])
-        return {"solve": spent, "iterations": count, "method": method, "outcome": str(Status.from_info(info))}
-
-    def solve(self, M, method, most):
-        history = lf.solvers.History()
-        solver = getattr(lf.solvers, method)
-        _, info = solver(self.A, self.b, rtol=RTOL, maxiter=most, M=M, history=history)
-        return history, info
-
-    def chosen(self) -> dict:
-        """The time of `lf.solve`: of the second call, where the first was not long."""
-        spent, found = self.timed(self.solve_by_choice)
-        if spent < LONG_CALL:
-            spent, found = self.timed(self.solve_by_choice)
-        return {"seconds": spent, **found}
-
-    def solve_by_choice(self) -> dict:
-        report = lf.SolveReport()
-        _, info = lf.solve(self.A, self.b, rtol=RTOL, maxiter=MOST_ITERATIONS, report=report)
-        names = ("name", "solver", "setup", "iteration", "iterations", "work", "outcome")
-        trials = [{name: getattr(trial, name) for name in names} for trial in report.trials]
-        chosen = report.chosen.name if report.chosen else None
-        return {"converged": not info, "chosen": chosen, "work": report.work, "trials": trials}
-
-    def timed(self, call):
-        """Seconds of a call on an idle device, until its work is done, and its result."""
-        self.backend.runtime.streams.finish_all()
-        start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            result = call()
-        self.backend.runtime.streams.finish_all()
-        return time.perf_counter() - start, result
-
-
-def records(device, rows, seconds, only=None):
-    """The records of all systems within the seconds."""
-    start = time.perf_counter()
-    candidates = (*candidates_on(device), *EXTRAS)
-    for name, make in solve_time_systems.systems(rows, device):
-        if only and name not in only:
+            connection.send({"outcome": f"{type(error).__name__}: {error}"})
             continue
-        gc.collect()
+        dtype = problem.A.dtype
+        if dtype not in warm:
+            warm_up(dtype, device, methods)
+            warm.add(dtype)
+        connection.send({"rows": problem.A.shape[0], "entries": int(problem.A.nnz), "dtype": dtype.name})
+
+
+class Child:
+    """A process that stays, with all compiled code, until a run exceeds its limit."""
+
+    def __init__(self, settings, methods):
+        self.arguments = settings, methods
+        self.process = self.system = None
+
+    def loaded(self, system) -> dict:
+        """The size of a system, which is made there; the outcome alone where that fails."""
+        self.system = system
+        return self.ask(system, START)
+
+    def outcome(self, system, method, limit) -> dict:
+        if self.process is None or self.system != system:
+            self.loaded(system)
+        # `limit` bounds the iterations of Krylov methods, LIMIT everything.
+        return self.ask((method, limit), LIMIT)
+
+    def ask(self, question, limit) -> dict:
+        if self.process is None:
+            self.start()
+        self.connection.send(question)
+        if not self.connection.poll(limit):
+            self.stop()
+            return {"outcome": f"longer than {limit:.0f} s"}
         try:
-            record = System(name, make(), start + seconds).record(candidates)
-        except OutOfTime:
-            print(f"{name}: the {seconds:.0f} s are spent", flush=True)
-            return
-        except Exception:  # the others are measured all the same
-            traceback.print_exc()
+            return self.connection.recv()
+        except EOFError:
+            self.stop()
+            return {"outcome": "the process ended"}
+
+    def start(self):
+        context = get_context("spawn")
+        self.connection, other = context.Pipe()
+        self.process = context.Process(target=serve, args=(other, *self.arguments), daemon=True)
+        self.process.start()
+        other.close()
+
+    def stop(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+        self.process = self.system = None
+
+
+def measure_all(names, methods, child, known, again, write):
+    """All outcomes that are not known yet, {system: {method: record}}, or known ones too."""
+    for system in names:
+        found = known.setdefault(system, {})
+        missing = [method for method in methods if again or method not in found]
+        if not missing:
             continue
-        yield record
-        print(f"{solve_time_table.told(record)}; {time.perf_counter() - start:.0f} s", flush=True)
+        size = child.loaded(system)
+        if "rows" not in size:
+            print(f"{system}: left out, {size['outcome']}", flush=True)
+            continue
+        start = time.perf_counter()
+        for method in missing:
+            outcome = child.outcome(system, method, limit_of(found))
+            found[method] = {"system": system, "method": method, **size, **outcome}
+            write(found[method])
+        spent = time.perf_counter() - start
+        print(f"{solve_time_table.told(found)}; {spent:.0f} s", flush=True)
+
+
+def limit_of(found) -> float:
+    """Seconds of a run by hand: one that is far slower than the best is of no interest."""
+    best = min(solve_time_table.own(found), solve_time_table.best_of(found)[0])
+    return min(0.8 * LIMIT, max(SHORTEST, TIMES_BEST * best))
 
 
 def measure(options) -> int:
@@ -191,31 +134,53 @@ def measure(options) -> int:
     if device == "cuda" and not usable:
         print(f"--device cuda needs a usable GPU: {reason}", file=sys.stderr)
         return 2
-    rows = options.rows or ROWS[device]
-    with open(options.out, "w", encoding="utf-8") as out:
-        print(json.dumps(provenance.surroundings(device), ensure_ascii=False), file=out, flush=True)
-        for record in records(device, rows, options.seconds, options.only):
+    settings = device, QUICK_ROWS if options.quick else options.rows or ROWS[device], options.gallery
+    methods = chosen_methods(options.methods)
+    patterns = QUICK_SYSTEMS if options.quick else options.only
+    names = [name for name in systems(*settings) if any(fnmatch(name, pattern) for pattern in patterns)]
+    path = options.out or FOLDER / f"solve_times_{device}.jsonl"
+    known = solve_time_table.read(path)[1] if path.exists() else {}
+    child = Child(settings, methods)
+    with open(path, "a", encoding="utf-8") as out:
+
+        def write(record):
             print(json.dumps(record, ensure_ascii=False), file=out, flush=True)
+
+        write(provenance.surroundings(device))
+        try:
+            measure_all(names, methods, child, known, options.again, write)
+        finally:
+            child.stop()
     return 0
+
+
+def chosen_methods(words) -> list[str]:
+    """The methods that are named by themselves or by their group, in the order of all."""
+    named = words.split(",")
+    unknown = set(named) - set(METHODS) - set(GROUPS)
+    if unknown:
+        raise SystemExit(f"--methods must be among {[*GROUPS, *METHODS]}, got {sorted(unknown)}")
+    return [name for group, members in GROUPS.items() for name in members if group in named or name in named]
 
 
 def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--device", choices=("cuda", "cpu"), help="default: cuda where a GPU is usable")
-    parser.add_argument("--out", default=RECORDS, help="file for the records")
-    parser.add_argument(
-        "--seconds", type=float, default=SECONDS, help="stop after this time, compilation included"
-    )
+    parser.add_argument("--gallery", metavar="FOLDER", help="with the systems of benchmarks.systems.gallery")
+    parser.add_argument("--out", type=Path, help="file for the records")
     parser.add_argument("--rows", type=int, help="of generated systems of usual size")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these systems")
+    parser.add_argument("--only", nargs="+", default=["*"], metavar="PATTERN", help="of names of systems")
+    parser.add_argument("--methods", default=",".join(GROUPS), help=f"groups {', '.join(GROUPS)}, or names")
+    parser.add_argument("--again", action="store_true", help="measure also what the file has already")
+    parser.add_argument("--quick", action="store_true", help="two tiny systems, as a test")
     parser.add_argument(
-        "--table", metavar="FILE", help="show the table of these records; nothing is measured"
+        "--table", nargs="+", type=Path, metavar="FILE", help="show the table of these records"
     )
     parser.add_argument("--write", action="store_true", help="write the table to docs/solve_times.md")
     options = parser.parse_args(arguments)
     if not options.table:
         return measure(options)
-    text = solve_time_table.page(Path(options.table).read_text(encoding="utf-8"))
+    text = solve_time_table.page(options.table)
     if options.write:
         solve_time_table.DOCUMENT.write_text(text, encoding="utf-8")
     else:

@@ -1,6 +1,8 @@
-"""The systems of `solve_times.py`: real matrices, and some of every generated family.
+"""The systems of `solve_times.py`: those of the gallery, real matrices, and some of every generated family.
 
-The sizes of generated systems follow from one number: the rows of a system of usual size.
+Right-hand sides of real and generated matrices are random. Graphs, whose entries all are 1, stand for their
+Laplacians with one grounded vertex in each component; directed edges count as undirected ones. Rectangular
+matrices are left out.
 """
 
 from __future__ import annotations
@@ -11,35 +13,49 @@ from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
-from benchmarks.systems import chooser_systems
-from benchmarks.systems.cases import QUICK, jumps
+from benchmarks.systems import chooser_systems, gallery, real_matrices
+from benchmarks.systems.assembled import Assembled, assembled
+from benchmarks.systems.cases import QUICK, jumps, laplacian
 from linforest_precond import matrices
-from linforest_precond.matrices.arrays import on_device
 
 
-def systems(rows, device):
-    """(name, function that makes the matrix), those that tell the most first."""
-    made = [(name, partial(make, rows, device)) for name, make in FAMILIES.items()]
-    for name, make in (*made[:FIRST], *real_systems(), *made[FIRST:]):
-        yield name, lambda make=make: on_device(narrowed(make()), device)
+def systems(device, rows, folder=None):
+    """The functions that make the systems, by name: those of the gallery in `folder`, where it is given, real
+    ones in LINFOREST_MATRICES, where that is set, and generated ones of about `rows` rows."""
+    found = dict(gallery.saved(folder)) if folder else {}
+    if "LINFOREST_MATRICES" in os.environ:
+        found |= {name: partial(real, line) for name, line in real_matrices.manifest().items()}
+    return found | {name: partial(generated, make, rows, device) for name, make in FAMILIES.items()}
 
 
-def narrowed(A):
-    """With 32-bit indices, so that kernels are compiled for one type of index; as it is on the GPU."""
-    if not isinstance(A, sp.csr_array) or A.indices.dtype == np.int32:
-        return A
-    arrays = A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)
-    return sp.csr_array(arrays, shape=A.shape)
+def real(line) -> Assembled:
+    A = real_matrices.load(line["name"])
+    if A.shape[0] != A.shape[1]:
+        raise ValueError(f"A must be square, got shape {A.shape}")
+    return assembled(grounded(A) if line["all_ones"] == "True" else A, random_side(A))
 
 
-def real_systems():
-    """The real matrices, as the chooser's benchmark has them; none without their folder."""
-    if "LINFOREST_MATRICES" not in os.environ:
-        return
-    for part, name, make in chooser_systems.systems():
-        if part != "generated":
-            yield name, make
+def grounded(edges):
+    """The Laplacian of a graph, with 1 added to the diagonal at the lowest vertex of each component."""
+    edges = sp.csr_array(abs(edges) + abs(edges.T))
+    edges.data[:] = 1
+    _, labels = connected_components(edges, directed=False)
+    ground = np.zeros(labels.size)
+    ground[np.unique(labels, return_index=True)[1]] = 1
+    return laplacian(sp.triu(edges, 1), ground, "cpu")
+
+
+def generated(make, rows, device) -> Assembled:
+    A = make(rows, device)
+    if isinstance(A, sp.csr_array):
+        return assembled(A, random_side(A))
+    return Assembled(A, random_side(A))
+
+
+def random_side(A):
+    return np.random.default_rng(0).standard_normal(A.shape[0])
 
 
 def square(rows, share=1.0):
@@ -111,5 +127,3 @@ FAMILIES = {
     "dominant, random": lambda n, on: chooser_systems.dominant(n // 8, 0.99),
     "Helmholtz 3-D, 1 wavelength": lambda n, on: helmholtz(cube(n, 1 / 4), 1.0, on),
 }
-# Families that are solved before the real matrices.
-FIRST = 8

@@ -1,102 +1,173 @@
 """benchmarks/pages/solve_times.py measures, and its table sums up correctly."""
 
-import importlib
 import json
-import math
+import time
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import linforest_precond as lf
 
 
 @pytest.fixture
-def program(bench, monkeypatch):
-    """The program with the two cheapest candidates."""
-    found = bench("pages.solve_times")
-    monkeypatch.setattr(found, "EXTRAS", ())
-    monkeypatch.setattr(found, "candidates_on", lambda device: found_on(device)[:2])
-    found_on = importlib.import_module("linforest_precond.chooser.candidates").candidates_on
-    return found
+def program(bench):
+    return bench("pages.solve_times")
 
 
-def record(program, own, **times):
-    """A record with given seconds; None: not solved."""
-    kinds = {
-        name: {"setup": 0.0, "solve": time or 1.0, "outcome": "converged" if time else "maxiter"}
-        for name, time in times.items()
+@pytest.fixture
+def methods(bench):
+    return bench("measures.solve_methods")
+
+
+def times(**seconds):
+    """The records of a system by method; None: not solved."""
+    return {
+        method.replace("_", " "): {
+            "system": "A",
+            "rows": 10,
+            "outcome": "solved",
+            "seconds": time,
+            "solve": time,
+        }
+        if time
+        else {"system": "A", "rows": 10, "outcome": "residual 1.0e+00"}
+        for method, time in seconds.items()
     }
-    solve = {"seconds": own or 1.0, "converged": own is not None, "chosen": "jacobi"}
-    return {"system": "A", "rows": 10, "kinds": kinds, "solve": solve}
 
 
-def test_the_smallest_run_writes_a_record_for_each_system(program, tmp_path, capsys):
-    out, names = tmp_path / "times.jsonl", ["convection 3-D, upwind", "time step 3-D"]
-    options = ["--device", "cpu", "--rows", "100", "--out", str(out), "--only", *names]
-    assert program.main(options) == 0
-    head, *found = (json.loads(line) for line in out.read_text(encoding="utf-8").splitlines())
-    assert {"machine", "commit", "versions"} <= set(head)
-    assert [each["system"] for each in found] == names
-    for each in found:
-        assert set(each["kinds"]) == {"jacobi", "tridiagonal"} and each["rows"] == 125
-        assert all(kind["outcome"] == "converged" for kind in each["kinds"].values())
-        assert each["solve"]["converged"] and each["solve"]["trials"]
-    assert found[0]["kinds"]["jacobi"]["method"] == "bicgstab"
-    assert found[1]["kinds"]["jacobi"]["method"] == "cg"
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_quick_run_is_resumed_and_makes_a_page(program, tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("LINFOREST_MATRICES", raising=False)
+    out = tmp_path / "times.jsonl"
+    options = ["--device", "cpu", "--quick", "--out", str(out), "--methods"]
+    assert program.main([*options, "solve,jacobi,splu MMD"]) == 0
+    head, *found = lines_of(out)
+    assert {"machine", "commit", "versions", "sha256"} <= set(head)
+    solved = [(each["system"], each["method"]) for each in found if each["outcome"] == "solved"]
+    expected = ("solve", "splu MMD", "jacobi")
+    assert [pair for pair in solved if pair[1] in expected] == [
+        (system, method) for system in program.QUICK_SYSTEMS for method in expected
+    ]
+    assert {each["krylov"] for each in found if each["method"] == "jacobi"} == {"cg", "bicgstab"}
+    assert program.main([*options, "jacobi"]) == 0
+    assert len(lines_of(out)) == len(found) + 2
+    assert program.main([*options, "jacobi", "--again"]) == 0
+    assert len(lines_of(out)) == len(found) + 5
     capsys.readouterr()
     assert program.main(["--table", str(out)]) == 0
     shown = capsys.readouterr().out
-    assert "| convection 3-D, upwind | 125 | " in shown and "commit `" in shown and "**" in shown
+    assert "| Poisson 2-D | 400 | " in shown and "- held out: " in shown and "commit `" in shown
 
 
-def test_it_stops_when_the_seconds_are_spent(program, tmp_path, capsys):
-    out = tmp_path / "times.jsonl"
-    options = ["--device", "cpu", "--rows", "100", "--seconds", "0", "--only", "time step 3-D"]
-    assert program.main([*options, "--out", str(out)]) == 0
-    assert len(out.read_text(encoding="utf-8").splitlines()) == 1
-    assert "the 0 s are spent" in capsys.readouterr().out
+def test_unknown_methods_are_named(program):
+    assert program.chosen_methods("jacobi,direct")[-3:] == ["splu COLAMD", "splu MMD", "jacobi"]
+    with pytest.raises(SystemExit, match="mystery"):
+        program.chosen_methods("mystery")
 
 
-def test_a_failed_setup_is_an_outcome(program):
-    def fails(A, seed):
-        raise ValueError("out of luck")
+def sleeper(connection, settings, methods):
+    """Answers names at once, and methods too late, or not at all."""
+    while True:
+        question = connection.recv()
+        if question == ("ends", 1.0):
+            return
+        if not isinstance(question, str):
+            time.sleep(60)
+        connection.send({"rows": 1})
 
-    system = program.System("grid", lf.matrices.poisson((4, 4)))
-    candidate = program.extra("broken", "lf.broken(A)", fails)
-    assert system.outcome(candidate, 1.0) == {"outcome": "ValueError: out of luck"}
+
+def test_a_run_beyond_the_limit_is_ended(program, monkeypatch):
+    monkeypatch.setattr(program, "serve", sleeper)
+    monkeypatch.setattr(program, "LIMIT", 0.5)
+    child = program.Child((), ())
+    try:
+        assert child.loaded("A") == {"rows": 1}
+        first = child.process
+        assert child.outcome("A", "hangs", 1.0)["outcome"] == "longer than 0 s"
+        assert not first.is_alive() and child.process is None
+        monkeypatch.setattr(program, "LIMIT", 60.0)
+        assert child.outcome("A", "ends", 1.0)["outcome"] == "the process ended"
+    finally:
+        child.stop()
+
+
+def problem_of(methods, A, b=None):
+    system = SimpleNamespace(A=A, b=np.ones(A.shape[0]) if b is None else b, A2=None)
+    return methods.Problem.of(system, "cpu")
+
+
+def test_every_method_solves_verifies_or_tells_why(methods):
+    problem = problem_of(methods, lf.matrices.convection_diffusion((12, 12), (1.0, 0.5)))
+    for method in methods.METHODS:
+        outcome = methods.measured(problem, method, 10.0)["outcome"]
+        assert outcome == (methods.NOT_APPLICABLE if method == "update" else "solved"), method
+
+
+def test_errors_are_outcomes(methods):
+    singular = sp.csr_array(np.diag([1.0, 0.0]) + np.diag([0.0], 1))
+    outcome = methods.measured(problem_of(methods, singular), "splu COLAMD", 1.0)["outcome"]
+    assert outcome.startswith("RuntimeError: ")
+    run = methods.Run(0.0, 1.0, 1e-3, {})
+    assert run.as_dict()["outcome"] == "residual 1.0e-03"
+
+
+def test_cg_needs_a_hermitian_matrix_with_a_positive_diagonal(methods):
+    A = lf.matrices.poisson((4, 4))
+    assert problem_of(methods, A).is_positive
+    assert not problem_of(methods, -A).is_positive
+    assert not problem_of(methods, lf.matrices.convection_diffusion((4, 4), (1.0, 0.5))).is_positive
 
 
 def test_the_summary_counts_the_bars(program):
     table = program.solve_time_table
-    records = [
-        record(program, 1.2, jacobi=1.0, tridiagonal=2.0),
-        record(program, 0.5, jacobi=1.0, tridiagonal=0.1),
-        record(program, 0.4, jacobi=1.0, **{"tridiagonal": 0.39, "3 forests": 0.2}),
-        record(program, 3.0, jacobi=None, tridiagonal=3.0),
-        record(program, None, jacobi=None, tridiagonal=1.0),
-        record(program, None, jacobi=None, tridiagonal=None),
+    systems = [
+        times(solve=1.2, jacobi=1.0, splu=2.0),
+        times(solve=0.5, jacobi=1.0, splu=0.1),
+        times(solve=0.006, jacobi=0.002),
+        times(solve=None, jacobi=1.0),
+        times(solve=1.0, jacobi=None),
+        times(solve=None, jacobi=None),
     ]
-    text = table.summary(records)
-    assert "6 systems, 5 of them solved by some preconditioner within the limits, 4 of these" in text
-    assert "the best of its own candidates on 3 (60%)" in text
-    assert "the best of all preconditioners on 2 (40%)" in text
-    assert "1.1 x that of Jacobi on 2 of the 3 that Jacobi solves (67%), at worst 1.20 x" in text
+    text = table.summary(systems)
+    assert "6 systems, 4 solved by hand, 3 of these by `lf.solve`, 1 by it alone" in text
+    assert "+ 5 ms on 2 (50%), at worst 5.00 x (A)" in text
+    assert "(none)" in table.summary([])
 
 
-def test_the_winner_is_bold(program):
+def test_the_cells_have_both_ratios(program):
     table = program.solve_time_table
-    cells = table.cells(record(program, 0.3, **{"jacobi": None, "tridiagonal": 0.3, "3 forests": 0.2}))
-    assert cells[2:5] == ["–", "**200** (3 forests)", ""] and cells[-1] == "1.50"
-    assert math.isinf(table.best_of({"kinds": {}})[0])
+    cells = table.cells(times(solve=0.3, jacobi=None, splu=0.2, second_side=0.1, update=0.15))
+    assert cells == ["A", "10", "300", "", "200", "splu", "1.50", "100 (0.50)", "150 (0.50)"]
+    assert table.cells(times(jacobi=None))[2:] == ["–", "", "–", "", "–", "", ""]
 
 
-def test_without_records_the_page_says_so(program):
-    assert "No measurements" in program.solve_time_table.page("")
+def test_without_records_the_page_says_so(program, tmp_path):
+    assert "No measurements" in program.solve_time_table.page([tmp_path / "none.jsonl"])
 
 
-def test_systems_have_unique_names_and_few_rows_for_few(program, monkeypatch):
+def test_halves_follow_from_names(program):
+    half = program.solve_time_table.half
+    assert half("nos7") == half("nos7") and {half(str(number)) for number in range(20)} == {"fit", "held out"}
+
+
+def test_systems_have_few_rows_for_few(bench, monkeypatch):
     monkeypatch.delenv("LINFOREST_MATRICES", raising=False)
-    found = dict(program.solve_time_systems.systems(100, "cpu"))
-    assert len(found) == len(program.solve_time_systems.FAMILIES) >= 15
+    systems = bench("systems.solve_time_systems")
+    found = systems.systems("cpu", 100)
+    assert len(found) == len(systems.FAMILIES) >= 15
     for name in ("Poisson 2-D", "elasticity 3-D", "Helmholtz 2-D, 2 wavelengths", "circuit"):
-        A = found[name]()
-        assert A.shape[0] <= 400 and A.indices.dtype == "int32" and A.has_canonical_format
+        system = found[name]()
+        assert (
+            system.A.shape[0] <= 400 and system.A.indices.dtype == "int32" and system.A.has_canonical_format
+        )
+
+
+def test_a_graph_is_grounded_once_in_each_component(bench):
+    edges = sp.coo_array((np.ones(3), ([0, 1, 3], [1, 2, 4])), shape=(5, 5))
+    A = bench("systems.solve_time_systems").grounded(edges)
+    assert np.array_equal(A.sum(axis=1), [1, 0, 0, 1, 0]) and np.linalg.matrix_rank(A.toarray()) == 5
