@@ -40,9 +40,7 @@ if TYPE_CHECKING:
     from linforest_precond.precond.storage.files import load_preconditioner as load_preconditioner
     from linforest_precond.precond.storage.files import save_preconditioner as save_preconditioner
     from linforest_precond.precond.storage.schema import PreconditionerFileError as PreconditionerFileError
-    from linforest_precond.precond.tridiagonal.solver import (
-        BlockTridiagonalSolver as BlockTridiagonalSolver,
-    )
+    from linforest_precond.precond.tridiagonal.solver import BlockTridiagonalSolver as BlockTridiagonalSolver
     from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver as TridiagonalSolver
     from linforest_precond.precond.tridiagonal.tridiagonal import block_tridiagonal as block_tridiagonal
     from linforest_precond.precond.tridiagonal.tridiagonal import tridiagonal as tridiagonal

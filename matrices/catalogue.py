@@ -123,12 +123,6 @@ def find(name: str) -> PaperMatrix:
     ------
     LookupError
         The catalogue has no such name; the error lists similar ones.
-
-    Examples
-    --------
-    >>> from linforest_precond.matrices.catalogue import find
-    >>> find("BUMP_2911").name, find("janna/bump_2911").name
-    ('Bump_2911', 'Bump_2911')
     """
     by_name = {matrix.name.lower(): matrix for matrix in _read().values()}
     by_full_name = {matrix.full_name.lower(): matrix for matrix in _read().values()}

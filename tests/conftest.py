@@ -273,6 +273,15 @@ def with_threads(monkeypatch):
 
 
 @pytest.fixture
+def without_pictures(monkeypatch):
+    """In a quick run reports of studies have empty pictures: drawing them takes most of the time."""
+    if "slow" in LEFT_OUT:
+        from linforest_precond.study import report
+
+        monkeypatch.setattr(report, "_embedded", lambda figure: "data:,")
+
+
+@pytest.fixture
 def small_files():
     """A context in which files cannot grow beyond a few kB, as on a full disk."""
     resource = pytest.importorskip("resource")

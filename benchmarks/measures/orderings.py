@@ -14,7 +14,7 @@ from benchmarks.measures.results import Row
 from benchmarks.systems import cases
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.study import timing
 
 

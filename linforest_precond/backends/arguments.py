@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 
-def as_integer(name: str, value: Any) -> int:
-    """An argument as an int; a TypeError that names it for bools and fractions.
+def as_integer(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
+    """An argument as an int; a TypeError that names it for bools and fractions, a ValueError out of bounds.
 
     Examples
     --------
@@ -21,9 +21,13 @@ def as_integer(name: str, value: Any) -> int:
     if isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     try:
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be an integer, got {value!r}") from None
+    if least is not None and not least <= number <= (number if most is None else most):
+        wanted = f"be at least {least}" if most is None else f"lie in [{least}, {most}]"
+        raise ValueError(f"{name} must {wanted}, got {number}")
+    return number
 
 
 def as_choice(name: str, value: Any, choices: Collection[str]) -> str:

@@ -80,9 +80,4 @@ class BatchOptions:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name in limits and value is not None:
-                _check_range(field.name, value, limits[field.name])
-
-
-def _check_range(name: str, value: int, most: int) -> None:
-    if not 1 <= as_integer(name, value) <= most:
-        raise ValueError(f"{name} must be between 1 and {most}, got {value}")
+                as_integer(field.name, value, 1, limits[field.name])

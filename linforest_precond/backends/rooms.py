@@ -20,6 +20,8 @@ class Backend(Protocol):
     ----------
     name
         "cpu" or "cuda".
+    converter
+        The function by which users convert an array of the other backend.
     maps_files
         Whether the arrays of a matrix may be memory-mapped files.
     max_rows
@@ -33,6 +35,7 @@ class Backend(Protocol):
     """
 
     name: str
+    converter: str
     maps_files: bool
     max_rows: int
     checks_shared_indices: bool

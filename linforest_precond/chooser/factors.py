@@ -7,7 +7,8 @@ import math
 from linforest_precond.backends.annotations import Array
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.graph.reordering.minimum_degree import predicted_fill
-from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.direct.direct import direct
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.records.fill import Fill

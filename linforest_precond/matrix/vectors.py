@@ -27,10 +27,8 @@ def shaped_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
     if hasattr(vectors, "tocsr"):
         raise TypeError(f"{name} must be a dense array, got a {type_name(vectors)}: pass {name}.toarray()")
     if not is_on(vectors, backend):
-        convert = "cupy.asnumpy" if backend.name == "cpu" else "cupy.asarray"
-        raise TypeError(
-            f"{name} must be on {backend.name} like A, got a {type_name(vectors)}: pass {convert}({name})"
-        )
+        wanted = f"pass {backend.converter}({name})"
+        raise TypeError(f"{name} must be on {backend.name} like A, got a {type_name(vectors)}: {wanted}")
     array: Array = backend.xp.asarray(native_array(name, vectors))
     if array.ndim not in (1, 2) or array.shape[0] != n:
         transposed = f": pass {name}.T" if array.ndim == 2 and array.shape[1] == n else ""

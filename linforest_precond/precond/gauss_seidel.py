@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,8 @@ import numpy.typing as npt
 from linforest_precond.backends.annotations import Array, DType, MatrixLike, ScalingName
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
-from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.ilu.ilu_part import entries_are_in_other_levels, levels_cover_rows
 from linforest_precond.precond.ilu.incomplete_lu import memory_of_triangles, triangles_moved
 from linforest_precond.precond.ilu.row_orders import Schedule, permuted_with_diagonal, schedule_of
@@ -23,6 +25,7 @@ from linforest_precond.precond.ilu.triangular_solves import (
     with_triangles,
 )
 from linforest_precond.precond.kinds import Face, GpuApplication, Kind, register
+from linforest_precond.precond.memory_sizes import Sizes
 from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.part_iteration import PartIterations
 from linforest_precond.precond.preconditioner import Preconditioner
@@ -108,10 +111,7 @@ class Relaxation:
 def checked_relaxation(omega: Any, sweeps: Any, symmetric: Any) -> Relaxation:
     if not isinstance(omega, int | float | np.number) or not 0 < omega < 2:
         raise ValueError(f"omega must lie in (0, 2), got {omega!r}")
-    sweeps = as_integer("sweeps", sweeps)
-    if not 1 <= sweeps <= MOST_SWEEPS:
-        raise ValueError(f"sweeps must lie in [1, {MOST_SWEEPS}], got {sweeps}")
-    return Relaxation(float(omega), sweeps, bool(symmetric))
+    return Relaxation(float(omega), as_integer("sweeps", sweeps, 1, MOST_SWEEPS), bool(symmetric))
 
 
 def part_by_colors(csr: CheckedMatrix, stored: DType, relaxation: Relaxation, seed: int) -> GaussSeidelPart:
@@ -169,6 +169,10 @@ class GaussSeidelPart(TriangularSolves):
     kind = "gauss_seidel"
     forest = bands = None
     coverage = 1.0
+    schema = SCHEMA
+    omega = property(lambda self: self.relaxation.omega)
+    sweeps = property(lambda self: self.relaxation.sweeps)
+    symmetric = property(lambda self: self.relaxation.symmetric)
 
     @classmethod
     def of(
@@ -219,11 +223,6 @@ class GaussSeidelPart(TriangularSolves):
     ) -> GaussSeidelPart:
         return cls(relaxation=Relaxation(omega, sweeps, symmetric), **with_triangles(fields))
 
-    def state(self) -> dict[str, Any]:
-        names = "kind", "n", "ordering", "starts", "inverse", "cholesky", "lifted", "csr"
-        fields = {name: getattr(self, name) for name in names}
-        return {**fields, **self.packed_triangles, **vars(self.relaxation)}
-
     def with_values(self, csr: CheckedMatrix) -> GaussSeidelPart:
         """The same colours with the values of another matrix."""
         schedule = Schedule("colors", self.ordering, self.starts)
@@ -237,7 +236,7 @@ class GaussSeidelPart(TriangularSolves):
         """The first sweep is a solve, the others correct its result."""
         assert self.csr is not None
         sweep = replace(self, relaxation=replace(self.relaxation, sweeps=1), csr=None)
-        steps = ((0.0, 1.0),) * self.relaxation.sweeps
+        steps = ((0.0, 1.0),) * self.sweeps
         return PartIterations(self.csr, (sweep,), "multiplicative", steps, self.cholesky)
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
@@ -253,8 +252,8 @@ class GaussSeidelPart(TriangularSolves):
 
     @property
     def name(self) -> str:
-        method = "Gauss-Seidel" if self.relaxation.omega == 1 else f"SOR with omega {self.relaxation.omega:g}"
-        return f"{'symmetric ' if self.relaxation.symmetric else ''}{method}: sweeps by colours"
+        method = "Gauss-Seidel" if self.omega == 1 else f"SOR with omega {self.omega:g}"
+        return f"{'symmetric ' if self.symmetric else ''}{method}: sweeps by colours"
 
     @property
     def repairs(self) -> Repairs:
@@ -268,10 +267,18 @@ class GaussSeidelPart(TriangularSolves):
         entries = self.lower[2].size + self.upper[2].size + self.n
         return [
             ("colours", f"{self.starts.size - 1:,}"),
-            ("sweeps", f"{self.relaxation.sweeps}"),
+            ("sweeps", f"{self.sweeps}"),
             ("entries", f"{entries:,}"),
             ("repairs", in_words(self.repairs, self.positive_definite)),
         ]
+
+
+def _memory(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
+    """Two triangles, and A in the stored type where there are several sweeps."""
+    operator, setup = memory_of_triangles(sizes, options)
+    rows = (sizes.index + sizes.stored) * sizes.rows
+    kept = (sizes.index + sizes.stored) * sizes.entries + rows if options["sweeps"] > 1 else 0
+    return operator + kept, setup + kept
 
 
 register(
@@ -280,8 +287,8 @@ register(
         GaussSeidelPart.from_state,
         SCHEMA,
         follows_indices=True,
-        bytes_moved=lambda part: part.relaxation.sweeps * triangles_moved(part),
+        bytes_moved=lambda part: part.sweeps * triangles_moved(part),
         on_gpu=GpuApplication(efficiency=0.4),
-        face=Face(gauss_seidel, "Gauss-Seidel by colours", memory_of_triangles, setup_products=15),
+        face=Face(gauss_seidel, "Gauss-Seidel by colours", _memory, setup_products=15),
     )
 )

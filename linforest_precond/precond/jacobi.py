@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array, DType, MatrixLike, ScalingName
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.matrix.checked import CheckedMatrix
@@ -44,9 +44,7 @@ def jacobi(
     dtype : dtype, optional
         The precision to store, A's own by default.
     scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
-        Set up for a scaled and permuted matrix (`linforest_precond.scale`), and still act on A itself. "auto"
-        takes "matching" where a diagonal entry is 0 or below 2**-10 times the geometric mean of the largest
-        entries of its row and column, None elsewhere.
+        As for `tridiagonal`: set up for a scaled and permuted matrix, and still act on A itself.
 
     Returns
     -------
@@ -87,9 +85,7 @@ def block_jacobi(
     dtype : dtype, optional
         The precision to store, A's own by default.
     scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
-        Set up for a scaled and permuted matrix (`linforest_precond.scale`), and still act on A itself. "auto"
-        takes "matching" where a diagonal entry is 0 or below 2**-10 times the geometric mean of the largest
-        entries of its row and column, None elsewhere.
+        As for `tridiagonal`: set up for a scaled and permuted matrix, and still act on A itself.
 
     Returns
     -------
@@ -104,12 +100,7 @@ def block_jacobi(
     >>> (M @ [1.0, 0, 0, 0, 0, 0]).round(2).tolist()
     [0.75, 0.5, 0.25, 0.0, 0.0, 0.0]
     """
-    try:
-        block_size = operator.index(block_size)
-    except TypeError:
-        raise TypeError(f"block_size must be an integer, got {block_size!r}") from None
-    if not 1 <= block_size <= LARGEST_BLOCK:
-        raise ValueError(f"block_size must lie in [1, {LARGEST_BLOCK}], got {block_size}")
+    block_size = as_integer("block_size", block_size, 1, LARGEST_BLOCK)
     setup = Setup(A, dtype, shared=scaling is None, scaling=scaling, keep_symmetric=False)
     return setup.operator(JacobiPart.of(setup.csr, setup.stored, block_size, "block_jacobi"))
 
@@ -141,7 +132,7 @@ SCHEMAS = {
 
 
 @dataclass(frozen=True, eq=False)
-class JacobiPart(OnBackend):
+class JacobiPart(OnBackend, schema.Stored):
     """The inverses of A's diagonal blocks."""
 
     kind: str
@@ -153,6 +144,7 @@ class JacobiPart(OnBackend):
     identity_coverage: float
 
     forest = ordering = bands = None
+    schema = property(lambda self: SCHEMAS[self.kind])
 
     @classmethod
     def of(cls, csr: CheckedMatrix, stored: DType, block_size: int, kind: str) -> JacobiPart:
@@ -171,13 +163,6 @@ class JacobiPart(OnBackend):
                 "the diagonal of A has zeros, or its blocks are singular"
             )
         return cls(kind, csr.n, inverse, lifted, not_definite == 0, coverage, identity_coverage)
-
-    @classmethod
-    def from_state(cls, **fields: Any) -> JacobiPart:
-        return cls(**fields)
-
-    def state(self) -> dict[str, Any]:
-        return dict(vars(self))
 
     def refreshed(self, csr: CheckedMatrix) -> JacobiPart:
         return self.of(csr, self.stored, self.block_size, self.kind)
@@ -247,7 +232,7 @@ def _memory_of_blocks(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, in
 register(
     Kind(
         "jacobi",
-        JacobiPart.from_state,
+        JacobiPart,
         SCHEMAS["jacobi"],
         face=Face(jacobi, "the diagonal", lambda sizes, options: _memory(sizes, 1), setup_products=1),
     )
@@ -255,7 +240,7 @@ register(
 register(
     Kind(
         "block_jacobi",
-        JacobiPart.from_state,
+        JacobiPart,
         SCHEMAS["block_jacobi"],
         face=Face(block_jacobi, "2 x 2 blocks on the diagonal", _memory_of_blocks, setup_products=2),
     )

@@ -80,7 +80,7 @@ class Kind:
     name
         That of the public function, and of the kind in files.
     restore
-        Makes the part from the keyword arguments that its method `state` gave.
+        Makes the part from the fields that its method `state` gave.
     schema
         Of these, as `storage.state` packs them.
     follows_indices

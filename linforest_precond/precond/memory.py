@@ -8,6 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import MatrixLike
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.interop.dlpack import native_matrix
 from linforest_precond.matrix.checks import value_dtype
@@ -51,6 +52,7 @@ def memory_estimate(
     dtype: npt.DTypeLike | None = None,
     forests: int = 1,
     polynomial: int = 1,
+    sweeps: int = 1,
     scaling: str | MatrixScaling | None = None,
     symmetric: bool = False,
 ) -> MemoryEstimate:
@@ -67,9 +69,9 @@ def memory_estimate(
         The name of the function that makes the operator. A hierarchy is assumed to have Jacobi smoothers and
         tentative prolongators; it refers to A's own arrays, which are included. An approximate inverse is
         assumed to have 20 entries in each row.
-    ordering, block_size, dtype, forests, polynomial, scaling
-        As that function takes them; every scaling counts as a matching. Operators of several forests, and
-        polynomials, refer to A's own arrays, which are included.
+    ordering, block_size, dtype, forests, polynomial, sweeps, scaling
+        As that function takes them; every scaling counts as a matching. Operators of several forests,
+        polynomials, and several sweeps of Gauss-Seidel refer to A's own arrays, which are included.
     symmetric : bool
         Whether ``|A|`` is known to be symmetric: its graph is then no copy, and the setup needs less.
 
@@ -87,10 +89,15 @@ def memory_estimate(
       operator  800,000 bytes
       setup     2,075,216 bytes
     """
-    if kind not in faces():
-        raise ValueError(f"kind must be one of {', '.join(faces())}, got {kind!r}")
+    as_choice("kind", kind, faces())
     sizes = _sizes(A, dtype, symmetric)
-    options = {"ordering": ordering, "block_size": block_size, "forests": forests, "polynomial": polynomial}
+    options = {
+        "ordering": ordering,
+        "block_size": block_size,
+        "forests": forests,
+        "polynomial": polynomial,
+        "sweeps": sweeps,
+    }
     operator, setup = faces()[kind].memory(sizes, options)
     if scaling is not None:
         check_scaling(scaling)

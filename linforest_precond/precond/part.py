@@ -65,7 +65,7 @@ class Part(Protocol):
         """The same part with the values of a matrix of the same pattern."""
 
     def state(self) -> dict[str, Any]:
-        """The keyword arguments of the class method `from_state`, of types that `storage.state` can pack."""
+        """The fields of the kind's schema, of types that `storage.state` can pack."""
 
     def described(self) -> list[tuple[str, str]]:
         """Lines for print."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, is_on
+from linforest_precond.backends import is_on
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.returns import BandSlots
 from linforest_precond.backends.user_warnings import without_numpy_warnings
@@ -22,7 +22,7 @@ from linforest_precond.matrix.value_range import shift, shifted
 from linforest_precond.precond.kinds import kind_named
 from linforest_precond.precond.number_types import is_same_memory, result_dtype
 from linforest_precond.precond.part import OnPermutedVectors, Part, RefreshedInPlace
-from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
+from linforest_precond.precond.pattern_digest import pattern_digest
 from linforest_precond.precond.products import Products, operator_class, view_of
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaled_matrix import scaled_into_range
@@ -92,21 +92,11 @@ class Preconditioner(Products, InPlaceOperator, Printed):
     dtype: DType
     choice: str = ""
 
-    def __init__(
-        self,
-        part: Part,
-        pattern: PatternDigest,
-        dtype: DType,
-        setup: SetupTime,
-        backend: Backend,
-        device: object,
-        exponent: int,
-        symmetry: str = "",
-    ):
-        super().__init__(dtype, (part.n, part.n))  # type: ignore[call-arg]
-        self._applied = Applied(part, exponent, symmetry)
-        self._pattern, self._setup = pattern, setup
-        self._backend, self._device = backend, device
+    def __init__(self, state: OperatorState):
+        super().__init__(state.dtype, (state.part.n, state.part.n))  # type: ignore[call-arg]
+        self._applied = Applied(state.part, state.exponent, state.symmetry)
+        self._pattern, self._setup = state.pattern, state.setup
+        self._backend, self._device = state.backend, state.device
         self._slots: BandSlots | None = None  # of the first update, for those after it
         self._streams: set[object] = set()  # that products were computed on
 
@@ -195,7 +185,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         >>> np.array_equal(M.permuted @ r[order], (M @ r)[order])
         True
         """
-        part, exponent, _ = self._applied
+        part = self._applied.part
         permuted = part.on_permuted_vectors() if isinstance(part, OnPermutedVectors) else None
         if permuted is None:
             scaled = " of a scaled matrix" if isinstance(part, ScaledPart) else ""
@@ -204,7 +194,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
                 "permuted needs an operator of lf.tridiagonal with one forest or one order of the rows, and "
                 f"without scaling, got one of the kind {self.kind!r}{scaled}{already}"
             )
-        return self._with_part(permuted, exponent)
+        return self._with(self._applied._replace(part=permuted))
 
     @without_numpy_warnings
     def update(self, A: MatrixLike) -> None:
@@ -253,7 +243,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         own = {streams.handle()}
         if not self._streams <= own:
             streams.finish()  # stall: other streams may use the part as soon as it is assigned
-        self._applied, self._slots, self._setup = applied, slots, SetupTime(watch, False)
+        self._applied, self._slots, self._setup = applied, slots, SetupTime(watch.milliseconds)
         if not self._streams <= own:
             streams.finish_all()  # stall: other streams may still use `old`, whose arrays are freed now
 
@@ -297,13 +287,13 @@ class Preconditioner(Products, InPlaceOperator, Printed):
 
     def times_power_of_two(self, exponent: int) -> Preconditioner:
         """The preconditioner times 2**exponent, with the present values: later updates do not change it."""
-        part, own, _ = self._applied
-        return self._with_part(part, own - exponent)
+        applied = self._applied
+        return self._with(applied._replace(exponent=applied.exponent - exponent))
 
-    def _with_part(self, part: Part, exponent: int) -> Preconditioner:
+    def _with(self, applied: Applied) -> Preconditioner:
         """An operator like this one, with a part that shares arrays with the present one."""
         self._streams.add(self._backend.runtime.streams.handle())
-        operator: Preconditioner = type(self)(*self._state._replace(part=part, exponent=exponent))
+        operator: Preconditioner = type(self)(self._state._replace(**applied._asdict()))
         return operator
 
     def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
@@ -369,21 +359,9 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         )
 
 
-def operator_of(
-    part: Part,
-    pattern: PatternDigest,
-    dtype: DType,
-    setup: SetupTime,
-    backend: Backend,
-    array: Array,
-    exponent: int = 0,
-    symmetry: str = "",
-) -> Preconditioner:
-    """Assemble an operator on the device of `array`, from the part of a matrix A 2**-exponent."""
-    device = getattr(array, "device", None)
-    operator: Preconditioner = operator_class(Preconditioner, backend.name)(
-        part, pattern, dtype, setup, backend, device, exponent, symmetry
-    )
+def operator_of(state: OperatorState) -> Preconditioner:
+    """The operator of the array library of its backend."""
+    operator: Preconditioner = operator_class(Preconditioner, state.backend.name)(state)
     return operator
 
 
@@ -396,6 +374,4 @@ def restore(
     kind: str, state: tuple[dict[str, Any], HostArrays], source: str = "a pickled preconditioner"
 ) -> Preconditioner:
     """The preconditioner that was packed: pickles refer to this function by its name."""
-    restored = restored_state(kind, state, source)
-    operator: Preconditioner = operator_class(Preconditioner, restored.backend.name)(*restored)
-    return operator
+    return operator_of(restored_state(kind, state, source))

@@ -29,17 +29,7 @@ def happened(**counts: float) -> Repairs:
 
 
 def in_words(repairs: Repairs, positive_definite: bool) -> str:
-    """
-    The repairs in one line, and whether the preconditioner is for CG.
-
-    Examples
-    --------
-    >>> from linforest_precond.precond.repairs import in_words
-    >>> in_words({"pivots_perturbed": 1200}, positive_definite=False)
-    '1,200 pivots perturbed; not known to be positive definite: not for CG'
-    >>> in_words({}, positive_definite=True)
-    'none'
-    """
+    """The repairs in one line, and whether the preconditioner is for CG."""
     found = [WORDS[name].format_map(repairs) for name in WORDS if name in repairs]
     if not positive_definite:
         found.append("not known to be positive definite: not for CG")

@@ -18,7 +18,7 @@ from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.methods import check_scaling, scaling_of
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
-from linforest_precond.precond.storage.operator_state import SetupTime
+from linforest_precond.precond.storage.operator_state import OperatorState, SetupTime
 
 # Kinds, backends and types that this process has set up before: the first setup of each compiles.
 _seen: set[tuple[Any, ...]] = set()
@@ -80,7 +80,10 @@ class Setup:
         pattern = pattern_digest(self.given)
         self._watch.stop()
         types = part.name, backend.name, self.stored, csr.data.dtype, csr.indices.dtype
-        time = SetupTime(self._watch, first=types not in _seen)
+        time = SetupTime(self._watch.milliseconds, first=types not in _seen)
         _seen.add(types)
+        device = getattr(csr.data, "device", None)
         words = self.given.rounding_in_words
-        return operator_of(part, pattern, csr.data.dtype, time, backend, csr.data, self._exponent, words)
+        return operator_of(
+            OperatorState(part, pattern, csr.data.dtype, time, backend, device, self._exponent, words)
+        )

@@ -75,12 +75,6 @@ def printable(text: str, keep: str = "") -> str:
     Names of files, and titles and authors in them, are foreign: they may hold control characters (ANSI
     escapes), marks that reverse the direction of writing, and bytes that are not UTF-8, which Python stores
     as lone surrogates. Characters in `keep` are left as they are.
-
-    Examples
-    --------
-    >>> from linforest_precond.records.printing import printable
-    >>> print(printable("\x1b[31mA\udcff.mtx é"))
-    \x1b[31mA\xff.mtx é
     """
     if text.isprintable():
         return text

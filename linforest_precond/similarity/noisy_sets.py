@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
@@ -58,11 +56,9 @@ def noisy_sets(
     >>> len(sets)
     6
     """
-    count, size, copies = (
-        _at_least(name, value, least)
-        for name, value, least in (("count", count, 0), ("size", size, 1), ("copies", copies, 1))
-    )
-    words = _at_least("words", 1000 + 10 * size if words is None else words, 1)
+    count, size = as_integer("count", count, 0), as_integer("size", size, 1)
+    copies = as_integer("copies", copies, 1)
+    words = as_integer("words", 1000 + 10 * size if words is None else words, 1)
     if not 0.0 <= noise <= 1.0:
         raise ValueError(f"noise must be a probability in [0, 1], got {noise!r}")
     random = np.random.default_rng(as_integer("seed", seed))
@@ -75,12 +71,6 @@ def noisy_sets(
         original = [vocabulary[place] for place in _drawn(ends, length, random)]
         sets += [_copy(original, noise, vocabulary, ends, random) for _ in range(copies)]
     return sets[:count]
-
-
-def _at_least(name: str, value: Any, least: int) -> int:
-    if (number := as_integer(name, value)) < least:
-        raise ValueError(f"{name} must be at least {least}, got {value!r}")
-    return number
 
 
 def _vocabulary(words: int, random: np.random.Generator) -> list[str]:

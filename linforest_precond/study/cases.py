@@ -51,17 +51,7 @@ class Missing(Exception):  # noqa: N818
 
 
 def named_cases(names: Iterable[str], full: bool = False) -> list[Case]:
-    """
-    The cases of the given names, without duplicates.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.cases import named_cases
-    >>> [case.name for case in named_cases(["aniso2", "Ecology1", "poisson2d:50"])]
-    ['aniso2:300', 'standin:ecology1/10', 'poisson2d:50']
-    >>> named_cases(["ecology1"], full=True)[0].name
-    'McRae/ecology1'
-    """
+    """The cases of the given names, without duplicates."""
     listed = [names] if isinstance(names, str) else names
     found = {case.name: case for case in (case_of(str(name), full) for name in listed)}
     return _told_apart(list(found.values()))
@@ -178,17 +168,7 @@ def properties(A: Any) -> JsonObject:
 
 
 def is_symmetric(A: Any) -> bool:
-    """
-    Whether A equals its transpose.
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.study.cases import is_symmetric
-    >>> A = lf.matrices.poisson((4, 4))
-    >>> is_symmetric(A), is_symmetric(lf.matrices.stencil(4, [1, 4, -1]))
-    (True, False)
-    """
+    """Whether A equals its transpose."""
     csr = checked(A)
     if not csr.symmetric:  # the magnitudes differ already
         return False
@@ -197,13 +177,5 @@ def is_symmetric(A: Any) -> bool:
 
 
 def slug(name: str) -> str:
-    """
-    A name made fit for a file name: short and ASCII.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.cases import slug
-    >>> slug("standin:atmosmodm/4"), slug("../a b.mtx")
-    ('standin-atmosmodm-4', 'a-b.mtx')
-    """
+    """A name made fit for a file name: short and ASCII."""
     return re.sub(r"[^\w.+]+", "-", name, flags=re.ASCII).strip("-.")[:LONGEST_SLUG] or "matrix"

@@ -42,16 +42,6 @@ def write_tables(tables: Iterable[CsvTable], folder: Path) -> list[Path]:
 
     Numbers are written with all their digits; an empty field was not computed. Text that a spreadsheet would
     take for a formula is preceded by an apostrophe.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from linforest_precond.study.csv_tables import CsvTable, write_tables
-    >>> sizes = CsvTable("sizes", ("name", "rows"), [{"name": "=A1", "rows": 100}], "sizes of the matrices")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     (path,) = write_tables([sizes], folder)
-    ...     print(path.name, path.read_text().split())
-    sizes.csv ['name,rows', "'=A1,100"]
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

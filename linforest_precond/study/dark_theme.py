@@ -37,15 +37,7 @@ STYLE = f"<style>{QUERY} {{\nsvg {{ fill: {DARK['#000000']}; }}\n{_rules('', ('f
 
 
 def in_both_themes(svg: str) -> str:
-    """
-    An SVG of Matplotlib that follows the reader's colour scheme.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.dark_theme import in_both_themes
-    >>> "prefers-color-scheme: dark" in in_both_themes("<svg><path style='fill: #333333'/></svg>")
-    True
-    """
+    """An SVG of Matplotlib that follows the reader's colour scheme."""
     end = svg.index(">") + 1
     return svg[:end] + STYLE + svg[end:]
 

@@ -145,15 +145,7 @@ def note(ax: Axes, x: float, y: float, text: str) -> None:
 
 @styled
 def as_svg(figure: Figure) -> str:
-    """
-    A figure as SVG: reproducible bytes, coordinates with two digits.
-
-    Examples
-    --------
-    >>> from linforest_precond.study import drawing
-    >>> drawing.as_svg(drawing.new_figure(2, 1))[:4]
-    '<svg'
-    """
+    """A figure as SVG: reproducible bytes, coordinates with two digits."""
     buffer = io.StringIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # names in other scripts

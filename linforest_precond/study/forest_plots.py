@@ -113,18 +113,6 @@ def cell_weights(A: MatrixLike, order: Array | None = None, cells: int = CELLS) 
     -------
     bands, rest : square arrays
         Of the entries in the tridiagonal part, and of all others.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linforest_precond.study.forest_plots import cell_weights
-    >>> bands, rest = cell_weights(np.array([[1.0, 5, -2], [0, 3, 0], [0, 0, 4]]), order=[2, 0, 1])
-    >>> bands
-    array([[4., 0., 0.],
-           [2., 1., 5.],
-           [0., 0., 3.]])
-    >>> float(rest.sum())
-    0.0
     """
     rows, columns, values = _triplets(A)
     n = _rows(A)

@@ -20,15 +20,7 @@ CPU_INFO = Path("/proc/cpuinfo")
 
 
 def surroundings(device: str) -> JsonObject:
-    """Machine and versions in the format of a study; `gpu` and the version of CuPy are None on the CPU.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.machine import surroundings
-    >>> found = surroundings("cpu")
-    >>> found["gpu"], found["versions"]["cupy"], found["cores"] > 0
-    (None, None, True)
-    """
+    """Machine and versions in the format of a study; `gpu` and the version of CuPy are None on the CPU."""
     found = machine(device)
     return {
         "processor": found["cpu"],

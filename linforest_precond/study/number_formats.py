@@ -11,15 +11,7 @@ MINUS = "−"
 
 
 def coverage(value: float | None) -> str:
-    """
-    A coverage with two digits, as the paper prints it.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.number_formats import coverage
-    >>> coverage(0.6666), coverage(None)
-    ('0.67', '–')
-    """
+    """A coverage with two digits, as the paper prints it."""
     return fixed(value, 2)
 
 
@@ -29,30 +21,14 @@ def fixed(value: float | None, digits: int) -> str:
 
 
 def count(value: float | None) -> str:
-    """
-    A count with commas; half iterations keep their half.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.number_formats import count
-    >>> count(6250000), count(87.5), count(88.0)
-    ('6,250,000', '87.5', '88')
-    """
+    """A count with commas; half iterations keep their half."""
     if value is None or missing(value):
         return NONE
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
 def seconds(value: float | None) -> str:
-    """
-    A time with three digits and a suitable unit.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.number_formats import seconds
-    >>> seconds(0.00293), seconds(41.0), seconds(754)
-    ('2.93 ms', '41.0 s', '12.6 min')
-    """
+    """A time with three digits and a suitable unit."""
     if value is None or missing(value):
         return NONE
     if value >= 120:
@@ -64,15 +40,7 @@ def seconds(value: float | None) -> str:
 
 
 def digits3(value: float | None) -> str:
-    """
-    Three digits, without an exponent.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.number_formats import digits3
-    >>> digits3(0.04567), digits3(4.567), digits3(4567.8)
-    ('0.0457', '4.57', '4,568')
-    """
+    """Three digits, without an exponent."""
     if value is None or missing(value):
         return NONE
     size = math.floor(math.log10(abs(value))) if value else 0
@@ -89,29 +57,13 @@ def yes_no(value: bool | None) -> str:
 
 
 def difference(value: float, digits: int) -> str:
-    """
-    A difference with its sign.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.number_formats import difference
-    >>> difference(0.004, 2), difference(-0.03, 2), difference(-2, 0)
-    ('+0.00', '−0.03', '−2')
-    """
+    """A difference with its sign."""
     rounded = round(value, digits) + 0.0  # turns -0.0 into 0.0
     return f"{rounded:+,.{digits}f}".replace("-", MINUS)
 
 
 def moment(text: str | None) -> str:
-    """
-    An ISO time to the minute; other text is returned unchanged.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.number_formats import moment
-    >>> moment("2026-01-05T10:00:59+00:00"), moment("2026-01-05T10:00:59")
-    ('2026-01-05 10:00 UTC', '2026-01-05 10:00')
-    """
+    """An ISO time to the minute; other text is returned unchanged."""
     if not text:
         return NONE
     try:
@@ -136,13 +88,5 @@ def missing(value: Any) -> bool:
 
 
 def listed(words: list[str]) -> str:
-    """
-    Words with commas and an "and".
-
-    Examples
-    --------
-    >>> from linforest_precond.study.number_formats import listed
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
+    """Words with commas and an "and"."""
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)

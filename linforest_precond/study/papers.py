@@ -30,6 +30,7 @@ How a paper's study is added:
 
 from __future__ import annotations
 
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.study.forests.paper import FORESTS
 from linforest_precond.study.graphs.paper import GRAPHS
 from linforest_precond.study.matching.paper import MATCHING
@@ -50,15 +51,5 @@ PAPERS: dict[str, Paper] = {
 
 
 def paper_named(name: str) -> Paper:
-    """
-    The study of a paper by its name.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.papers import paper_named
-    >>> paper_named("forests").reference.doi
-    '10.1145/3545008.3545035'
-    """
-    if name not in PAPERS:
-        raise ValueError(f"paper must be one of {', '.join(PAPERS)}, got {name!r}")
-    return PAPERS[name]
+    """The study of a paper by its name."""
+    return PAPERS[as_choice("paper", name, PAPERS)]

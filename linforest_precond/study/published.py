@@ -20,15 +20,7 @@ def _numbers(line: dict[str, str], *words: str) -> dict[str, float]:
 
 @functools.cache
 def matching_numbers() -> dict[str, float]:
-    """
-    The numbers of Fagginger Auer & Bisseling (2012) by key; the file says where each is found.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.published import matching_numbers
-    >>> matching_numbers()["gain"], matching_numbers()["greedy"]
-    (1.15, 0.85)
-    """
+    """The numbers of Fagginger Auer & Bisseling (2012) by key; the file says where each is found."""
     return {line["key"]: float(line["value"]) for line in _lines("matching")}
 
 
@@ -41,15 +33,7 @@ class RcmRow(NamedTuple):
 
 @functools.cache
 def rcm_table() -> dict[str, RcmRow]:
-    """
-    Table I of Mlakar et al. (2021) by the names that the matrices have in the collection.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.published import rcm_table
-    >>> len(rcm_table()), rcm_table()["ecology1"].numbers["cpu_rcm"]
-    (26, 26.81)
-    """
+    """Table I of Mlakar et al. (2021) by the names that the matrices have in the collection."""
     return {line["name"]: RcmRow(line["group"], _numbers(line, "name", "group")) for line in _lines("rcm")}
 
 
@@ -77,15 +61,7 @@ class GraphKey(NamedTuple):
 
 @functools.cache
 def graph_times() -> dict[GraphKey, GraphTimes]:
-    """
-    The times of Cichra (2024): figures 7.2, 7.4, 7.6, 7.8, 7.10 and 7.12.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.published import graph_times
-    >>> len(graph_times()), graph_times()["MIS_opt3", 0.45, 7500].cpu
-    (270, 3850.0)
-    """
+    """The times of Cichra (2024): figures 7.2, 7.4, 7.6, 7.8, 7.10 and 7.12."""
     return {
         GraphKey(line["algorithm"], float(line["density"]), int(line["size"])): GraphTimes(
             *(float(line[device]) for device in GraphTimes._fields)
@@ -96,13 +72,5 @@ def graph_times() -> dict[GraphKey, GraphTimes]:
 
 @functools.cache
 def scale_tables() -> dict[str, dict[str, float]]:
-    """
-    Tables 4.1 to 4.4 of Mandulak (2025) by graph and column; numbers that are not printed are left out.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.published import scale_tables
-    >>> scale_tables()["mycielskian18"]["ld_gap"], "ld_gap" in scale_tables()["GAP-kron"]
-    (12.5, False)
-    """
+    """Tables 4.1 to 4.4 of Mandulak (2025) by graph and column; numbers that are not printed are left out."""
     return {line["graph"]: _numbers(line, "graph") for line in _lines("scale")}

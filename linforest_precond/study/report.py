@@ -54,17 +54,6 @@ def write_report(paper: Paper, study: JsonObject, folder: str | os.PathLike[str]
     ------
     ImportError
         Matplotlib, Jinja or pandas is missing. Without one of the first two the CSV files are written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from linforest_precond.study.papers import PAPERS
-    >>> from linforest_precond.study.report import write_report
-    >>> case = {"name": "aniso1:10", "status": "done", "rows": 100, "nnz": 784}
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = write_report(PAPERS["forests"], {"title": "A study", "cases": [case]}, folder)
-    ...     print(page.name, "aniso1:10" in page.read_text(encoding="utf-8"))
-    report.html True
     """
     tables = paper.tables(study)
     write_tables(tables, Path(folder))

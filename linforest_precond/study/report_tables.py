@@ -57,12 +57,6 @@ class Head(NamedTuple):
 def headings(columns: Iterable[Heading]) -> list[list[Head]]:
     """
     The lines of headings of a table: groups above their columns; a column without a group has both lines.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.report_tables import headings
-    >>> [[head.text for head in line] for line in headings(["name", ("time", "ours"), ("time", "paper")])]
-    [['name', 'time'], ['ours', 'paper']]
     """
     named = [column if isinstance(column, tuple) else ("", column) for column in columns]
     if not any(group for group, _ in named):

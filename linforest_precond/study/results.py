@@ -41,29 +41,13 @@ def title(case: JsonObject) -> str:
 
 
 def label(case: JsonObject) -> str:
-    """
-    The title in plain text, with the mark of a stand-in.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.results import label
-    >>> label({"name": "standin:atmosmodm/4", "title": "atmosmodm", "origin": "stand-in"})
-    'atmosmodm (stand-in)'
-    """
+    """The title in plain text, with the mark of a stand-in."""
     return f"{title(case)}{STANDIN}" if is_standin(case) else title(case)
 
 
 def name_without_folder(case: JsonObject) -> str:
     """
     The name for the command line; files are named without their folder, which other readers do not have.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.results import name_without_folder
-    >>> name_without_folder({"name": "/home/ada/A.mtx", "origin": "file"})
-    'A.mtx'
-    >>> name_without_folder({"name": "standin:atmosmodm/4", "origin": "stand-in"})
-    'standin:atmosmodm/4'
     """
     name = str(case["name"])
     return re.split(r"[/\\]", name)[-1] if case.get("origin") == "file" else name

@@ -5,28 +5,20 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from linforest_precond.backends import cuda_status
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.study.results import JsonObject
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a study; a paper with more of them has a subclass, and its fields are options too.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.settings import Settings
-    >>> settings = Settings(parts=("rounds",))
-    >>> settings.mode, settings.as_dict()
-    ('quick', {'parts': ['rounds']})
-    """
+    """The options of a study; a paper with more of them has a subclass, and its fields are options too."""
 
     device: str = "cpu"
     full: bool = False
     parts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.device not in ("cpu", "cuda"):
-            raise ValueError(f'device must be "cpu" or "cuda", got {self.device!r}')
+        as_choice("device", self.device, ("cpu", "cuda"))
         usable, reason = cuda_status() if self.device == "cuda" else (True, "")
         if not usable:
             raise ValueError(f'device="cuda" needs a usable GPU: {reason}; device="cpu" works everywhere')

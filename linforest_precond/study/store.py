@@ -26,16 +26,7 @@ def write_json(path: Path, document: Any) -> Path:
 
 
 def plain(value: Any) -> Any:
-    """
-    A value converted to the types of JSON; NaN and infinities become None, lone surrogates are escaped.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linforest_precond.study.store import plain
-    >>> plain({"a": (np.float64(0.5), np.int32(2)), "b": float("nan"), "c": np.inf})
-    {'a': [0.5, 2], 'b': None, 'c': None}
-    """
+    """A value converted to the types of JSON; NaN and infinities become None, lone surrogates are escaped."""
     if isinstance(value, dict):
         return {encodable(str(key)): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -51,12 +42,6 @@ def case_file(name: str) -> str:
     The name of a case's file: readable, and different for every name.
 
     The digest tells names apart that are equal as plain ASCII, or on file systems that ignore case.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.store import case_file
-    >>> case_file("a b"), case_file("a-b")
-    ('a-b-c8687a08aa5d6ed2.json', 'a-b-d44362d67d921091.json')
     """
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{slug(name)}-{digest}.json"

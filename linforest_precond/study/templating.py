@@ -71,14 +71,6 @@ def parts_without_results(study: JsonObject, case: JsonObject) -> list[str]:
 
 
 def shell_word(case: JsonObject) -> str:
-    """
-    The name of a case as one word of a shell's command line.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.templating import shell_word
-    >>> [shell_word({"name": name}) for name in ("aniso2:300", "a b.mtx", "-A.mtx")]
-    ['aniso2:300', "'a b.mtx'", './-A.mtx']
-    """
+    """The name of a case as one word of a shell's command line."""
     name = results.name_without_folder(case)
     return shlex.quote(f"./{name}" if name.startswith("-") else name)

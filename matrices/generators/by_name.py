@@ -30,15 +30,7 @@ class Generator:
 
 
 def is_generator(name: str) -> bool:
-    """
-    Whether a name is that of a generated matrix; the text after its colon is not checked.
-
-    Examples
-    --------
-    >>> from linforest_precond.matrices.generators.by_name import is_generator
-    >>> is_generator("aniso2:300"), is_generator("aniso2"), is_generator("rmat"), is_generator("ecology1")
-    (True, True, False, False)
-    """
+    """Whether a name is that of a generated matrix; the text after its colon is not checked."""
     kind, colon, _ = str(name).partition(":")
     generator = GENERATORS.get(kind.lower())
     return generator is not None and (bool(colon) or generator.default is not None)
@@ -69,14 +61,6 @@ def generate(name: str, *, device: Device = None, dtype: npt.DTypeLike | None = 
         There is no such generator.
     ValueError
         The text after the colon is invalid.
-
-    Examples
-    --------
-    >>> from linforest_precond.matrices.generators.by_name import generate
-    >>> generate("aniso2:300").shape
-    (90000, 90000)
-    >>> generate("poisson:10x20x3").shape
-    (600, 600)
     """
     kind, colon, argument = str(name).partition(":")
     generator = GENERATORS.get(kind.lower())

@@ -74,9 +74,10 @@ def packets(
     >>> sources.size, sources.dtype.name
     (65536, 'uint32')
     """
-    scale, bits = as_integer("scale", scale), as_integer("address_bits", address_bits)
+    scale = as_integer("scale", scale, 0, LARGEST_SCALE)
+    bits = as_integer("address_bits", address_bits, 1, 32)
     seed, first = as_integer("seed", seed), as_integer("first", first)
-    _check(scale, bits, exponent, offset, first)
+    _check(scale, exponent, offset, first)
     xp, _ = array_modules(device)
     found = xp.empty((2, 1 << scale), np.uint32)
     tables = [xp.asarray(table) for table in _steps(exponent, offset, bits)]
@@ -134,11 +135,7 @@ def _scrambled(ranks: Array, key: Any, bits: int) -> Array:
     return words.astype(np.uint32)
 
 
-def _check(scale: int, bits: int, exponent: float, offset: float, first: int) -> None:
-    if not 0 <= scale <= LARGEST_SCALE:
-        raise ValueError(f"scale must lie in [0, {LARGEST_SCALE}], got {scale}")
-    if not 1 <= bits <= 32:
-        raise ValueError(f"address_bits must lie in [1, 32], got {bits}")
+def _check(scale: int, exponent: float, offset: float, first: int) -> None:
     for name, value in (("exponent", exponent), ("offset", offset)):
         if not 0 < value < math.inf:
             raise ValueError(f"{name} must be a positive number, got {value}")

@@ -73,9 +73,7 @@ def rmat(
     >>> A.shape, bool((A != A.T).nnz == 0)
     ((1024, 1024), True)
     """
-    scale = as_integer("scale", scale)
-    if not 1 <= scale <= 30:
-        raise ValueError(f"scale must lie in [1, 30], got {scale}")
+    scale = as_integer("scale", scale, 1, 30)
     (edges_per_vertex,) = grid_shape(
         as_integer("edges_per_vertex", edges_per_vertex), name="edges_per_vertex"
     )
@@ -121,9 +119,7 @@ def delaunay(
     >>> A.shape, 5.8 < A.nnz / 1000 < 6
     ((1000, 1000), True)
     """
-    n = as_integer("n", n)
-    if n < 3:
-        raise ValueError(f"n must be at least 3, got {n}")
+    n = as_integer("n", n, 3)
     rng = np.random.default_rng(seed)
     points = rng.random((n, 2))
     edges = triangulation_edges(triangles(points), n)

@@ -129,9 +129,7 @@ def standin(
     ((25000, 25000), 168000)
     """
     standin = standin_info(name)
-    shrink = as_integer("shrink", shrink)
-    if shrink < 1:
-        raise ValueError(f"shrink must be at least 1, got {shrink}")
+    shrink = as_integer("shrink", shrink, 1)
     dtype = value_type(dtype)
     array_modules(device)  # raises for an unusable device before any work
     return standin.make(standin.shape, shrink, device=device, dtype=dtype)

@@ -60,20 +60,6 @@ def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
     ``1.5-100``) are read, and numbers beyond the range of float64 are refused. So are texts that expand more
     than 256 times when they are decompressed (and to more than 64 MiB), and matrices of more than 2**26 rows
     with less than an entry for every 16 rows.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from linforest_precond.matrices.readers.files import read_matrix
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "A.mtx")
-    ...     with open(path, "w") as file:
-    ...         _ = file.write("%%MatrixMarket matrix coordinate pattern symmetric\\n3 3 2\\n2 1\\n3 3\\n")
-    ...     A = read_matrix(path)
-    >>> A.toarray()
-    array([[0., 1., 0.],
-           [1., 0., 0.],
-           [0., 0., 1.]])
     """
     path = Path(path)
     suffix = matrix_suffix(path)

@@ -32,19 +32,6 @@ def read_array(content: IO[bytes], size: int) -> Array:
     ------
     ValueError
         Where the stream is no such array; the message begins with "it" or "its".
-
-    Examples
-    --------
-    >>> import io
-    >>> import numpy as np
-    >>> from linforest_precond.matrices.readers.npy_arrays import read_array
-    >>> file = io.BytesIO()
-    >>> np.save(file, np.array([1.0, 2.0]))
-    >>> size = file.tell()
-    >>> file.seek(0)
-    0
-    >>> read_array(file, size)
-    array([1., 2.])
     """
     dtype, fortran, shape, header_bytes = _read_header(content)
     count = math.prod(shape)

@@ -72,21 +72,6 @@ def read_rutherford_boeing(source: bytes | Bounded) -> Any:
     -------
     coo_array
         float64 or complex128, both triangles of symmetric matrices, explicit zeros as stored.
-
-    Examples
-    --------
-    >>> from linforest_precond.matrices.readers.rutherford_boeing import read_rutherford_boeing
-    >>> text = b'''A symmetric matrix                                                      key
-    ...              3             1             1             1
-    ... rsa                        2             2             3             0
-    ... (3I3)           (3I3)           (3E9.1)
-    ...   1  3  4
-    ...   1  2  2
-    ...   0.4E+01 -0.1E+01  0.2D+01
-    ... '''
-    >>> read_rutherford_boeing(text).toarray()
-    array([[ 4., -1.],
-           [-1.,  2.]])
     """
     stream = Bounded(io.BytesIO(source), len(source)) if isinstance(source, bytes) else source
     sections = _Sections(stream)

@@ -253,7 +253,7 @@ def test_pickles_and_prints(backend):
         ({"entries": 65}, ValueError, "entries must lie"),
         ({"entries": 2.5}, TypeError, "entries must be an integer"),
         ({"tolerance": 1.0}, ValueError, r"tolerance must lie in \[0, 1\), got 1.0"),
-        ({"method": "ilu"}, ValueError, "method must be one of 'auto', 'fsai', 'spai'"),
+        ({"method": "ilu"}, ValueError, 'method must be "auto", "fsai" or "spai"'),
     ],
 )
 def test_wrong_options(options, error, message):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 import linforest_precond as lf
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 
 DTYPES = (np.float64,)
 SIZES = [1000, *(pytest.param(size, marks=pytest.mark.slow) for size in (2000, 4000, 8000))]

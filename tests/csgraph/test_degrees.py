@@ -10,7 +10,7 @@ from conftest import load_real
 from hypothesis import given
 
 import linforest_precond as lf
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 
 degrees = lf.graph.degrees
 DTYPES = (np.float64,)

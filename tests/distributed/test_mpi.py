@@ -89,13 +89,11 @@ def test_a_rank_that_raises_ends_the_job_with_its_traceback(mpiexec):
     assert "in fail" in done.output, "the traceback names the function"
 
 
-def test_a_killed_rank_ends_the_job(mpiexec):
-    done = mpiexec(2, FAIL.format(failure="os.kill(os.getpid(), signal.SIGKILL)"))
-    assert done.code != 0 and "went on" not in done.output
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("failure", ["sys.exit(3)", "parts @ np.ones(5)", "return x[:-1]"])
+@pytest.mark.parametrize(
+    "failure",
+    ["sys.exit(3)", "parts @ np.ones(5)", "return x[:-1]", "os.kill(os.getpid(), signal.SIGKILL)"],
+)
 def test_other_failures_end_the_job(mpiexec, failure):
     done = mpiexec(3, FAIL.format(failure=failure))
     assert done.code != 0 and "went on" not in done.output

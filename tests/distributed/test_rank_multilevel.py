@@ -293,9 +293,9 @@ def test_matrices_at_the_edge_of_the_number_range(exponent):
     ("options", "message"),
     [
         ({"coarsening": "paths"}, 'coarsening must be "matching" over ranks'),
-        ({"smoother": "tridiagonal"}, "smoother must be one of 'auto', 'jacobi'"),
-        ({"cycle": "X"}, "cycle must be one of"),
-        ({"gather_below": -1}, "gather_below must not be negative"),
+        ({"smoother": "tridiagonal"}, 'smoother over ranks must be "auto", "jacobi"'),
+        ({"cycle": "X"}, "cycle must be"),
+        ({"gather_below": -1}, "gather_below must be at least 0"),
         ({"strength": 2}, "strength must lie in"),
     ],
 )

@@ -342,15 +342,16 @@ class TestOneAnswer:
             np.testing.assert_array_equal(first, again)
 
     @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")
+    @pytest.mark.parametrize("degrees", graphs.quick([[2], [1, 3, 4]]), ids=str)
     @pytest.mark.parametrize("kind", ["unit", "unique"])
-    def test_any_number_of_threads(self, kind, with_threads):
+    def test_any_number_of_threads(self, kind, degrees, with_threads):
         A = graphs.random_graph(60_000, kind, 2, symmetric=kind == "unit")
         before = numba.get_num_threads()
         try:
             answers = []
             for threads in (1, 2, numba.config.NUMBA_NUM_THREADS):
                 numba.set_num_threads(threads)
-                answers.append([lf.graph.factor(A, n, iterations="auto") for n in (1, 2, 3, 4)])
+                answers.append([lf.graph.factor(A, n, iterations="auto") for n in degrees])
         finally:
             numba.set_num_threads(before)
         for others in answers[1:]:

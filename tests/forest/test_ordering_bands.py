@@ -180,10 +180,11 @@ class TestBands:
         np.testing.assert_array_equal(backend.host(bands.diagonal), A.diagonal())
         assert not backend.host(bands.lower).any() and not backend.host(bands.upper).any()
 
-    def test_print_explains(self, backend):
-        A = lf.matrices.poisson(1234, dtype=np.float32, index_dtype=np.int64, device=backend.name)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES[:2]))
+    def test_print_explains(self, backend, dtype, index_dtype):
+        A = lf.matrices.poisson(1234, dtype=dtype, index_dtype=index_dtype, device=backend.name)
         text = str(lf.extract_bands(A, lf.linear_forest(A)))
-        assert "1,234" in text and "float32" in text
+        assert "1,234" in text and np.dtype(dtype).name in text
 
     def test_bad_arguments_are_named(self, backend):
         A = backend.csr(lf.matrices.poisson((4, 4)))

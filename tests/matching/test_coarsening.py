@@ -295,7 +295,7 @@ class TestHierarchy:
             ({"matchings": 0}, ValueError, "matchings must be at least 1, got 0"),
             ({"max_coarse": 0}, ValueError, "max_coarse must be at least 1, got 0"),
             ({"max_levels": 2.0}, TypeError, "max_levels must be an integer"),
-            ({"method": "greedy"}, ValueError, "method must be one of 'suitor'"),
+            ({"method": "greedy"}, ValueError, 'method must be "suitor"'),
             ({"seed": "x"}, TypeError, "seed must be an integer"),
         ],
     )

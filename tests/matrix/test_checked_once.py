@@ -9,7 +9,7 @@ import pytest
 
 import linforest_precond as lf
 from linforest_precond.matrix import checked as door
-from linforest_precond.matrix import conversion
+from linforest_precond.matrix import conversion, doors
 
 
 def ones(A):
@@ -100,7 +100,7 @@ FORESTS = {}
 def checks(monkeypatch):
     """The calls that check entries or indices of a user's matrix."""
     counted = []
-    for module in (door, conversion):
+    for module in (door, doors, conversion):
         for name in ("check_entries", "check_indices", "check_coordinates"):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, counting(getattr(module, name), counted))

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from broken_matrices import BREAKERS, DOORS, assert_own_error, broken_matrix
 
 import linforest_precond as lf
-from linforest_precond.matrix.checked import as_pattern, as_stored, checked
+from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.doors import as_pattern, as_stored
 
 N = 48
 

@@ -9,7 +9,8 @@ import strategies as graphs
 from checked_matrices import with_arrays
 from hypothesis import given
 
-from linforest_precond.matrix.checked import as_pattern, checked
+from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.doors import as_pattern
 
 
 def with_rows_of(lengths, seed=0):

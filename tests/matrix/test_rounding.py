@@ -12,7 +12,8 @@ import linforest_precond as lf
 from linforest_precond import distributed
 from linforest_precond.backends import backend_of
 from linforest_precond.distributed.partition.entries import without_rounding
-from linforest_precond.matrix.checked import as_csgraph, checked
+from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.doors import as_csgraph
 
 ELEMENTS = ["diffusion on triangles", *map(graphs.slow, ("diffusion on tetrahedra", "elasticity"))]
 

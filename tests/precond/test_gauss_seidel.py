@@ -45,7 +45,7 @@ class TestSweeps:
         assert_operator(backend, M, wanted_of(backend, A, M, **options))
         assert M.positive_definite == (symmetric and options.get("symmetric", True))
 
-    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.TYPES)
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.quick(graphs.TYPES))
     def test_types(self, backend, dtype, index_dtype):
         A, options = dominant(dtype=dtype, symmetric=False, index_dtype=index_dtype), RELAXATIONS[2]
         M = lf.gauss_seidel(backend.csr(A), **options)

@@ -24,6 +24,7 @@ KINDS = [
     ("ilu", {}),
     ("gauss_seidel", {}),
     ("direct", {}),
+    ("gauss_seidel", {"sweeps": 3}),
     ("approximate_inverse", {}),
     ("multilevel", {}),
     graphs.slow("multilevel", {"dtype": np.float32}),

@@ -117,7 +117,8 @@ class TestMatching:
             assert "matching" not in str(lf.jacobi(backend.csr(A), scaling="auto"))
 
     def test_empty_rows_and_explicit_zeros_match_nothing(self, backend):
-        A = sp.csr_array((np.array([1.0, 0.0, 2.0]), np.array([0, 1, 2]), np.array([0, 1, 2, 3])))
+        A = sp.csr_array(np.eye(3))
+        A.data[:] = [1, 0, 2]
         with pytest.raises(ValueError, match="1 of 3 rows"):
             lf.scale(backend.csr(A))
 
@@ -389,7 +390,7 @@ class TestErrors:
 
     def test_unknown_method_or_tolerance(self, backend):
         A = backend.csr(dominant())
-        with pytest.raises(ValueError, match="method must be one of"):
+        with pytest.raises(ValueError, match="method must be"):
             lf.scale(A, "auto")
         with pytest.raises(ValueError, match="tolerance must lie"):
             lf.scale(A, tolerance=0)

@@ -248,7 +248,7 @@ class TestWithoutGpu:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    @pytest.mark.parametrize("kind", ["forest", "blocks of 2", "block jacobi 3"])
+    @pytest.mark.parametrize("kind", graphs.quick(["forest", "blocks of 2", "block jacobi 3"]))
     def test_as_if_from_a_gpu(self, kind, tmp_path, monkeypatch):
         """A file and a pickle whose headers name the GPU, made on any machine."""
         A = dominant(symmetric=False)

@@ -13,7 +13,7 @@ from linforest_precond.backends.cpu.reordering import rcm_batch, rcm_leveled, rc
 from linforest_precond.backends.cpu.reordering.batch_state import BROKEN, COUNTED, NOT_MADE, TURN, prepare
 from linforest_precond.backends.cpu.reordering.rcm_batch import DEFAULT, run_threads
 from linforest_precond.graph import BatchOptions
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 
 # The watchdog's limit in rounds of waiting: some tenths of a second, and hardly any time.
 PATIENT, IMPATIENT = 2**18, 2**10
@@ -105,10 +105,10 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("wrong", "message"),
         [
-            ({"size": 0}, "size must be between 1 and 256, got 0"),
-            ({"capacity": 2**31}, "capacity must be between 1 and"),
-            ({"concurrent": 9}, "concurrent must be between 1 and 8, got 9"),
-            ({"workers": -1}, "workers must be between 1 and"),
+            ({"size": 0}, r"size must lie in \[1, 256\], got 0"),
+            ({"capacity": 2**31}, "capacity must lie in"),
+            ({"concurrent": 9}, r"concurrent must lie in \[1, 8\], got 9"),
+            ({"workers": -1}, "workers must lie in"),
             ({"overestimate": True, "balanced": False}, "overestimate=True needs balanced=True"),
         ],
     )

@@ -10,7 +10,7 @@ import linforest_precond as lf
 from linforest_precond.backends import cpu
 from linforest_precond.backends.cuda.csgraph import breadth_first, components, frontier, sorted_neighbors
 from linforest_precond.backends.cuda.reordering import cuthill_mckee, rcm_batch, rcm_leveled, rcm_unordered
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 
 pytestmark = pytest.mark.gpu
 

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import splu
 import linforest_precond as lf
 from linforest_precond.backends.cpu.reordering import minimum_degree as cpu
 from linforest_precond.graph.reordering.minimum_degree import predicted_fill
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 
 minimum_degree, fill = lf.graph.minimum_degree, lf.graph.fill
 

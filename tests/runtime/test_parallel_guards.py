@@ -26,13 +26,16 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from scipy.sparse.linalg import aslinearoperator
 import linforest_precond as lf
+from linforest_precond.backends.cpu.runtime import jit
 
 warnings.simplefilter("ignore")  # newer Pythons warn about forks of processes with threads
 sys.setswitchinterval(1e-6)
 small, large = (lf.matrices.poisson((side, side)) for side in (30, 140))
+few_elements, jit.FEW_ELEMENTS = jit.FEW_ELEMENTS, 2**62  # setups compile without threads
 ones = {A.shape[0]: np.ones(A.shape[0]) for A in (small, large)}
 multilevel = {A.shape[0]: lf.multilevel(A, max_coarse=50).aspreconditioner("V") for A in (small, large)}
 tridiagonal = lf.tridiagonal(small)
+jit.FEW_ELEMENTS = few_elements
 
 def cycle(A):
     return multilevel[A.shape[0]] @ ones[A.shape[0]]

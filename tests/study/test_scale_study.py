@@ -87,7 +87,8 @@ def test_the_bipartite_optimum(rows, columns, seed):
 
 
 def test_odd_cycles_are_not_bipartite():
-    ring = sp.csr_array(networkx.to_scipy_sparse_array(networkx.cycle_graph(5), dtype=float))
+    ring = networkx.to_scipy_sparse_array(networkx.cycle_graph(5), dtype=float)
+    ring = graphs.with_types(ring, index_dtype=np.int32)
     assert optimum.sides(ring) is None
     found = optimum.optimum(ring, None, Settings())
     assert found["solver"] == "networkx" and found["gaps"]["greedy"] == pytest.approx(0)

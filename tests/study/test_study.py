@@ -391,7 +391,7 @@ class TestSettings:
 
 
 @pytest.fixture
-def study(tmp_path, monkeypatch):
+def study(tmp_path, monkeypatch, without_pictures):
     """Runs a study without compiling ahead; returns the contents of study.json."""
     monkeypatch.setattr(run.Session, "_prepare", lambda *_: None)
 

@@ -47,15 +47,7 @@ MULTIGRID_OPTIONS = ("smoother", "coarsening", "cycle")
 
 
 def preconditioner_name(text: str) -> str:
-    """
-    The name in `CHOICES` for what a user wrote; other words are left as they are.
-
-    Examples
-    --------
-    >>> from linforest_precond.app.commands.preconditioners import preconditioner_name
-    >>> preconditioner_name("block"), preconditioner_name("approximate-inverse"), preconditioner_name("auto")
-    ('block_tridiagonal', 'approximate_inverse', 'auto')
-    """
+    """The name in `CHOICES` for what a user wrote; other words are left as they are."""
     name = text.lower().replace("-", "_")
     return ALIASES.get(name, name)
 

@@ -82,14 +82,6 @@ def properties(A: Any) -> Properties:
     Returns
     -------
     Properties
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.app.commands.properties import properties
-    >>> found = properties(lf.matrices.poisson((10, 10)))
-    >>> found.symmetric, found.dominant_rows, found.most, found.components
-    (True, 100, 5, 1)
     """
     A = csr_array(A, copy=True)
     A.sum_duplicates()

@@ -21,7 +21,7 @@ from linforest_precond.app.commands.preconditioners import (
 )
 from linforest_precond.app.commands.properties import properties
 from linforest_precond.app.interrupts import Exit
-from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.chooser.report import SolveReport
 from linforest_precond.chooser.solver import solve
 from linforest_precond.chooser.trials import method_for
@@ -129,7 +129,9 @@ def run(arguments: Namespace) -> int:
         name = method_for(M, name) if arguments.solver == "auto" else name
         print(M)
     print(f"{name}, {limit}", flush=True)
-    x, history, stopped = _solve(SOLVERS[name], A, b, x0, x_true, M, arguments)
+    history: Any = solvers.History(_like(A, x_true))
+    said = r"\w+ stopped after"  # by the printed status, with the same advice
+    x, _, stopped = _solve(SOLVERS[name], A, b, x0, arguments, said, M=M, history=history)
     print(history)
     if stopped:
         return _write_stopped(outputs, x, history, arguments.precond)
@@ -154,21 +156,12 @@ def _run_auto(
     """Solve with what is chosen by trial, and print all trials."""
     print(f"{one_line(arguments.matrix)}: {A.shape[0]:,} rows, {A.nnz:,} entries; {limit} of each candidate")
     sys.stdout.flush()
-    xp = xp_of(A)
-    b, x0, x_true = (None if vector is None else xp.asarray(vector) for vector in (b, x0, x_true))
-    report = SolveReport(x_true)
-    limits = {"rtol": arguments.rtol, "atol": arguments.atol, "maxiter": arguments.maxiter}
-    stopped = False
-    with warnings.catch_warnings(), watched(arguments.quiet) as verbose:
-        warnings.simplefilter("ignore", RuntimeWarning)  # the report says it
-        try:
-            x, info = solve(A, b, x0, report=report, seed=arguments.seed, verbose=verbose, **limits)
-        except solvers.Interrupted as error:
-            x, info, stopped = error.x, 1, True
+    report = SolveReport(_like(A, x_true))
+    said = ""  # all of it by the report
+    x, info, stopped = _solve(solve, A, b, x0, arguments, said, report=report, seed=arguments.seed)
     print(report)
     if report.history is not None:
         print(report.history)
-    x = x if xp is np else xp.asnumpy(x)
     if stopped:
         return _write_stopped(outputs, x, report.history, "auto")
     _write(outputs, x, report.history, "auto")
@@ -229,22 +222,22 @@ def _headline(arguments: Namespace, A: Any) -> str:
 
 
 def _solve(
-    method: Any, A: Any, b: Any, x0: Any, x_true: Any, M: Any, arguments: Namespace
+    method: Any, A: Any, b: Any, x0: Any, arguments: Namespace, said: str, **options: Any
 ) -> tuple[Any, Any, bool]:
-    """The solution on the host, its history, and whether Ctrl-C ended the solve."""
-    xp = xp_of(A)
-    b, x0, x_true = (None if vector is None else xp.asarray(vector) for vector in (b, x0, x_true))
-    history = solvers.History(x_true)
+    """The solution on the host, `info`, and whether Ctrl-C ended the solve; `said` is a needless warning."""
     limits = {"rtol": arguments.rtol, "atol": arguments.atol, "maxiter": arguments.maxiter}
-    stopped = False
     with warnings.catch_warnings(), watched(arguments.quiet) as verbose:
-        # The printed status has the same advice.
-        warnings.filterwarnings("ignore", r"\w+ stopped after", RuntimeWarning)
+        warnings.filterwarnings("ignore", said, RuntimeWarning)
         try:
-            x, _ = method(A, b, x0, M=M, history=history, verbose=verbose, **limits)
+            x, info = method(A, _like(A, b), _like(A, x0), verbose=verbose, **limits, **options)
         except solvers.Interrupted as error:
-            x, stopped = error.x, True
-    return x if xp is np else xp.asnumpy(x), history, stopped
+            return on_host(error.x), 1, True
+    return on_host(x), info, False
+
+
+def _like(A: Any, vector: Any) -> Any:
+    """A vector on A's device; None stays."""
+    return None if vector is None else xp_of(A).asarray(vector)
 
 
 def _write_stopped(outputs: dict[str, Path], x: np.ndarray, history: Any, label: str) -> Exit:

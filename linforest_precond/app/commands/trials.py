@@ -34,15 +34,6 @@ def trial(A: SparseMatrix, M: Any, solver: str, verbose: bool = False) -> dict[s
     -------
     dict
         solver, iterations, residual, converged, solve_milliseconds.
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.app.commands.trials import trial
-    >>> A = lf.matrices.poisson((20, 20))
-    >>> found = trial(A, lf.jacobi(A), "cg")
-    >>> found["solver"], found["converged"], found["iterations"] < 70
-    ('cg', True, True)
     """
     random = np.random.default_rng(0).standard_normal(A.shape[0])
     b = A @ xp_of(A).asarray(random.astype(A.dtype))

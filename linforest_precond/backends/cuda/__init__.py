@@ -1,8 +1,12 @@
-"""The CUDA backend: CUDA C++ kernels on CuPy arrays, a folder for each topic, a file for each algorithm."""
+"""The CUDA backend: CUDA C++ kernels on CuPy arrays, a folder for each topic, a file for each algorithm.
+
+A function is described in full in the CPU backend, which has one with the same name and arguments.
+"""
 
 from linforest_precond.backends.rooms import import_rooms
 
 name = "cuda"
+converter = "cupy.asarray"
 maps_files = False
 # The number of a half-edge (two per vertex) and a flag share 32 bits (kernels/forest/ranking_stages.cuh).
 max_rows = 2**30 - 1

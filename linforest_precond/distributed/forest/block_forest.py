@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Unpack
 
 import numpy as np
 
-from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.annotations import Array, Auto
 from linforest_precond.distributed.forest.factor import covered_share, propose_factor
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of
 from linforest_precond.distributed.forest.linear_forest import Paths, break_cycles, place_paths
@@ -16,7 +16,7 @@ from linforest_precond.distributed.forest.path_pairs import partners_across_path
 from linforest_precond.distributed.forest.records import RankBlockForest
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.distributed.partition.owners import lookup
-from linforest_precond.graph.forest.factor import FactorOptions
+from linforest_precond.graph.forest.factor import BlockKeywords, FactorOptions
 from linforest_precond.graph.forest.pairs import check_block_options
 
 # The checked options of one candidate: one set for each factor, the pairings' first.
@@ -27,13 +27,8 @@ def block_forest(
     A: Matrix,
     block_size: int = 2,
     *,
-    m: int | tuple[int, ...] | Literal["auto"] = "auto",
-    iterations: int | Literal["auto"] | None = "auto",
-    k_m: int = 0,
-    p: float = 0.5,
-    seed: int = 0,
-    charge: str = "splitmix64",
-    ties: str = "auto",
+    m: int | tuple[int, ...] | Auto = "auto",
+    **options: Unpack[BlockKeywords],
 ) -> RankBlockForest:
     """Find a linear forest of blocks of a matrix over ranks, the same as on one rank.
 
@@ -43,7 +38,7 @@ def block_forest(
     ----------
     A : Matrix
         The matrix over ranks.
-    block_size, m, iterations, k_m, p, seed, charge, ties
+    block_size, m, **options
         As in `lf.pipeline.block_tridiagonal_bands`, whose forest this is, bit for bit.
 
     Returns
@@ -62,8 +57,7 @@ def block_forest(
     >>> found.block_size, round(found.coverage, 2), found.m, found.pairing
     (2, 0.8, (1, 1), 'paths')
     """
-    given = block_size, m, iterations, k_m, p, seed, charge, ties
-    candidates = agreed_options(A, lambda: check_block_options(*given))
+    candidates = agreed_options(A, lambda: check_block_options(block_size, m, **options))
     with A.comm.together():
         return best_block_forest(graph_of(A), candidates)
 

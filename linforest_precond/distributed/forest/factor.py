@@ -7,7 +7,7 @@ proposals of the ghosts and then whether they are saturated, and one reduction o
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
@@ -27,22 +27,11 @@ from linforest_precond.distributed.forest.records import RankFactor
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
-from linforest_precond.graph.forest.factor import FactorOptions, check_options
+from linforest_precond.graph.forest.factor import FactorKeywords, FactorOptions, check_options
 from linforest_precond.records.forest import share_of
 
 
-def factor(
-    A: Matrix,
-    n: int = 2,
-    *,
-    iterations: int | Literal["auto"] | None = 5,
-    m: int = 5,
-    k_m: int = 0,
-    p: float = 0.5,
-    seed: int = 0,
-    charge: str = "splitmix64",
-    ties: str = "auto",
-) -> RankFactor:
+def factor(A: Matrix, n: int = 2, **options: Unpack[FactorKeywords]) -> RankFactor:
     """Find a [0,n]-factor of the graph of a matrix over ranks, the same as on one rank.
 
     Collective: all ranks call it with the same options.
@@ -52,7 +41,7 @@ def factor(
     A : Matrix
         The matrix over ranks. Edge weights are magnitudes; where they are not symmetric, ``|A| + |A|^T`` is
         used.
-    n, iterations, m, k_m, p, seed, charge, ties
+    n, **options
         As in `linforest_precond.graph.factor`, whose result this is, bit for bit.
 
     Returns
@@ -70,11 +59,10 @@ def factor(
     >>> distributed.simulate(3, edges), int((lf.graph.factor(A).neighbors >= 0).sum()) // 2
     ([895, 895, 895], 895)
     """
-    given = n, iterations, m, k_m, p, seed, charge, ties
-    options = agreed_options(A, lambda: check_options(*given))
+    agreed = agreed_options(A, lambda: check_options(n, **{"iterations": 5, **options}))
     with A.comm.together():
         graph = graph_of(A)
-        found = propose_factor(graph, options)
+        found = propose_factor(graph, agreed)
         return RankFactor(
             *found, coverage=covered_share(graph, found.values), n_edges=edges_of(graph.comm, found.neighbors)
         )

@@ -5,7 +5,7 @@ Each rank walks along its local paths; only those that continue on other ranks t
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
@@ -18,21 +18,11 @@ from linforest_precond.distributed.forest.ordering import forest_order
 from linforest_precond.distributed.forest.records import RankForest
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.distributed.partition.owners import lookup, owners_of
-from linforest_precond.graph.forest.factor import check_options
+from linforest_precond.graph.forest.factor import FactorKeywords, check_options
 from linforest_precond.records.forest import share_of
 
 
-def linear_forest(
-    A: Matrix,
-    *,
-    iterations: int | Literal["auto"] | None = "auto",
-    m: int = 5,
-    k_m: int = 0,
-    p: float = 0.5,
-    seed: int = 0,
-    charge: str = "splitmix64",
-    ties: str = "auto",
-) -> RankForest:
+def linear_forest(A: Matrix, **options: Unpack[FactorKeywords]) -> RankForest:
     """Find a linear forest of the graph of a matrix over ranks, the same as on one rank.
 
     Collective: all ranks call it with the same options. Memory is proportional to the own rows and ghosts.
@@ -41,8 +31,9 @@ def linear_forest(
     ----------
     A : Matrix
         The matrix over ranks.
-    iterations, m, k_m, p, seed, charge, ties
-        As in `linforest_precond.linear_forest`, whose result this is, bit for bit.
+    **options
+        `iterations`, `m`, `k_m`, `p`, `seed`, `charge` and `ties`, as in `linforest_precond.linear_forest`,
+        whose result this is, bit for bit.
 
     Returns
     -------
@@ -65,11 +56,10 @@ def linear_forest(
       coverage       0.6689 of the off-diagonal weight
       iterations     5 (factor not proven maximal)
     """
-    given = 2, iterations, m, k_m, p, seed, charge, ties
-    options = agreed_options(A, lambda: check_options(*given))
+    agreed = agreed_options(A, lambda: check_options(2, **options))
     with A.comm.together():
         graph = graph_of(A)
-        return forest_of(graph, propose_factor(graph, options))
+        return forest_of(graph, propose_factor(graph, agreed))
 
 
 def forest_of(graph: RankGraph, factor: FactorArrays) -> RankForest:

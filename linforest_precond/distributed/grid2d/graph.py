@@ -83,7 +83,7 @@ class Graph2D:
         distribution: str = "striped",
     ) -> None:
         with grid.comm.checking():
-            n = checked_count(n)
+            n = as_integer("n", n, 0, MOST_VERTICES)
             tails, heads = checked_vertices("sources", sources, n), checked_vertices("targets", targets, n)
             self.dtype = np.dtype(np.float32 if getattr(weights, "dtype", None) == np.float32 else np.float64)
             values = None if weights is None else checked_weights(weights)
@@ -208,14 +208,6 @@ class Graph2D:
         return (
             f"Graph2D of {self.n} vertices and {self.n_edges} edges on {shape} ranks, {self.block_edges} here"
         )
-
-
-def checked_count(n: Any) -> int:
-    """The number of vertices."""
-    n = as_integer("n", n)
-    if not 0 <= n <= MOST_VERTICES:
-        raise ValueError(f"n must lie in [0, {MOST_VERTICES}], got {n}")
-    return n
 
 
 def checked_vertices(name: str, vertices: npt.ArrayLike, n: int) -> Array:

@@ -48,9 +48,8 @@ def label_propagation(graph: Graph2D, max_iter: int = 20, seed: int = 0) -> Arra
     """
     comm = graph.grid.comm
     with comm.checking():
-        max_iter, seed = as_integer("max_iter", max_iter), as_integer("seed", seed) % 2**64
-        if not 0 <= max_iter < 2**31:
-            raise ValueError(f"max_iter must lie in [0, 2**31), got {max_iter}")
+        max_iter = as_integer("max_iter", max_iter, 0, 2**31 - 1)
+        seed = as_integer("seed", seed) % 2**64
     comm.same("max_iter and seed", (max_iter, seed))
     with comm.together():
         state = propagate_labels(graph.undirected(), max_iter, seed)

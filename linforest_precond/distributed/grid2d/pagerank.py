@@ -71,9 +71,7 @@ def pagerank(
     """
     comm = graph.grid.comm
     with comm.checking():
-        max_iter = as_integer("max_iter", max_iter)
-        if max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {max_iter}")
+        max_iter = as_integer("max_iter", max_iter, 1)
         alpha, tol = checked_number("alpha", alpha, 1.0), checked_number("tol", tol, math.inf)
         check_weights(graph)
     comm.same("alpha, max_iter and tol", (alpha, max_iter, tol))

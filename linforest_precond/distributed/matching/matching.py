@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.cpu.forest.greedy import hash_edges
 from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
 from linforest_precond.backends.host_numbers import batch_ends
@@ -120,12 +120,8 @@ def matching(
 
 def checked_options(batches: Any, seed: Any, weights: Any) -> tuple[int, int, str]:
     """The seed, the number of batches and the kind of weights."""
-    count = 1 if batches is None else as_integer("batches", batches)
-    if count < 1:
-        raise ValueError(f"batches must be at least 1, got {batches}")
-    if not isinstance(weights, str) or weights not in WEIGHTS:
-        raise ValueError(f'weights must be "magnitude" or "pattern", got {weights!r}')
-    return as_integer("seed", seed) % 2**64, count, weights
+    count = 1 if batches is None else as_integer("batches", batches, 1)
+    return as_integer("seed", seed) % 2**64, count, as_choice("weights", weights, WEIGHTS)
 
 
 def unit_graph(graph: RankGraph) -> RankGraph:

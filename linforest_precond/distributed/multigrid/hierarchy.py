@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.distributed.partition import krylov
 from linforest_precond.distributed.partition.matrix import Matrix
@@ -67,9 +68,9 @@ class RankHierarchy(LevelsInterface):
         RankPreconditioner
             A LinearOperator on own parts of vectors. It keeps its values when the hierarchy is updated.
         """
-        part: Any
-        part, exponent, _ = self._operator._applied
-        return self._operator._with_part(part.with_cycle(self._checked_cycle(cycle)), exponent)
+        applied: Any = self._operator._applied
+        part = applied.part.with_cycle(self._checked_cycle(cycle))
+        return self._operator._with(applied._replace(part=part))
 
     def solve(
         self,
@@ -116,8 +117,7 @@ class RankHierarchy(LevelsInterface):
         """
         with self._A.comm.checking():
             M = self.aspreconditioner(cycle)
-            if accel not in ACCELERATORS:
-                raise ValueError(f"accel must be one of {', '.join(map(repr, ACCELERATORS))}, got {accel!r}")
+            as_choice("accel", accel, ACCELERATORS)
         name = self._all_levels.accelerator(self._checked_cycle(cycle)) if accel == "auto" else accel
         history = History()
         x, info = getattr(krylov, name)(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
@@ -121,14 +121,10 @@ def _checked(
     require_host(A)
     if given["coarsening"] != "matching":
         raise ValueError(f'coarsening must be "matching" over ranks, got {given["coarsening"]!r}')
-    if given["smoother"] not in (AUTO, *DIAGONAL):
-        names = ", ".join(map(repr, (AUTO, *DIAGONAL)))
-        raise ValueError(f"smoother must be one of {names} over ranks, got {given['smoother']!r}")
+    as_choice("smoother over ranks", given["smoother"], (AUTO, *DIAGONAL))
     # On one rank NaN means the default; here it would count as different between ranks.
     strength = STRENGTHS["matching"] if given["strength"] is None else given["strength"]
     options = MultilevelOptions.checked(**{**given, "strength": strength}, smooth_prolongation=False)
-    gather_below = as_integer("gather_below", gather_below)
-    if gather_below < 0:
-        raise ValueError(f"gather_below must not be negative, got {gather_below}")
+    gather_below = as_integer("gather_below", gather_below, 0)
     named = dtype is None or (isinstance(dtype, str) and dtype == AUTO)
     return options, gather_below, dtype if named else np.dtype(dtype).name

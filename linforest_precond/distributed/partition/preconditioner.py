@@ -17,7 +17,7 @@ from linforest_precond.precond.number_types import result_dtype
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.preconditioner import Applied, Preconditioner
 from linforest_precond.precond.products import operator_class
-from linforest_precond.precond.storage.operator_state import SetupTime
+from linforest_precond.precond.storage.operator_state import OperatorState, SetupTime
 from linforest_precond.records.printing import Printout
 
 
@@ -88,7 +88,7 @@ class RankPreconditioner(Preconditioner):
             part, exponent = old.refreshed(matrix)
         watch.stop()
         words = "" if matrix is A else rounding_in_words(A.dtype)
-        self._applied, self._setup = Applied(part, exponent, words), SetupTime(watch, False)
+        self._applied, self._setup = Applied(part, exponent, words), SetupTime(watch.milliseconds)
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
         """One product; also of no rows, since others may have some."""
@@ -103,8 +103,8 @@ class RankPreconditioner(Preconditioner):
         with self.comm.together():
             super().apply_into(b, x, transpose)
 
-    def _with_part(self, part: Any, exponent: int) -> RankPreconditioner:
-        operator: Any = super()._with_part(part, exponent)
+    def _with(self, applied: Applied) -> RankPreconditioner:
+        operator: Any = super()._with(applied)
         operator.comm, operator.global_rows = self.comm, self.global_rows
         return operator
 
@@ -148,10 +148,11 @@ class RankSetup:
         A = self.A
         self._watch.stop()
         types = part.name, self.backend.name, str(part.stored), str(A.dtype), str(A.rows.indices.dtype)
-        time, device = SetupTime(self._watch, types not in _seen), getattr(A.rows.data, "device", None)
+        time = SetupTime(self._watch.milliseconds, types not in _seen)
         _seen.add(types)
-        operator: Any = operator_class(RankPreconditioner, self.backend.name)(
-            part, RankPattern.of(A), A.dtype, time, self.backend, device, exponent, self._symmetry
-        )
+        pattern: Any = RankPattern.of(A)
+        device = getattr(A.rows.data, "device", None)
+        state = OperatorState(part, pattern, A.dtype, time, self.backend, device, exponent, self._symmetry)
+        operator: Any = operator_class(RankPreconditioner, self.backend.name)(state)
         operator.comm, operator.global_rows = A.comm, A.shape[0]
         return operator

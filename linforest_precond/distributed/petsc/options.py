@@ -16,6 +16,7 @@ from linforest_precond import distributed
 from linforest_precond.backends import annotations as argument_types
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.distributed.petsc.library import petsc_module
+from linforest_precond.graph.forest.factor import FactorKeywords
 from linforest_precond.precond.kinds import faces
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: face.function for name, face in faces().items()}
@@ -78,7 +79,11 @@ class PCSettings:
     def parameters(self) -> dict[str, str]:
         """The annotations of the function's arguments but the matrix."""
         _, *found = inspect.signature(self.function).parameters.values()
-        return {parameter.name: str(parameter.annotation) for parameter in found if parameter.name not in OWN}
+        named = {each.name: str(each.annotation) for each in found if each.name not in OWN}
+        if named.pop("options", None) is None:
+            return named
+        passed_on = {name: hint.__forward_arg__ for name, hint in FactorKeywords.__annotations__.items()}
+        return {**passed_on, **named}
 
     def make(self, A: Any, **defaults: Any) -> Any:
         """Set up the preconditioner of A; `defaults` come from the PETSc matrix."""

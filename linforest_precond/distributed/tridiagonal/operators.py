@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import DType
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.distributed.forest.block_forest import best_block_forest
 from linforest_precond.distributed.forest.factor import propose_factor
@@ -19,11 +20,11 @@ from linforest_precond.distributed.tridiagonal.preconditioner_parts import (
     RankJacobiPart,
     RankTridiagonalPart,
 )
-from linforest_precond.graph.forest.factor import check_options
+from linforest_precond.graph.forest.factor import BlockKeywords, FactorKeywords, check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.number_types import stored_dtype
 from linforest_precond.precond.tridiagonal import tridiagonal as one_rank
-from linforest_precond.precond.tridiagonal.tridiagonal import check_repair
+from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
 
 SCOPES = "global", "local"
 
@@ -34,14 +35,8 @@ def tridiagonal(
     *,
     scope: str = "global",
     dtype: npt.DTypeLike | None = None,
-    seed: int = 0,
-    iterations: int | str | None = "auto",
-    m: int = 5,
-    k_m: int = 0,
-    p: float = 0.5,
-    charge: str = "splitmix64",
-    ties: str = "auto",
     repair: str = "auto",
+    **options: Unpack[FactorKeywords],
 ) -> RankPreconditioner:
     """Solve with the tridiagonal part of a matrix over ranks, along heavy paths: AlgTriScalPrecond.
 
@@ -56,8 +51,9 @@ def tridiagonal(
     scope : {"global", "local"}
         One forest for all ranks, or one of each rank's own diagonal block: no exchange, but more iterations
         with every rank.
-    dtype, seed, iterations, m, k_m, p, charge, ties, repair
-        As for `linforest_precond.tridiagonal`, the same on all ranks.
+    dtype, repair, **options
+        As for `linforest_precond.tridiagonal`, the same on all ranks; options of its forest are `seed`,
+        `iterations`, `m`, `k_m`, `p`, `charge` and `ties`.
 
     Returns
     -------
@@ -77,17 +73,15 @@ def tridiagonal(
     >>> bool(np.allclose(whole, lf.tridiagonal(A) @ r, rtol=1e-12))
     True
     """
-    given = iterations, m, k_m, p, seed, charge, ties
-    options, stored = _agreed(A, scope, dtype, repair, lambda: check_options(2, *given))
-    names = "iterations", "m", "k_m", "p", "seed", "charge", "ties"
+    agreed, stored = _agreed(A, scope, dtype, repair, lambda: check_options(2, **options))
     with A.comm.together():
         setup = RankSetup(A)
         A = setup.A
         if scope == "local":
-            own: dict[str, Any] = {**dict(zip(names, given)), "dtype": stored, "repair": repair}
+            own: dict[str, Any] = {**options, "dtype": stored, "repair": repair}
             return setup.operator(LocalPart.of(A, lambda block: one_rank.tridiagonal(block, **own)), 0)
         graph = graph_of(A)
-        forest = forest_of(graph, propose_factor(graph, options))
+        forest = forest_of(graph, propose_factor(graph, agreed))
         return setup.operator(*RankTridiagonalPart.of(A, "tridiagonal", forest, stored, repair))
 
 
@@ -99,13 +93,8 @@ def block_tridiagonal(
     scope: str = "global",
     m: int | tuple[int, ...] | str = "auto",
     dtype: npt.DTypeLike | None = None,
-    seed: int = 0,
-    iterations: int | str | None = "auto",
-    k_m: int = 0,
-    p: float = 0.5,
-    charge: str = "splitmix64",
-    ties: str = "auto",
     repair: str = "auto",
+    **options: Unpack[BlockKeywords],
 ) -> RankPreconditioner:
     """Solve with the block tridiagonal part of a matrix over ranks: AlgTriBlockPrecond.
 
@@ -119,7 +108,7 @@ def block_tridiagonal(
         2, or 4: pairs of pairs.
     scope : {"global", "local"}
         One forest for all ranks, or one of each rank's own diagonal block.
-    m, dtype, seed, iterations, k_m, p, charge, ties, repair
+    m, dtype, repair, **options
         As for `linforest_precond.block_tridiagonal`, the same on all ranks.
 
     Returns
@@ -137,14 +126,14 @@ def block_tridiagonal(
     >>> distributed.simulate(2, blocks)
     [(225, 2, 2), (225, 2, 2)]
     """
-    given = iterations, k_m, p, seed, charge, ties
-    candidates, stored = _agreed(A, scope, dtype, repair, lambda: check_block_options(block_size, m, *given))
-    names = "iterations", "k_m", "p", "seed", "charge", "ties"
+    candidates, stored = _agreed(
+        A, scope, dtype, repair, lambda: check_block_options(block_size, m, **options)
+    )
     with A.comm.together():
         setup = RankSetup(A)
         A = setup.A
         if scope == "local":
-            own: dict[str, Any] = {**dict(zip(names, given)), "m": m, "dtype": stored, "repair": repair}
+            own: dict[str, Any] = {**options, "m": m, "dtype": stored, "repair": repair}
             part = LocalPart.of(A, lambda block: one_rank.block_tridiagonal(block, block_size, **own))
             return setup.operator(part, 0)
         forest = best_block_forest(graph_of(A), candidates)
@@ -191,9 +180,8 @@ def _agreed(A: Any, scope: Any, dtype: Any, repair: Any, check: Any) -> tuple[An
     """The checked options and the type to store, which all ranks agree on."""
 
     def checked() -> tuple[Any, str]:
-        if scope not in SCOPES:
-            raise ValueError(f'scope must be "global" or "local", got {scope!r}')
-        check_repair(repair)
+        as_choice("scope", scope, SCOPES)
+        as_choice("repair", repair, REPAIRS)
         return check(), stored_dtype(dtype, A.dtype).name
 
     options, stored = agreed_options(A, checked)

@@ -6,7 +6,7 @@ import operator
 from typing import SupportsIndex
 
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 
 
 def bfs_levels(A: MatrixLike, source: int, directed: bool = True) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 
 
 def breadth_first_order(

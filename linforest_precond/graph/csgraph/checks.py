@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from linforest_precond.backends import is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.csgraph.components import labelled_components
-from linforest_precond.graph.csgraph.independent_set import checked_steps
-from linforest_precond.matrix.checked import as_csgraph, as_pattern
+from linforest_precond.matrix.doors import as_csgraph, as_pattern
 
 
 def is_component_labelling(
@@ -87,7 +87,7 @@ def is_maximal_independent_set(A: MatrixLike, mis: npt.ArrayLike, k: int = 1) ->
     >>> is_mis(A, [1, 0, 0, 0], k=2)
     True
     """
-    k = checked_steps(k)
+    k = as_integer("k", k, 1)
     pattern = as_pattern(A)
     backend = pattern.backend
     xp = backend.xp

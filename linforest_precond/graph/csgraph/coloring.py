@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.backends.arguments import as_integer
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.matrix.doors import as_pattern
 
 METHODS = "JP", "LDF"
 
@@ -44,8 +44,7 @@ def vertex_coloring(A: MatrixLike, method: str = "JP", seed: int = 0) -> Array:
     >>> int(colors.max()) + 1, lf.graph.is_coloring(A, colors)
     (5, True)
     """
-    if method not in METHODS:
-        raise ValueError(f'method must be "JP" or "LDF", got {method!r}')
+    as_choice("method", method, METHODS)
     seed = as_integer("seed", seed) % 2**64
     pattern = as_pattern(A)
     backend = pattern.backend

@@ -7,8 +7,10 @@ from typing import Literal, TypeAlias, overload
 import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.graph.csgraph.strong_components import labelled_strong_components
-from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.doors import as_pattern
 
 # The backends' module of each method.
 METHODS = {"auto": "components", "union": "components", "fastsv": "fastsv"}
@@ -118,10 +120,8 @@ def labelled_components(
     A: MatrixLike | CheckedMatrix, directed: bool = True, connection: str = "weak", method: str = "auto"
 ) -> tuple[int, Array]:
     """The number of components, and each vertex's."""
-    if connection not in ("weak", "strong"):
-        raise ValueError(f'connection must be "weak" or "strong", got {connection!r}')
-    if method not in METHODS:
-        raise ValueError(f'method must be "auto", "union" or "fastsv", got {method!r}')
+    as_choice("connection", connection, ("weak", "strong"))
+    as_choice("method", method, METHODS)
     if directed and connection == "strong":
         return labelled_strong_components(A)
     pattern = as_pattern(A, directed=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 
 
 def degrees(A: MatrixLike) -> Array:

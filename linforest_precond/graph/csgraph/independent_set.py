@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import SupportsIndex
-
 import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.backends.arguments import as_integer
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
 METHODS = "auto", "greedy", "luby", "luby_lexicographic", "luby_optimized"
@@ -72,9 +70,8 @@ def maximal_independent_set(A: MatrixLike, k: int = 1, seed: int = 0, *, method:
     >>> [int(lf.graph.maximal_independent_set(A, k).sum()) for k in (1, 2)]
     [3691, 1412]
     """
-    k, seed = checked_steps(k), as_integer("seed", seed) % 2**64
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+    k, seed = as_integer("k", k, 1), as_integer("seed", seed) % 2**64
+    as_choice("method", method, METHODS)
     if method.startswith("luby") and k > 1:
         raise ValueError(f'method={method!r} finds sets for k = 1 only, got k = {k}; use method="greedy"')
     pattern = as_pattern(A)
@@ -96,11 +93,3 @@ def selection_rule(pattern: Pattern, method: str) -> tuple[int, int]:
         "luby_optimized": ((pattern.n + 1) // 2, never),
     }
     return rules[method]
-
-
-def checked_steps(k: SupportsIndex) -> int:
-    """The distance k, at least 1."""
-    k = as_integer("k", k)
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
-    return k

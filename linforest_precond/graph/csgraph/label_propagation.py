@@ -6,7 +6,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 
 
 def label_propagation(A: MatrixLike, max_iter: int = 20, seed: int = 0) -> Array:
@@ -44,9 +44,7 @@ def label_propagation(A: MatrixLike, max_iter: int = 20, seed: int = 0) -> Array
     >>> lf.graph.label_propagation(triangles).tolist()
     [0, 0, 0, 1, 1, 1]
     """
-    max_iter, seed = as_integer("max_iter", max_iter), as_integer("seed", seed) % 2**64
-    if not 0 <= max_iter < 2**31:
-        raise ValueError(f"max_iter must lie in [0, 2**31), got {max_iter}")
+    max_iter, seed = as_integer("max_iter", max_iter, 0, 2**31 - 1), as_integer("seed", seed) % 2**64
     pattern = as_pattern(A)
     backend = pattern.backend
     labels: Array = backend.xp.empty(0, np.int32)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.matrix.checked import as_csgraph
+from linforest_precond.matrix.doors import as_csgraph
 
 
 def pagerank(
@@ -66,9 +66,7 @@ def pagerank(
     >>> lf.graph.pagerank(np.array([[0, 1, 1], [0, 0, 1], [1, 0, 0]])).round(3).tolist()
     [0.388, 0.215, 0.397]
     """
-    max_iter = as_integer("max_iter", max_iter)
-    if max_iter < 1:
-        raise ValueError(f"max_iter must be at least 1, got {max_iter}")
+    max_iter = as_integer("max_iter", max_iter, 1)
     alpha, tol = checked_number("alpha", alpha, 1.0), checked_number("tol", tol, math.inf)
     csr = as_csgraph(A)
     backend = csr.backend

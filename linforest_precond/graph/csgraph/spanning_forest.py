@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from linforest_precond.backends.annotations import MatrixLike, SparseMatrix
-from linforest_precond.matrix.checked import as_csgraph
+from linforest_precond.backends.arguments import as_choice
+from linforest_precond.matrix.doors import as_csgraph
 from linforest_precond.matrix.sparse_output import csr_sparse_like
 
 
@@ -89,9 +90,7 @@ def _forest(A: MatrixLike, largest: bool, method: str) -> SparseMatrix:
     csr = as_csgraph(A)
     backend = csr.backend
     methods = backend.csgraph.spanning_forest.METHODS
-    if method not in ("auto", *methods):
-        offered = ", ".join(map(repr, ("auto", *methods)))
-        raise ValueError(f"method must be one of {offered} on {backend.name}, got {method!r}")
+    as_choice(f"method on {backend.name}", method, ("auto", *methods))
     method = methods[0] if method == "auto" else method
     indptr, indices, data = backend.csgraph.spanning_forest.spanning_forest(csr, largest, method)
     forest: SparseMatrix = csr_sparse_like(A, data, indices, indptr, (csr.n, csr.n))

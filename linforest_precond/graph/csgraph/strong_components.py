@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
+from linforest_precond.backends.arguments import as_choice
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.doors import as_pattern
 
 # The backends' module of each method.
 METHODS = {"auto": "strong_components", "coloring": "forward_backward"}
@@ -82,8 +84,7 @@ def strongly_connected_components(
 
 def labelled_strong_components(A: MatrixLike | CheckedMatrix, method: str = "auto") -> tuple[int, Array]:
     """The number of strongly connected components, and each vertex's."""
-    if method not in METHODS:
-        raise ValueError(f'method must be "auto" or "coloring", got {method!r}')
+    as_choice("method", method, METHODS)
     pattern = as_pattern(A, directed=True)
     backend = pattern.backend
     count, labels = 0, backend.xp.empty(0, np.int32)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
-from linforest_precond.backends.annotations import Charge, MatrixLike, Ties
+from linforest_precond.backends.annotations import Auto, Charge, MatrixLike, Ties
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.graphs import Graph
@@ -114,6 +114,21 @@ class FactorOptions:
     ties: str
 
 
+class BlockKeywords(TypedDict, total=False):
+    """Options of `factor` that functions pass on by name; those of blocks have an m of their own."""
+
+    iterations: int | Auto | None
+    k_m: int
+    p: float
+    seed: int
+    charge: str
+    ties: str
+
+
+class FactorKeywords(BlockKeywords, total=False):
+    m: int
+
+
 def check_options(
     n: Any,
     iterations: Any = "auto",
@@ -125,9 +140,7 @@ def check_options(
     ties: Any = "auto",
 ) -> FactorOptions:
     """Check the options of a factor; the defaults are those of `linear_forest`."""
-    n = as_integer("n", n)
-    if not 1 <= n <= 4:
-        raise ValueError(f"n must be 1, 2, 3 or 4, got {n}")
+    n = as_integer("n", n, 1, 4)
     automatic = isinstance(iterations, str)
     if automatic and iterations != "auto":
         raise ValueError(f'iterations must be an integer, "auto" or None, got {iterations!r}')
@@ -136,11 +149,8 @@ def check_options(
     )
     if limit is not None and limit < 1:
         raise ValueError(f"iterations must be at least 1, got {limit}; None goes on until maximal")
-    m, k_m = as_integer("m", m), as_integer("k_m", k_m)
-    if not 1 <= m < 2**31:
-        raise ValueError(f"m must lie in [1, 2**31), got {m}")
-    if not 0 <= k_m < m:
-        raise ValueError(f"k_m must lie in [0, m) = [0, {m}), got {k_m}")
+    m = as_integer("m", m, 1, 2**31 - 1)
+    k_m = as_integer("k_m", k_m, 0, m - 1)
     try:
         p = float(p)
     except (TypeError, ValueError):

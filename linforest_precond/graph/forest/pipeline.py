@@ -6,12 +6,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Unpack
 
-from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.annotations import Array, Auto, MatrixLike
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import copy_block_bands
-from linforest_precond.graph.forest.factor import FactorOptions, check_options, propose_factor
+from linforest_precond.graph.forest.factor import (
+    BlockKeywords,
+    FactorKeywords,
+    FactorOptions,
+    check_options,
+    propose_factor,
+)
 from linforest_precond.graph.forest.linear_forest import break_cycles, check_methods
 from linforest_precond.graph.forest.pairs import (
     best_block_forest,
@@ -75,15 +81,9 @@ def bands_along_block_forest(
 def tridiagonal_bands(
     A: MatrixLike,
     *,
-    iterations: int | Literal["auto"] | None = "auto",
-    m: int = 5,
-    k_m: int = 0,
-    p: float = 0.5,
-    seed: int = 0,
-    charge: str = "splitmix64",
-    ties: str = "auto",
     method: str = "list_ranking",
     permutation: str = "scan",
+    **options: Unpack[FactorKeywords],
 ) -> tuple[Forest, Bands]:
     """Find a linear forest of A and copy A's bands along it; A is checked once.
 
@@ -96,22 +96,16 @@ def tridiagonal_bands(
     >>> bands.diagonal.size, forest.longest_path > 1
     (400, True)
     """
-    options = check_options(2, iterations, m, k_m, p, seed, charge, ties)
-    methods = check_methods(method, permutation)
-    return bands_along_forest(checked(A, shared=True), options, methods)
+    factor, methods = check_options(2, **options), check_methods(method, permutation)
+    return bands_along_forest(checked(A, shared=True), factor, methods)
 
 
 def block_tridiagonal_bands(
     A: MatrixLike,
     block_size: int = 2,
     *,
-    m: int | tuple[int, ...] | Literal["auto"] = "auto",
-    iterations: int | Literal["auto"] | None = "auto",
-    k_m: int = 0,
-    p: float = 0.5,
-    seed: int = 0,
-    charge: str = "splitmix64",
-    ties: str = "auto",
+    m: int | tuple[int, ...] | Auto = "auto",
+    **options: Unpack[BlockKeywords],
 ) -> tuple[BlockForest, Bands]:
     """Find a linear forest of blocks of A and copy A's block bands along it; A is checked once.
 
@@ -139,5 +133,5 @@ def block_tridiagonal_bands(
     >>> bands.diagonal.shape[1:], round(forest.coverage, 2), forest.m, forest.pairing
     ((2, 2), 0.8, (1, 1), 'paths')
     """
-    candidates = check_block_options(block_size, m, iterations, k_m, p, seed, charge, ties)
+    candidates = check_block_options(block_size, m, **options)
     return bands_along_block_forest(checked(A), candidates)

@@ -34,15 +34,6 @@ def proposition_times(graph: Graph, n: int, k: int, repeats: int = 10) -> Propos
     """Time the proposition of iteration k without charging (m = 1), after k whole iterations.
 
     On the GPU by the kernel's own clock, on the CPU by the host's.
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.matrix.checked import checked
-    >>> from linforest_precond.graph.forest.proposition_times import proposition_times
-    >>> found = proposition_times(checked(lf.matrices.poisson((20, 20))).graph, n=2, k=1, repeats=3)
-    >>> len(found.seconds), found.vertices, found.counted_bytes
-    (3, 379, 37844)
     """
     if not 0 <= k < MOST_ITERATIONS:
         raise ValueError(f"k must lie in [0, {MOST_ITERATIONS}), got {k}")

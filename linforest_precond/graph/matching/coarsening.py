@@ -7,7 +7,7 @@ from typing import Any
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.graph.matching.checks import are_mutual, as_mates
 from linforest_precond.graph.matching.matching import (
@@ -122,13 +122,9 @@ def coarsening_hierarchy(
     >>> hierarchy[0].P.shape
     (10000, 2070)
     """
-    max_levels, matchings = as_integer("max_levels", max_levels), as_integer("matchings", matchings)
-    max_coarse = as_integer("max_coarse", max_coarse)
-    for name, number in (("max_levels", max_levels), ("matchings", matchings), ("max_coarse", max_coarse)):
-        if number < 1:
-            raise ValueError(f"{name} must be at least 1, got {number}")
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+    max_levels, matchings = as_integer("max_levels", max_levels, 1), as_integer("matchings", matchings, 1)
+    max_coarse = as_integer("max_coarse", max_coarse, 1)
+    as_choice("method", method, METHODS)
     options = check_matching_options(method, seed, **DEFAULTS)
 
     csr = checked(A)

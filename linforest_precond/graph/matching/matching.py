@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from linforest_precond.backends import backend_named, cuda_status
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.hash_keys import iteration_keys
 from linforest_precond.graph.forest.factor import check_options, propose_factor
-from linforest_precond.matrix.checked import as_mapped_graph, as_weighted_graph
+from linforest_precond.matrix.doors import as_mapped_graph, as_weighted_graph
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.records.forest import Progress
 from linforest_precond.records.matching import Matching
@@ -176,17 +176,15 @@ def check_matching_options(
     method: Any, seed: Any, *, p: Any, max_rounds: Any, epsilon: Any, batches: Any, device: Any
 ) -> dict[str, Any]:
     """Check the options of `matching` and return those of `match_graph`."""
-    if not isinstance(method, str) or method not in OPTIONS:
-        methods = ", ".join(f'"{name}"' for name in OPTIONS)
-        raise ValueError(f"method must be one of {methods}, got {method!r}")
+    as_choice("method", method, OPTIONS)
     given = {"p": p, "max_rounds": max_rounds, "epsilon": epsilon, "batches": batches, "device": device}
     for name, value in given.items():
         if name not in OPTIONS[method] and value != DEFAULTS[name]:
             raise ValueError(f'method "{method}" takes no {name}, got {name}={value!r}')
     if device not in (None, "cuda"):
         raise ValueError(f'device must be None or "cuda", got {device!r}')
-    if batches is not None and as_integer("batches", batches) < 1:
-        raise ValueError(f"batches must be at least 1, got {batches}")
+    if batches is not None:
+        as_integer("batches", batches, 1)
     if max_rounds is not None and as_integer("max_rounds", max_rounds) < 1:
         raise ValueError(f"max_rounds must be at least 1, got {max_rounds}; None goes on until maximal")
     checked = check_options(1, max_rounds, 1, 0, p, seed)

@@ -13,7 +13,8 @@ from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.gap_metrics import loop_free
 from linforest_precond.graph.reordering.permute import ordering_of
-from linforest_precond.matrix.checked import CheckedMatrix, as_pattern, checked, described
+from linforest_precond.matrix.checked import CheckedMatrix, checked, described
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
 # Rounds of label propagation on each level.

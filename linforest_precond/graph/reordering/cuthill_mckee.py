@@ -6,9 +6,10 @@ import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.batch_options import BatchOptions
 from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
 
@@ -137,9 +138,7 @@ def order_pattern(
 
 def _check_method(method: str, batch: BatchOptions | None, backend: Backend) -> None:
     methods = "auto", *backend.reordering.cuthill_mckee.METHODS
-    if method not in methods:
-        offered = ", ".join(map(repr, methods))
-        raise ValueError(f"method must be one of {offered} on {backend.name}, got {method!r}")
+    as_choice(f"method on {backend.name}", method, methods)
     if batch is not None and not isinstance(batch, BatchOptions):
         raise TypeError(f"batch must be a lf.graph.BatchOptions, got {batch!r}")
     if batch is not None and method != "batch":

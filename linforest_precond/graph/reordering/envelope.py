@@ -10,7 +10,7 @@ import numpy.typing as npt
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.reordering.permute import checked_order
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 
 
 class Wavefront(NamedTuple):

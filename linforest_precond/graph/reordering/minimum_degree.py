@@ -13,7 +13,7 @@ from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.records.fill import Fill
 from linforest_precond.records.forest import Ordering

@@ -11,7 +11,7 @@ from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.interop.dlpack import native_matrix
-from linforest_precond.matrix.checked import as_stored
+from linforest_precond.matrix.doors import as_stored
 from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.records.forest import Ordering
 

@@ -14,11 +14,12 @@ from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.hash_keys import VERTEX_STRIDE, iteration_keys, mixed
 from linforest_precond.graph.reordering.gap_metrics import loop_free
 from linforest_precond.graph.reordering.permute import checked_order
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.records.progress import showing
 
 METRICS = "log_gap", "linear_gap"
 # Not compiled: it takes arrays. (NUMBA_DISABLE_JIT leaves the function.)
+MOST = 2**31 - 1  # passes and rounds
 # Changes of a swap are summed in 64 bits: more neighbours could overflow.
 LARGEST_DEGREE = 2**23
 
@@ -89,11 +90,9 @@ def refine_ordering(
     """
     as_choice("metric", metric, METRICS)
     share = _as_fraction(fraction)
-    limits = {"passes": passes, "max_degree": max_degree, "max_rounds": max_rounds}
-    checked = {name: _as_limit(name, limit) for name, limit in limits.items()}
+    passes, max_rounds = as_integer("passes", passes, 1, MOST), as_integer("max_rounds", max_rounds, 1, MOST)
+    max_degree = as_integer("max_degree", max_degree, 1, LARGEST_DEGREE)
     seed = as_integer("seed", seed) % 2**64
-    if checked["max_degree"] > LARGEST_DEGREE:
-        raise ValueError(f"max_degree must be at most {LARGEST_DEGREE}, got {max_degree}")
 
     pattern = as_pattern(A)
     backend = pattern.backend
@@ -101,19 +100,13 @@ def refine_ordering(
     refined = checked_order(given, pattern.n, backend).order
     indptr, neighbours = loop_free(pattern)
     refine = backend.reordering.refinement.refine
-    with showing(checked["passes"], progress, "refinement", "pass") as bar:
-        for number in range(checked["passes"]):
-            candidates = _lowest_degrees(pattern.degrees, share, checked["max_degree"], seed, number)
+    with showing(passes, progress, "refinement", "pass") as bar:
+        for number in range(passes):
+            candidates = _lowest_degrees(pattern.degrees, share, max_degree, seed, number)
             refined, swaps = refine(
-                indptr,
-                neighbours,
-                refined,
-                candidates,
-                metric == "log_gap",
-                checked["max_degree"],
-                checked["max_rounds"],
+                indptr, neighbours, refined, candidates, metric == "log_gap", max_degree, max_rounds
             )
-            bar.finished(f"refinement: pass {number + 1} of at most {checked['passes']}, {swaps:,} swaps")
+            bar.finished(f"refinement: pass {number + 1} of at most {passes}, {swaps:,} swaps")
             if not swaps:
                 break
     return refined
@@ -138,10 +131,3 @@ def _as_fraction(fraction: Any) -> float:
     if not 0 < fraction <= 1:
         raise ValueError(f"fraction must lie in (0, 1], got {fraction}")
     return float(fraction)
-
-
-def _as_limit(name: str, limit: Any) -> int:
-    limit = as_integer(name, limit)
-    if not 1 <= limit < 2**31:
-        raise ValueError(f"{name} must lie in [1, 2**31), got {limit}")
-    return limit

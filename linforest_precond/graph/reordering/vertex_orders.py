@@ -13,7 +13,7 @@ from linforest_precond.graph.forest.linear_forest import linear_forest
 from linforest_precond.graph.reordering.communities import order_by_labels, order_by_matchings
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.minimum_degree import order_by_degree
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
 

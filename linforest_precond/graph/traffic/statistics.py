@@ -100,8 +100,8 @@ def traffic_statistics(
     >>> lf.graph.traffic_statistics(windows).valid_packets
     4096
     """
-    if batches is not None and as_integer("batches", batches) < 1:
-        raise ValueError(f"batches must be at least 1, got {batches}")
+    if batches is not None:
+        as_integer("batches", batches, 1)
     array_modules(device)  # raises for an unusable device before any work
     if isinstance(A, TrafficMatrix):
         return _statistics_of(A, batches, device)
@@ -150,7 +150,7 @@ def _scan(
     indptr: Array, indices: Array, values: Array, width: int, batches: int | None, device: Device
 ) -> TrafficScan:
     backend = _backend(values, device)
-    at_once = None if is_on(values, backend) and backend.name == "cuda" else AT_ONCE
+    at_once = AT_ONCE if backend.maps_files or not is_on(values, backend) else None
     pieces = bounds(indices.size, batches, at_once)
     return backend.csgraph.traffic.scan_links(indptr, indices, values, width, pieces)
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import InverseMethod, MatrixLike, ScalingName
-from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.precond.approximate_inverse.inverse_part import (
     MOST_ENTRIES,
@@ -98,22 +98,14 @@ def approximate_inverse(
     >>> info, len(history) < 30
     (0, True)
     """
-    entries = _checked_entries(entries)
+    entries = as_integer("entries", entries, 1, MOST_ENTRIES)
     if tolerance is not None:
         tolerance = _checked_tolerance(tolerance)
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+    as_choice("method", method, METHODS)
     setup = Setup(A, dtype, scaling=scaling)
     chosen = method_for(LevelMatrix(setup.csr), method)
     least = TOLERANCES[chosen] if tolerance is None else tolerance
     return setup.operator(InversePart.of(setup.csr, setup.stored, chosen, entries, least))
-
-
-def _checked_entries(entries: Any) -> int:
-    entries = as_integer("entries", entries)
-    if not 1 <= entries <= MOST_ENTRIES:
-        raise ValueError(f"entries must lie in [1, {MOST_ENTRIES}], got {entries}")
-    return entries
 
 
 def _checked_tolerance(tolerance: Any) -> float:

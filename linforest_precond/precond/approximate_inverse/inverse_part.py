@@ -76,7 +76,7 @@ SCHEMA = schema.FieldsSpec(
 
 
 @dataclass(frozen=True, eq=False)
-class InversePart(OnBackend):
+class InversePart(OnBackend, schema.Stored):
     """CSR arrays of the factor G of FSAI, or of the inverse M of SPAI."""
 
     method: str
@@ -95,6 +95,7 @@ class InversePart(OnBackend):
     kind = "approximate_inverse"
     forest = ordering = bands = None
     coverage = 1.0
+    schema = SCHEMA
 
     @classmethod
     def of(
@@ -109,10 +110,6 @@ class InversePart(OnBackend):
     @classmethod
     def from_state(cls, kind: str, **fields: Any) -> InversePart:
         return cls(**fields)._complete()
-
-    def state(self) -> dict[str, Any]:
-        fields = {name: value for name, value in vars(self).items() if name in SCHEMA.fields}
-        return {"kind": self.kind, **fields}
 
     def refreshed(self, csr: CheckedMatrix) -> InversePart:
         if self.method == "fsai" and not has_factor(LevelMatrix(csr)):

@@ -118,6 +118,7 @@ class IluPart(TriangularSolves):
 
     forest = bands = None
     coverage = 1.0
+    schema = SCHEMA
 
     @classmethod
     def of(cls, csr: CheckedMatrix, stored: DType, schedule: Schedule, sweeps: int | None) -> IluPart:
@@ -146,11 +147,6 @@ class IluPart(TriangularSolves):
     @classmethod
     def from_state(cls, findings: Any, **fields: Any) -> IluPart:
         return cls(findings=Findings(*findings), **with_triangles(fields))
-
-    def state(self) -> dict[str, Any]:
-        names = "kind", "n", "order", "ordering", "starts", "inverse", "cholesky", "sweeps"
-        fields = {name: getattr(self, name) for name in names}
-        return {**fields, **self.packed_triangles, "findings": tuple(self.findings)}
 
     def refreshed(self, csr: CheckedMatrix) -> IluPart:
         schedule = Schedule(self.order, self.ordering, self.starts)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import DType, IluOrder, MatrixLike, ScalingName
-from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.user_warnings import without_numpy_warnings
-from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.ilu.ilu_part import MOST_SWEEPS, SCHEMA, IluPart
 from linforest_precond.precond.ilu.order_choice import COSTS, best_part
 from linforest_precond.precond.ilu.row_orders import ORDERS, schedule_of
@@ -83,12 +84,9 @@ def ilu(
     >>> cg(A, A.sum(axis=1), M=M)[1]
     0
     """
-    if order not in ("auto", *ORDERS):
-        raise ValueError(f"order must be one of 'auto', {', '.join(map(repr, ORDERS))}, got {order!r}")
+    as_choice("order", order, ("auto", *ORDERS))
     if sweeps is not None:
-        sweeps = as_integer("sweeps", sweeps)
-        if not 0 <= sweeps <= MOST_SWEEPS:
-            raise ValueError(f"sweeps must be None or lie in [0, {MOST_SWEEPS}], got {sweeps}")
+        sweeps = as_integer("sweeps", sweeps, 0, MOST_SWEEPS)
     seed = as_integer("seed", seed) % 2**64
     setup = Setup(A, dtype, scaling=scaling)
     return setup.operator(part_in_order(setup.csr, setup.stored, order, seed, sweeps).warned())

@@ -12,7 +12,8 @@ import math
 from typing import NamedTuple
 
 from linforest_precond.backends.annotations import DType
-from linforest_precond.matrix.checked import CheckedMatrix, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.ilu.ilu_part import IluPart
 from linforest_precond.precond.ilu.row_orders import MOST_LEVELS, schedule_of
 

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from linforest_precond.backends import OnBackend, backend_of
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.precond.storage.schema import Stored
 from linforest_precond.records.forest import Ordering
 
 # A strictly triangular matrix, and the names of its arrays in files.
@@ -14,7 +15,7 @@ Triangle: TypeAlias = tuple[Array, Array, Array]
 NAMES = "indptr", "indices", "data"
 
 
-class TriangularSolves(OnBackend):
+class TriangularSolves(OnBackend, Stored):
     """Base of the dataclasses of such parts.
 
     Attributes
@@ -71,11 +72,10 @@ class TriangularSolves(OnBackend):
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         (self.transposed_solver if transpose else self.solver).solve(b, x)
 
-    @property
-    def packed_triangles(self) -> dict[str, Any]:
-        """L and U for files, without an L that U determines."""
+    def state(self) -> dict[str, Any]:
+        """Without an L that U determines."""
         lower = None if self.cholesky else dict(zip(NAMES, self.lower))
-        return {"lower": lower, "upper": dict(zip(NAMES, self.upper))}
+        return {**super().state(), "lower": lower, "upper": dict(zip(NAMES, self.upper))}
 
 
 def with_triangles(fields: dict[str, Any]) -> dict[str, Any]:

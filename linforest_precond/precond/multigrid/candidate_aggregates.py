@@ -41,7 +41,7 @@ SCHEMA = schema.FieldsSpec(
 
 
 @dataclass(frozen=True, eq=False)
-class CandidateAggregates(OnBackend):
+class CandidateAggregates(OnBackend, schema.Stored):
     """Aggregates of nodes, and near-null space candidates that their prolongator reproduces.
 
     Attributes
@@ -61,6 +61,8 @@ class CandidateAggregates(OnBackend):
     block_size: int
     candidates: Array
     coarse_candidates: Array
+
+    schema = SCHEMA
 
     @classmethod
     def of(
@@ -98,6 +100,3 @@ class CandidateAggregates(OnBackend):
     def stored_in(self, dtype: DType) -> CandidateAggregates:
         own, coarse = (each.astype(dtype, copy=False) for each in (self.candidates, self.coarse_candidates))
         return replace(self, candidates=own, coarse_candidates=coarse)
-
-    def state(self) -> dict[str, Any]:
-        return dict(vars(self))

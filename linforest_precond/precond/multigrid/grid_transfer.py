@@ -39,11 +39,13 @@ AGGREGATES_SCHEMA = schema.FieldsSpec(
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregates(OnBackend):
+class Aggregates(OnBackend, schema.Stored):
     """The tentative prolongator of aggregates: a one in each row, in the unknown's aggregate's column."""
 
     numbers: Array  # each unknown's aggregate
     count: int
+
+    schema = AGGREGATES_SCHEMA
 
     @cached_property
     def members(self) -> tuple[Array, Array]:
@@ -103,9 +105,6 @@ class Aggregates(OnBackend):
     def conjugated(self) -> Aggregates:
         return self
 
-    def state(self) -> dict[str, Any]:
-        return {"numbers": self.numbers, "count": self.count}
-
 
 def restrictor_is_adjoint(fields: schema.Fields, names: schema.Names) -> schema.Checks:
     """The restriction is the prolongator's conjugate transpose, so that Galerkin products are Hermitian."""
@@ -131,7 +130,7 @@ Smoothable = Aggregates | RootAggregates | CandidateAggregates
 
 
 @dataclass(frozen=True, eq=False)
-class Interpolation:
+class Interpolation(schema.Stored):
     """A prolongator with weights and its conjugate transpose, the restriction, in the hierarchy's type."""
 
     prolongator: RectangularCSR
@@ -140,6 +139,8 @@ class Interpolation:
     smoothed: Smoothable | None = None
     # Of the Galerkin product: shared by prolongators of one pattern.
     plans: ProductPlans = field(default_factory=ProductPlans, repr=False)
+
+    schema = INTERPOLATION_SCHEMA
 
     @classmethod
     def of(cls, prolongator: RectangularCSR) -> Interpolation:
@@ -223,10 +224,6 @@ class Interpolation:
 
     def conjugated(self) -> Interpolation:
         return self.with_values([data.conj() for data in self.values])
-
-    def state(self) -> dict[str, Any]:
-        smoothed = None if self.smoothed is None else self.smoothed.state()
-        return {"prolongator": self.prolongator, "restrictor": self.restrictor, "smoothed": smoothed}
 
 
 GridTransfer = Aggregates | Interpolation

@@ -10,7 +10,7 @@ import numpy as np
 
 from linforest_precond import solvers
 from linforest_precond.backends.annotations import Accelerator, Array
-from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.array_libraries import is_cupy, xp_of
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.matrix.value_range import shifted
@@ -20,7 +20,7 @@ from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, twi
 from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart
 from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
 from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
-from linforest_precond.precond.preconditioner import Applied, Preconditioner, operator_of
+from linforest_precond.precond.preconditioner import Applied, Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.records.forest import ratio_to_finest
@@ -162,12 +162,9 @@ class Hierarchy(LevelsInterface):
 
     def _preconditioner(self, applied: Applied, cycle: str | None) -> Preconditioner:
         """One cycle as an operator."""
-        cycles = part_of(applied).with_cycle(self._checked_cycle(cycle))
-        old, scaling = self._operator, scaling_in(applied)
-        array = cycles.levels[0].csr.data
+        cycles, scaling = part_of(applied).with_cycle(self._checked_cycle(cycle)), scaling_in(applied)
         part = cycles if scaling is None else ScaledPart(cycles, scaling)
-        own = old._pattern, old.dtype, old._setup, old._backend
-        return operator_of(part, *own, array, applied.exponent, applied.symmetry)
+        return self._operator._with(applied._replace(part=part))
 
     def solve(
         self,
@@ -287,7 +284,7 @@ class Hierarchy(LevelsInterface):
 
     def __reduce__(self) -> Any:
         like = self._like
-        if self._operator._backend.name == "cuda":  # it may be restored without a GPU
+        if is_cupy(type(like)):  # it may be restored without a GPU
             like = getattr(like, "format", DENSE)
         return Hierarchy, (self._operator, like)
 

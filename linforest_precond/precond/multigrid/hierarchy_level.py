@@ -39,7 +39,7 @@ SCHEMA = schema.FieldsSpec(
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class Level(schema.Stored):
     """A matrix, its smoother, and the grid transfer to the next level.
 
     The coarsest level has no transfer, and no smoother where the matrix is inverted.
@@ -48,6 +48,8 @@ class Level:
     csr: CheckedMatrix
     smoother: Smoother | None
     transfer: GridTransfer | None = None
+
+    schema = SCHEMA
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "csr", self.csr.detached())
@@ -96,13 +98,6 @@ class Level:
         data, diagonal, *values = stored_arrays(arrays, dtype, exponents)
         transfer = None if transfer is None else transfer.with_values(values)
         return replace(self, csr=replace(csr, data=data, diagonal=diagonal), transfer=transfer)
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "csr": self.csr,
-            "smoother": None if self.smoother is None else self.smoother.state(),
-            "transfer": None if self.transfer is None else self.transfer.state(),
-        }
 
     @classmethod
     def from_state(cls, csr: CheckedMatrix, smoother: Any, transfer: Any) -> Level:

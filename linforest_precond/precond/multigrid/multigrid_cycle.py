@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.precond.multigrid.coarsest import SWEEPS, Coarsest
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 
@@ -35,8 +36,7 @@ def twice_visited(kind: str, last: int) -> list[int]:
 
 
 def check_cycle(cycle: Any) -> None:
-    if cycle not in CYCLES:
-        raise ValueError(f"cycle must be one of {', '.join(map(repr, CYCLES))}, got {cycle!r}")
+    as_choice("cycle", cycle, CYCLES)
 
 
 class MultigridCycle:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.multigrid_cycle import CYCLES
 from linforest_precond.precond.multigrid.pairwise_aggregation import WEIGHTS
@@ -60,7 +60,7 @@ STRENGTHS = {"smoothed_aggregation": 0.4, "matching": 0.5, "paths": 0.5}
 
 
 @dataclass(frozen=True)
-class MultilevelOptions:
+class MultilevelOptions(schema.Stored):
     """The checked options of `multilevel`; their names are keys in files.
 
     Until `for_matrix` has chosen, `coarsening`, `smoother` and `cycle` may be "auto", and `strength` NaN.
@@ -80,15 +80,18 @@ class MultilevelOptions:
     seed: int
     reasons: tuple[str, ...] = ()  # of what was chosen for the matrix
 
+    schema = OPTIONS_SCHEMA
+
     @classmethod
     def checked(cls, **given: Any) -> MultilevelOptions:
         options = dict(given)
-        _check_choices(given)
+        for name, allowed in CHOICES.items():
+            as_choice(name, given[name], allowed)
         options["coarsening"] = _coarsening_of(given)
         if given["matchings"] is None:
             options["matchings"] = SMOOTHED_MATCHINGS if given["smooth_prolongation"] else MATCHINGS
         for name in LEAST:
-            options[name] = _checked_number(name, options[name])
+            options[name] = as_integer(name, options[name], LEAST[name], MOST.get(name))
         if not options["presmooth"] + options["postsmooth"]:
             raise ValueError("presmooth and postsmooth must not both be 0: nothing would smooth")
         options["seed"] = as_integer("seed", given["seed"]) % 2**64
@@ -139,22 +142,6 @@ class MultilevelOptions:
         if self.weights == "magnitude":
             return cause
         return cause + '; try weights="magnitude", or a smaller strength'
-
-
-def _check_choices(given: dict[str, Any]) -> None:
-    for name, allowed in CHOICES.items():
-        if given[name] not in allowed:
-            wanted = ", ".join(map(repr, allowed))
-            raise ValueError(f"{name} must be one of {wanted}, got {given[name]!r}")
-
-
-def _checked_number(name: str, given: Any) -> int:
-    number = as_integer(name, given)
-    if number < LEAST[name]:
-        raise ValueError(f"{name} must be at least {LEAST[name]}, got {number}")
-    if number > MOST.get(name, number):
-        raise ValueError(f"{name} must be at most {MOST[name]}, got {number}")
-    return number
 
 
 def _coarsening_of(given: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -77,7 +77,7 @@ SCHEMA = schema.FieldsSpec(
 
 
 @dataclass(frozen=True, eq=False)
-class MultilevelPart:
+class MultilevelPart(schema.Stored):
     """The levels of a hierarchy, and the options of the cycle that the operator applies."""
 
     n: int
@@ -93,6 +93,7 @@ class MultilevelPart:
     _transposed: list[MultilevelPart] = field(default_factory=list, init=False, repr=False)  # once made
 
     kind = "multilevel"
+    schema = SCHEMA
     forest = ordering = bands = None
     coverage = 1.0
 
@@ -105,18 +106,6 @@ class MultilevelPart:
             _ = level.held  # makes the members of aggregates now, and not on one of several streams later
         chosen = MultilevelOptions(**{**options, "cycle": cycle})
         return cls(levels=levels, coarsest=coarsest, options=chosen, **fields)
-
-    def state(self) -> dict[str, Any]:
-        names = "hermitian", "definite", "centered", "stalled"
-        return {
-            "levels": [level.state() for level in self.levels],
-            "n": self.n,
-            "coarsest": self.coarsest,
-            "cycle": self.cycle,
-            "options": asdict(self.options),
-            "own_data": self.own_data,
-            **{name: getattr(self, name) for name in names},
-        }
 
     def refreshed(self, csr: CheckedMatrix) -> MultilevelPart:
         """The values of another matrix, for the same aggregates or weights and along the same lines."""

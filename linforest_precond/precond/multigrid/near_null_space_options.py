@@ -80,9 +80,7 @@ def _check_coarsening(name: str, options: MultilevelOptions) -> None:
 def _checked_block_size(given: Any, n: int) -> int | None:
     if given is None:
         return None
-    size = as_integer("block_size", given)
-    if not 1 <= size <= MOST_CANDIDATES:
-        raise ValueError(f"block_size must lie in [1, {MOST_CANDIDATES}], got {size}")
+    size = as_integer("block_size", given, 1, MOST_CANDIDATES)
     if n % size:
         raise ValueError(f"block_size must divide the {n} rows of A, got {size}")
     return size

@@ -36,7 +36,7 @@ SCHEMA = schema.FieldsSpec(
 
 
 @dataclass(frozen=True, eq=False)
-class RootAggregates:
+class RootAggregates(schema.Stored):
     """Aggregates of roots that are more than two strong couplings apart, and of the unknowns next to them.
 
     Attributes
@@ -60,6 +60,8 @@ class RootAggregates:
     strength: float
     signed: bool
     kept: Array | None = None
+
+    schema = SCHEMA
 
     @classmethod
     def of(cls, fine: LevelMatrix, strength: float, seed: int, signed: bool) -> tuple[RootAggregates, Any]:
@@ -108,6 +110,3 @@ class RootAggregates:
 
     def indexed_by(self, index: DType) -> RootAggregates:
         return replace(self, numbers=self.numbers.astype(index, copy=False))
-
-    def state(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if value is not None}

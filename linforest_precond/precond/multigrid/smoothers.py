@@ -35,8 +35,33 @@ SMOOTHERS = *DIAGONAL, *LINES, INVERSE, GAUSS_SEIDEL
 LARGEST_LINE_EIGENVALUE = 10.0
 
 
+def part_is_of_kind(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    yield "kind", "be that of its part", fields["part"]["kind"] == fields["kind"]
+
+
+DIAGONAL_SCHEMA = schema.FieldsSpec(
+    {
+        "kind": schema.OneOf(*DIAGONAL),
+        "weights": schema.numbers("n"),
+        "steps": schema.ListOf(
+            schema.Items(schema.Real(), schema.Real()), 1, max(degree for degree, _ in CHEBYSHEV.values())
+        ),
+    }
+)
+PART_SCHEMA = schema.FieldsSpec(
+    {
+        "kind": schema.OneOf(*LINES, INVERSE, GAUSS_SEIDEL),
+        "part": schema.Nested(
+            schema.Either(*LINE_SCHEMAS.values(), INVERSE_PART, GAUSS_SEIDEL_PART), "n", "value"
+        ),
+    },
+    part_is_of_kind,
+)
+SMOOTHER_SCHEMA = schema.Either(DIAGONAL_SCHEMA, PART_SCHEMA)
+
+
 @dataclass(frozen=True, eq=False)
-class DiagonalSmoother:
+class DiagonalSmoother(schema.Stored):
     """Jacobi's or Chebyshev's iteration: x += momentum (x - previous x) + factor weights (b - A x).
 
     Each step writes a second vector, which takes the place of x.
@@ -53,6 +78,8 @@ class DiagonalSmoother:
     weights: Array
     steps: tuple[tuple[float, float], ...]
 
+    schema = DIAGONAL_SCHEMA
+
     @classmethod
     def of(cls, matrix: LevelMatrix, stored: DType, kind: str) -> DiagonalSmoother:
         if kind in CHEBYSHEV:
@@ -62,13 +89,6 @@ class DiagonalSmoother:
         if kind == "l1_jacobi":
             return cls(kind, _l1_weights(matrix, stored), ((0.0, 1.0),))
         return cls(kind, stored_array(matrix.damped_jacobi, stored), ((0.0, 1.0),))
-
-    @classmethod
-    def from_state(cls, **fields: Any) -> DiagonalSmoother:
-        return cls(**fields)
-
-    def state(self) -> dict[str, Any]:
-        return dict(vars(self))
 
     def refreshed(self, matrix: LevelMatrix) -> DiagonalSmoother:
         return self.of(matrix, self.weights.dtype, self.kind)
@@ -131,14 +151,13 @@ def largest_of_part(matrix: LevelMatrix, part: TridiagonalPart | InversePart, de
     )
 
 
-class PartSmoother:
+class PartSmoother(schema.Stored):
     """Sweeps x += M (b - A x) with the part of a preconditioner M, which is damped where it has to be."""
 
     kind: str
     part: TridiagonalPart | InversePart | GaussSeidelPart
 
-    def state(self) -> dict[str, Any]:
-        return {"kind": self.kind, "part": self.part.state()}
+    schema = PART_SCHEMA
 
     def converts(self, sweeps: tuple[int, int]) -> bool:
         return False
@@ -189,10 +208,6 @@ class LineSmoother(PartSmoother):
         bands = Bands(*(band / damping for band in (part.bands.lower, part.bands.diagonal, part.bands.upper)))
         return cls(kind, TridiagonalPart.factored(**{**part.state(), "bands": bands}))
 
-    @classmethod
-    def from_state(cls, kind: str, part: dict[str, Any]) -> LineSmoother:
-        return cls(kind, TridiagonalPart.from_state(**part))
-
     def refreshed(self, matrix: LevelMatrix) -> Smoother:
         return self._damped(matrix, self.kind, self.part.refreshed(matrix.csr))
 
@@ -218,10 +233,6 @@ class InverseSmoother(PartSmoother):
         largest = largest_of_part(matrix, part, part.method == "fsai")
         return cls(INVERSE, part.damped(min(1.0, DAMPING / largest)))
 
-    @classmethod
-    def from_state(cls, kind: str, part: dict[str, Any]) -> InverseSmoother:
-        return cls(kind, InversePart.from_state(**part))
-
     def refreshed(self, matrix: LevelMatrix) -> Smoother:
         if self.part.method != method_for(LevelMatrix(matrix.csr), "auto"):
             return self.of(matrix, self.part.stored)
@@ -239,44 +250,11 @@ class GaussSeidelSmoother(PartSmoother):
     def of(cls, matrix: LevelMatrix, stored: DType, seed: int) -> GaussSeidelSmoother:
         return cls(GAUSS_SEIDEL, part_by_colors(matrix.csr, stored, Relaxation(), seed))
 
-    @classmethod
-    def from_state(cls, kind: str, part: dict[str, Any]) -> GaussSeidelSmoother:
-        return cls(kind, GaussSeidelPart.from_state(**part))
-
-    def state(self) -> dict[str, Any]:
-        return {"kind": self.kind, "part": self.part.state()}
-
     def refreshed(self, matrix: LevelMatrix) -> GaussSeidelSmoother:
         return replace(self, part=self.part.with_values(matrix.csr))
 
 
 Smoother = DiagonalSmoother | LineSmoother | InverseSmoother | GaussSeidelSmoother
-
-
-def part_is_of_kind(fields: schema.Fields, names: schema.Names) -> schema.Checks:
-    yield "kind", "be that of its part", fields["part"]["kind"] == fields["kind"]
-
-
-SMOOTHER_SCHEMA = schema.Either(
-    schema.FieldsSpec(
-        {
-            "kind": schema.OneOf(*DIAGONAL),
-            "weights": schema.numbers("n"),
-            "steps": schema.ListOf(
-                schema.Items(schema.Real(), schema.Real()), 1, max(degree for degree, _ in CHEBYSHEV.values())
-            ),
-        }
-    ),
-    schema.FieldsSpec(
-        {
-            "kind": schema.OneOf(*LINES, INVERSE, GAUSS_SEIDEL),
-            "part": schema.Nested(
-                schema.Either(*LINE_SCHEMAS.values(), INVERSE_PART, GAUSS_SEIDEL_PART), "n", "value"
-            ),
-        },
-        part_is_of_kind,
-    ),
-)
 
 
 def smoother_of(matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:
@@ -292,11 +270,13 @@ def smoother_of(matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smo
 
 def smoother_from_state(state: dict[str, Any]) -> Smoother:
     if "part" not in state:
-        return DiagonalSmoother.from_state(**state)
-    if state["kind"] == GAUSS_SEIDEL:
-        return GaussSeidelSmoother.from_state(**state)
-    made_of = InverseSmoother if state["kind"] == INVERSE else LineSmoother
-    return made_of.from_state(**state)
+        return DiagonalSmoother(**state)
+    kind, part = state["kind"], state["part"]
+    if kind == GAUSS_SEIDEL:
+        return GaussSeidelSmoother(kind, GaussSeidelPart.from_state(**part))
+    if kind == INVERSE:
+        return InverseSmoother(kind, InversePart.from_state(**part))
+    return LineSmoother(kind, TridiagonalPart.from_state(**part))
 
 
 def _l1_weights(matrix: LevelMatrix, stored: DType) -> Array:

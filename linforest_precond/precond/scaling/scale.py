@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from linforest_precond.backends.annotations import MatrixLike, ScalingMethod
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.scaling.matrix_scaling import METHODS, MatrixScaling
@@ -64,9 +65,7 @@ def scale(
     >>> scaling.permutation.tolist(), scaling.apply(A).diagonal().round(6).tolist()
     ([1, 0, 2], [1.0, 1.0, 1.0])
     """
-    if method not in METHODS:
-        names = ", ".join(f'"{name}"' for name in METHODS)
-        raise ValueError(f"method must be one of {names}, got {method!r}")
+    as_choice("method", method, METHODS)
     if not 0 < tolerance <= 1:
         raise ValueError(f"tolerance must lie in (0, 1], got {tolerance!r}")
     csr = checked(A)

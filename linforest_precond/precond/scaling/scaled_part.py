@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.number_types import held_bytes
 from linforest_precond.precond.part import Part
-from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
-from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,30 +24,12 @@ class ScaledPart:
     kind = property(lambda self: self.inner.kind)
     name = property(lambda self: self.inner.name)
     n = property(lambda self: self.inner.n)
-
-    @property
-    def stored(self) -> DType:
-        return self.inner.stored
-
-    @property
-    def forest(self) -> Forest | BlockForest | None:
-        return self.inner.forest
-
-    @property
-    def ordering(self) -> Ordering | None:
-        return self.inner.ordering
-
-    @property
-    def bands(self) -> Bands | None:
-        return self.inner.bands
-
-    @property
-    def coverage(self) -> float:
-        return self.inner.coverage
-
-    @property
-    def repairs(self) -> Repairs:
-        return self.inner.repairs
+    stored = property(lambda self: self.inner.stored)
+    forest = property(lambda self: self.inner.forest)
+    ordering = property(lambda self: self.inner.ordering)
+    bands = property(lambda self: self.inner.bands)
+    coverage = property(lambda self: self.inner.coverage)
+    repairs = property(lambda self: self.inner.repairs)
 
     @property
     def positive_definite(self) -> bool:

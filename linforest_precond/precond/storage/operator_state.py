@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from linforest_precond.precond.storage.state import HostArrays, checked_state, p
 
 
 class OperatorState(NamedTuple):
-    """The arguments of `Preconditioner`; the part is that of A 2**-exponent.
+    """All that a `Preconditioner` is made of; the part is that of A 2**-exponent.
 
     `symmetry`, as `CheckedMatrix.rounding_in_words`, is for print alone and not stored.
     """
@@ -63,7 +64,7 @@ def restored_state(kind: str, packed: tuple[dict[str, Any], HostArrays], source:
         part = kind_named(kind).restore(**fields_of_part)
     part = part if scaling is None else ScaledPart(part, scaling)
     milliseconds, first = header["setup"]
-    setup = SetupTime(StoredTime(milliseconds), first)
+    setup = SetupTime(lambda: milliseconds, first)
     device = getattr(pattern.digest, "device", None)
     return OperatorState(part, pattern, np.dtype(header["dtype"]), setup, backend, device, header["exponent"])
 
@@ -77,33 +78,16 @@ def _restored_backend(name: str) -> Backend:
     return backend_named("cpu")
 
 
-class Stopwatch(Protocol):
-    """A backend's stopwatch, stopped."""
-
-    def milliseconds(self) -> float:
-        """The time that it measured."""
-
-
 class SetupTime:
-    """The time of a setup, read from the stopwatch on demand, and whether it includes compilation."""
+    """The time of a setup, read from a stopwatch on demand, and whether it includes compilation."""
 
-    def __init__(self, watch: Stopwatch, first: bool):
-        self._watch = watch
+    def __init__(self, read: Callable[[], float], first: bool = False):
+        self._read = read
         self.first = first
 
     @functools.cached_property
     def milliseconds(self) -> float:
-        return float(self._watch.milliseconds())
+        return float(self._read())
 
     def __str__(self) -> str:
         return f"{self.milliseconds:.3f} ms" + (" with compilation" if self.first else "")
-
-
-class StoredTime:
-    """The stopwatch of a restored preconditioner."""
-
-    def __init__(self, milliseconds: float):
-        self._milliseconds = milliseconds
-
-    def milliseconds(self) -> float:
-        return self._milliseconds

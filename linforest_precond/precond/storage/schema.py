@@ -227,6 +227,18 @@ class FieldsSpec:
         return checked
 
 
+class Stored:
+    """Base of what is stored as the fields of a schema: its attributes of these names."""
+
+    @property
+    def schema(self) -> FieldsSpec:
+        raise NotImplementedError
+
+    def state(self) -> dict[str, Any]:
+        """The fields, of types that `storage.state` can pack."""
+        return {name: getattr(self, name) for name in self.schema.fields}
+
+
 class RecordSpec(FieldsSpec):
     """The fields of a packed dataclass; those of the types bool, int and float need no spec.
 

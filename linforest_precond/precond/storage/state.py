@@ -14,7 +14,7 @@ from linforest_precond.precond.kinds import all_kinds, kind_named
 from linforest_precond.precond.pattern_digest import PATTERN
 from linforest_precond.precond.scaling.matrix_scaling import SCALING
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.schema import RecordSpec
+from linforest_precond.precond.storage.schema import RecordSpec, Stored
 
 # Host arrays by the names that the packed values refer to.
 HostArrays: TypeAlias = dict[str, Array]
@@ -25,6 +25,8 @@ LARGEST_EXPONENT = 1100
 
 def pack(value: Any, name: str, arrays: HostArrays) -> Any:
     """A value as JSON can hold it; arrays are added to `arrays` under names derived from `name`."""
+    if isinstance(value, Stored):
+        return pack(value.state(), name, arrays)
     if is_dataclass(value) and not isinstance(value, type):
         spec = RecordSpec.by_class[type(value)]
         own = {each.name: getattr(value, each.name) for each in fields(value) if each.name in spec.fields}

@@ -45,7 +45,7 @@ SCHEMA = schema.FieldsSpec(
 
 
 @dataclass(frozen=True, eq=False)
-class SeveralForestsPart:
+class SeveralForestsPart(schema.Stored):
     """Tridiagonal systems along disjoint forests, combined in sweeps or sums, and a polynomial of these.
 
     A sweep 1-2-3-2-1 of ``x += T^-1 (b - A x)`` is symmetric for a symmetric A. For a definite A it is
@@ -62,6 +62,7 @@ class SeveralForestsPart:
     definite: bool  # A is Hermitian with a positive diagonal, and all parts are positive definite
 
     kind = "several_forests"
+    schema = SCHEMA
 
     @classmethod
     def of(
@@ -111,11 +112,6 @@ class SeveralForestsPart:
     @classmethod
     def from_state(cls, parts: Any, **fields: Any) -> SeveralForestsPart:
         return cls(parts=tuple(TridiagonalPart.from_state(**part) for part in parts), **fields)
-
-    def state(self) -> dict[str, Any]:
-        names = "n", "csr", "combine", "steps", "hermitian", "definite"
-        parts = [part.state() for part in self.parts]
-        return {**{name: getattr(self, name) for name in names}, "parts": parts}
 
     def refreshed(self, csr: CheckedMatrix) -> SeveralForestsPart:
         parts = [part.refreshed(csr) for part in self.parts]

@@ -17,7 +17,7 @@ from linforest_precond.backends.annotations import (
     ScalingName,
     Ties,
 )
-from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
@@ -32,9 +32,7 @@ from linforest_precond.precond.tridiagonal.several_forests import (
     SeveralForestsPart,
     several_forests_part,
 )
-from linforest_precond.precond.tridiagonal.several_forests import (
-    SCHEMA as SEVERAL_FORESTS,
-)
+from linforest_precond.precond.tridiagonal.several_forests import SCHEMA as SEVERAL_FORESTS
 from linforest_precond.precond.tridiagonal.tridiagonal_costs import (
     bands_moved,
     memory_of_blocks,
@@ -132,7 +130,7 @@ def tridiagonal(
     (0, 'tridiagonal', 0.67)
     """
     options = check_options(2, iterations, m, k_m, p, seed, charge, ties)
-    check_repair(repair)
+    as_choice("repair", repair, REPAIRS)
     if isinstance(ordering, str) and ordering not in ORDERINGS:
         raise ValueError(
             f'ordering must be "forest", "original", "rcm", a Forest or a permutation, got {ordering!r}'
@@ -155,15 +153,12 @@ def tridiagonal(
 
 def _checked_counts(forests: Any, combine: Any, polynomial: Any, ordering: Any) -> tuple[int, int]:
     """The numbers of forests and of steps, checked."""
-    counts = as_integer("forests", forests), as_integer("polynomial", polynomial)
-    for name, count, most in zip(("forests", "polynomial"), counts, (MOST_FORESTS, MOST_STEPS)):
-        if not 1 <= count <= most:
-            raise ValueError(f"{name} must lie in [1, {most}], got {count}")
-    if combine not in COMBINATIONS:
-        raise ValueError(f'combine must be "multiplicative" or "additive", got {combine!r}')
-    if counts[0] > 1 and not (isinstance(ordering, str) and ordering == "forest"):
+    forests = as_integer("forests", forests, 1, MOST_FORESTS)
+    polynomial = as_integer("polynomial", polynomial, 1, MOST_STEPS)
+    as_choice("combine", combine, COMBINATIONS)
+    if forests > 1 and not (isinstance(ordering, str) and ordering == "forest"):
         raise ValueError('forests must be 1 unless ordering is "forest": other orderings give one forest')
-    return counts
+    return forests, polynomial
 
 
 @without_numpy_warnings
@@ -201,9 +196,7 @@ def block_tridiagonal(
     dtype : dtype, optional
         The precision to store and solve in, A's own by default.
     scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
-        Set up for a scaled and permuted matrix (`linforest_precond.scale`), and still act on A itself. "auto"
-        takes "matching" where a diagonal entry is 0 or below 2**-10 times the geometric mean of the largest
-        entries of its row and column, None elsewhere.
+        As for `tridiagonal`: set up for a scaled and permuted matrix, and still act on A itself.
         Pairs of a symmetric matching are the first pairs of the blocks.
     seed, iterations, k_m, p, charge, ties
         Options of `linforest_precond.graph.factor`, for each of the factors.
@@ -224,15 +217,10 @@ def block_tridiagonal(
     ((2, 2), (1, 1))
     """
     candidates = check_block_options(block_size, m, iterations, k_m, p, seed, charge, ties)
-    check_repair(repair)
+    as_choice("repair", repair, REPAIRS)
     setup = Setup(A, dtype, scaling=scaling)
     partners = None if setup.scaling is None else setup.scaling.partners
     return setup.operator(block_part(setup.csr, setup.stored, candidates, repair, partners))
-
-
-def check_repair(repair: Any) -> None:
-    if repair not in REPAIRS:
-        raise ValueError(f'repair must be "auto" or "none", got {repair!r}')
 
 
 register(

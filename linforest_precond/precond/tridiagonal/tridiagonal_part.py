@@ -18,7 +18,8 @@ from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
-from linforest_precond.matrix.checked import CheckedMatrix, as_pattern, checked
+from linforest_precond.matrix.checked import CheckedMatrix, checked
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.repairs import Repairs, happened, in_words
@@ -77,7 +78,7 @@ SCHEMAS = {
 
 
 @dataclass(frozen=True, eq=False)
-class TridiagonalPart:
+class TridiagonalPart(schema.Stored):
     """A factored (block) tridiagonal system, and the row of A that each of its rows is."""
 
     kind: str
@@ -90,6 +91,8 @@ class TridiagonalPart:
     repair: str  # one of `REPAIRS`
     solver: TridiagonalSolver
     permuted: bool = False  # whether vectors are in the order of the system; never so for blocks
+
+    schema = property(lambda self: SCHEMAS[self.kind])
 
     @classmethod
     def of(
@@ -133,11 +136,6 @@ class TridiagonalPart:
     def from_state(cls, own_forest: bool, repair: str = "auto", **fields: Any) -> TridiagonalPart:
         # Slots cannot be checked without the matrix, so an update searches for the entries instead.
         return cls.factored(**fields, repair=repair, own_forest=False)
-
-    def state(self) -> dict[str, Any]:
-        fields = ["kind", "n", "bands", "forest", "given", "own_forest", "weights", "repair", "repaired"]
-        fields += ["permuted"] if self.kind == "tridiagonal" else []
-        return {name: getattr(self, name) for name in fields}
 
     @property
     def repaired(self) -> Array | None:

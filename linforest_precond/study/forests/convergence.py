@@ -54,12 +54,6 @@ def preconditioners(
 
     `further` names some of `FURTHER`, which are not preconditioners of the paper; `multigrid` has options of
     the first.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.forests.convergence import preconditioners
-    >>> ", ".join(preconditioners("md5", "index", "none"))
-    'Jacobi, TriScal, AlgTriScal, AlgTriBlock m = 1, AlgTriBlock m = 5, AlgTriScal+, AlgTriBlock+'
     """
     paper: JsonObject = {"iterations": ITERATIONS, "charge": charge, "ties": ties, "repair": repair}
     return {
@@ -108,14 +102,6 @@ def convergence(
     -------
     dict
         The options, and ``runs`` with one entry for each of the `preconditioners`.
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.study.forests.convergence import convergence
-    >>> runs = convergence(lf.matrices.aniso(2, 50))["runs"]
-    >>> len(runs), {run["status"] for run in runs}
-    (7, {'CONVERGED'})
     """
     makers = preconditioners(charge, ties, repair, further, multigrid)
     system = System(A, rtol, maxiter)

@@ -34,12 +34,6 @@ def scan_bytes(vertices: int, index: int, value: int) -> dict[str, int]:
 
     In both directions a vertex has a stride; for paths a position, and for cycles the weakest edge with its
     weight and its ends (32 bits each).
-
-    Examples
-    --------
-    >>> from linforest_precond.study.forests.counted_times import scan_bytes
-    >>> scan_bytes(1000, index=4, value=4)
-    {'cycles': 64000, 'paths': 32000}
     """
     sides = 2 * 2 * vertices  # read and written, two directions
     return {"cycles": sides * (index + value + 8), "paths": sides * 2 * index}

@@ -59,16 +59,6 @@ def coverages(
     -----
     The sequential algorithm meets the published values with ties at random: by index, it pairs the strong
     couplings along a grid line perfectly, and ANISO1 has 0.33 for n = 1 instead of the published 0.29.
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.study.forests.coverage import coverages
-    >>> found = coverages(lf.matrices.aniso(1, 100))
-    >>> found["configurations"][0]["iterations_max"], round(found["parallel"]["2"], 2)
-    (52, 0.67)
-    >>> [round(found["rules"][rule]["sequential"]["1"], 2) for rule in ("index", "random")]
-    [0.34, 0.29]
     """
     csr = checked(A)
     graph = checked(csr).graph

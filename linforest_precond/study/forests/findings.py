@@ -22,20 +22,7 @@ Values: TypeAlias = Callable[[JsonObject], dict[str, float]]
 
 
 def findings(study: JsonObject) -> list[Finding]:
-    """
-    The main findings, most important first; none for parts that were not run.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.forests.findings import findings
-    >>> runs = [
-    ...     {"precond": "Jacobi", "status": "CONVERGED", "iterations": 250},
-    ...     {"precond": "AlgTriScal", "status": "CONVERGED", "iterations": 120},
-    ... ]
-    >>> case = {"name": "aniso2:300", "status": "done", "convergence": {"runs": runs}}
-    >>> print(findings({"cases": [case]})[0].sentence)
-    AlgTriScal needed the fewest iterations on the one matrix that was solved.
-    """
+    """The main findings, most important first; none for parts that were not run."""
     solves = (_iterations, _against_baseline, _times, _unconverged)
     makers = (*solves, _forest, _paper, _setup, _proposition, _scan)
     return [finding for maker in makers if (finding := maker(study))]
@@ -46,14 +33,7 @@ def converged(run: JsonObject) -> bool:
 
 
 def has_large_error(run: JsonObject, rtol: float | None) -> bool:
-    """Whether a converged solve has less than half of the digits that its residual promises.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.forests.findings import has_large_error
-    >>> [has_large_error({"status": "CONVERGED", "error": error}, 1e-10) for error in (1e-7, 1e-2)]
-    [False, True]
-    """
+    """Whether a converged solve has less than half of the digits that its residual promises."""
     error = run.get("error")
     if error is None or missing(error) or not converged(run):
         return False

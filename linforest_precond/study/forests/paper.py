@@ -28,15 +28,7 @@ QUICK = (*ANISO, "atmosmodm", "ecology1", "pyamg:airfoil", "pyamg:recirc_flow")
 
 
 def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
-    """
-    The named cases; by default the quick list, or the paper's 22 matrices.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.forests.paper import select
-    >>> len(select()), len(select(full=True))
-    (7, 22)
-    """
+    """The named cases; by default the quick list, or the paper's 22 matrices."""
     default = tuple(catalogue()) if full else QUICK
     return named_cases(default if names is None else names, full)
 

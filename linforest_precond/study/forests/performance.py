@@ -35,16 +35,6 @@ def performance(A: Any, *, charge: str = "md5", ties: str = "index") -> JsonObje
     Throughputs are counted as in the paper: by the buffers that a kernel has to read and write, each once
     (table 2 for propositions). Our propositions skip the rows of vertices without free edges, so that they
     can exceed the bandwidth of a copy.
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.study.forests.performance import performance
-    >>> found = performance(lf.matrices.aniso(2, 50))
-    >>> [stage["stage"] for stage in found["setups"]["paper"]]
-    ['gate', 'factor', 'cycles and paths', 'ordering', 'bands', 'factorization']
-    >>> sorted(found["scans"]["seconds"]), sorted(found["orderings"])
-    (['bidirectional_scan', 'list_ranking'], ['radix_sort', 'scan'])
     """
     ways: dict[str, JsonObject] = {
         "paper": {

@@ -39,15 +39,6 @@ def propositions(study: JsonObject) -> Figure:
     Figure 3: the time of one edge proposition, n = 1 to 4, in units of one SpMV.
 
     Bars are propositions with k > 0, and marks those with k = 0; on the GPU in single precision.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.forests import plots
-    >>> row = {"dtype": "float64", "k": 1, "n": 2, "seconds": 1.2e-3}
-    >>> timings = {"spmv": {"float64": {"seconds": 1e-3}}, "propositions": [row]}
-    >>> case = {"name": "aniso1:30", "status": "done", "performance": timings}
-    >>> plots.propositions({"cases": [case]}).axes[0].get_xlabel()
-    'time of one proposition / time of SpMV'
     """
 
     def relative(timings: Timings, row: JsonObject) -> float | None:

@@ -18,22 +18,7 @@ ROWS_TOGETHER = 2048
 
 
 class Permutation:
-    """
-    A random permutation of a system's rows; the same for a seed on every device.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.study.forests.permuted import Permutation
-    >>> A = lf.matrices.aniso(2, 10)
-    >>> M, r = lf.tridiagonal(A), np.arange(100.0)
-    >>> permutation = Permutation(A, seed=0)
-    >>> bool(np.allclose(permutation.matrix(A) @ permutation.vector(r), permutation.vector(A @ r)))
-    True
-    >>> bool(np.allclose(permutation.operator(M) @ permutation.vector(r), permutation.vector(M @ r)))
-    True
-    """
+    """A random permutation of a system's rows; the same for a seed on every device."""
 
     def __init__(self, A: SparseMatrix, seed: int):
         ordering = ordering_of(xp_of(A).asarray(shuffled(A.shape[0], seed)))

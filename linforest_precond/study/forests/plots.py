@@ -58,15 +58,6 @@ def convergence_panel(
     Returns
     -------
     matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> from linforest_precond.study.forests import plots
-    >>> history = {"iterations": [0, 1, 2], "residuals": [1, 1e-3, 1e-7], "errors": [1, 1e-2, 1e-6]}
-    >>> run = {"precond": "Jacobi", "status": "CONVERGED", "history": history}
-    >>> case = {"name": "aniso1:30", "convergence": {"rtol": 1e-6, "runs": [run]}}
-    >>> plots.convergence_panel(case).get_title()
-    'aniso1:30'
     """
     ax = ax or new_figure(4.0, 2.7).add_subplot()
     result = case.get("convergence") or {}

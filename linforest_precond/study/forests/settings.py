@@ -71,16 +71,7 @@ class ForestSettings(Settings):
         as_choice("cycle", self.cycle, LINEAR_CYCLES)
 
     def maxiter_for(self, nnz: int) -> int:
-        """The most iterations of a solve with `nnz` entries, rounded down to two digits.
-
-        Examples
-        --------
-        >>> from linforest_precond.study.forests.settings import ForestSettings
-        >>> [ForestSettings().maxiter_for(nnz) for nnz in (800_000, 8_814_880, 56_220_004)]
-        [2000, 1100, 200]
-        >>> ForestSettings(device="cpu", maxiter=70).maxiter_for(56_220_004)
-        70
-        """
+        """The most iterations of a solve with `nnz` entries, rounded down to two digits."""
         if self.maxiter is not None:
             return self.maxiter
         if self.device == "cuda":
@@ -90,15 +81,7 @@ class ForestSettings(Settings):
         return int(count // digits * digits)
 
     def permutations_for(self, nnz: int) -> int:
-        """
-        The number of permuted systems with `nnz` entries.
-
-        Examples
-        --------
-        >>> from linforest_precond.study.forests.settings import ForestSettings
-        >>> [ForestSettings(full=full).permutations_for(800_000) for full in (False, True)]
-        [0, 5]
-        """
+        """The number of permuted systems with `nnz` entries."""
         if self.permutations is not None:
             return self.permutations
         if self.device == "cuda":

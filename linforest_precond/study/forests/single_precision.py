@@ -25,14 +25,6 @@ def single_precision(csr: CheckedMatrix) -> list[JsonObject]:
     list of dict
         ``parts``; ``identity``, c_id of the rounded sums; ``scale``, the exact sum of all off-diagonal
         weights over the rounded one, by which every coverage relative to the latter is larger.
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.matrix.checked import checked
-    >>> from linforest_precond.study.forests.single_precision import single_precision
-    >>> [round(row["identity"], 4) for row in single_precision(checked(lf.matrices.aniso(1, 100)))]
-    [0.6688, 0.6684, 0.6684, 0.6685, 0.6684]
     """
     backend = csr.backend
     distance = backend.matrix.entries.rows_of(csr.indptr, csr.nnz) - csr.indices
@@ -58,16 +50,7 @@ def _rounded(near: Any, others: Any, exact: float, parts: int) -> JsonObject:
 
 
 def running_sum(weights: Any, parts: int) -> float:
-    """
-    The sum of float32 numbers by `parts` accumulators, one for each contiguous part.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linforest_precond.study.forests.single_precision import running_sum
-    >>> [running_sum(np.array([2**24, 1, 1, 1], np.float32), parts) for parts in (1, 2)]
-    [16777216.0, 16777218.0]
-    """
+    """The sum of float32 numbers by `parts` accumulators, one for each contiguous part."""
     padded = np.zeros(-(-max(weights.size, 1) // parts) * parts, np.float32)
     padded[: weights.size] = weights
     sums = np.add.accumulate(padded.reshape(parts, -1), axis=1, dtype=np.float32)[:, -1]

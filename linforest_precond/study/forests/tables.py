@@ -90,17 +90,7 @@ def published(case: JsonObject) -> PaperMatrix | None:
 
 
 def compare(case: JsonObject, quantity: Quantity) -> Comparison:
-    """
-    One value of a case beside the paper's.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.forests.tables import TABLE5, compare
-    >>> case = {"name": "aniso2:2500", "paper": "aniso2", "origin": "generated", "at_paper_size": True}
-    >>> comparison = compare(case | {"coverage": {"identity": 0.134}}, TABLE5[0])
-    >>> comparison.ours, comparison.published, comparison.departs
-    (0.134, 0.13, False)
-    """
+    """One value of a case beside the paper's."""
     paper = published(case)
     ours, theirs = quantity.ours(case), quantity.published(paper) if paper else None
     if quantity.digits is None or missing(ours) or theirs is None:

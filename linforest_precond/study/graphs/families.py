@@ -16,7 +16,8 @@ from linforest_precond.graph.csgraph.checks import (
     is_spanning_forest,
 )
 from linforest_precond.graph.csgraph.independent_set import selection_rule
-from linforest_precond.matrix.checked import CheckedMatrix, as_csgraph, as_pattern
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.doors import as_csgraph, as_pattern
 from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.matrix.sparse_output import csr_sparse_like
 from linforest_precond.study.graphs.graphs import directed, on_host, undirected, weighted

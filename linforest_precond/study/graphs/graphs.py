@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.study.cases import Case, Source, case_of
 from linforest_precond.study.published import graph_times
 from linforest_precond.study.results import JsonObject
@@ -42,15 +42,7 @@ class Sweep(NamedTuple):
 
 
 def sweep_of(name: str) -> Sweep | None:
-    """
-    The size and density in a name; None for other names.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.graphs.graphs import sweep_of
-    >>> sweep_of("1000@0.45"), sweep_of("aniso2:50")
-    (Sweep(size=1000, density=0.45), None)
-    """
+    """The size and density in a name; None for other names."""
     found = re.fullmatch(r"(\d+)@(\d*\.?\d+)", name)
     if found is None or not 0 <= float(found[2]) <= 1:
         return None
@@ -58,15 +50,7 @@ def sweep_of(name: str) -> Sweep | None:
 
 
 def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
-    """
-    The named cases; by default small graphs of the thesis' three densities, or all of its 45 graphs.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.graphs.graphs import select
-    >>> [case.name for case in select()][:3], len(select(full=True))
-    (['1000@0.1', '2000@0.1', '1000@0.45'], 45)
-    """
+    """The named cases; by default small graphs of the thesis' three densities, or all of its 45 graphs."""
     if names is None:
         chosen = sizes() if full else QUICK_SIZES
         names = [Sweep(size, density).name for density in densities() for size in chosen]
@@ -94,16 +78,7 @@ def fetch(source: Source, case: Case) -> tuple[Case, Any]:
 
 
 def random_digraph(size: int, density: float, seed: int = 0) -> sp.csr_array:
-    """
-    Each of the size * (size - 1) directed edges with the same probability.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.graphs.graphs import random_digraph
-    >>> A = random_digraph(1000, 0.45)
-    >>> round(A.nnz / (1000 * 999), 2), int(A.diagonal().sum())
-    (0.45, 0)
-    """
+    """Each of the size * (size - 1) directed edges with the same probability."""
     rng = np.random.default_rng([seed, size, round(1e6 * density)])
     counts, columns = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
     rows_at_once = max(BLOCK // max(size, 1), 1)
@@ -123,16 +98,7 @@ def directed(A: Any) -> Any:
 
 
 def undirected(A: Any) -> sp.csr_array:
-    """
-    The undirected counterpart of a graph on the host: every edge is stored in both directions.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linforest_precond.study.graphs.graphs import undirected
-    >>> undirected(np.array([[0, 1], [0, 0]])).toarray().tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
-    """
+    """The undirected counterpart of a graph on the host: every edge is stored in both directions."""
     pattern = as_pattern(A)
     indptr, indices = on_host(pattern.indptr), on_host(pattern.indices)
     # Single precision: cupyx has no matrices of integers.
@@ -144,12 +110,6 @@ def weighted(A: Any, seed: int = 0) -> sp.csr_array:
     The undirected counterpart with unique weights, 1 to the number of edges, shuffled.
 
     An edge is stored once, above the diagonal.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.graphs.graphs import random_digraph, weighted
-    >>> sorted(weighted(random_digraph(3, 1.0)).data.tolist())
-    [1.0, 2.0, 3.0]
     """
     upper = sp.triu(undirected(A), 1, "csr")
     weights = np.random.default_rng(seed).permutation(upper.nnz) + 1.0

@@ -54,18 +54,7 @@ class TimedAlgorithm(NamedTuple):
 
 
 def rows_of(study: JsonObject, part: str | None = None, key: str | None = None) -> list[TimedAlgorithm]:
-    """
-    The rows of a study, or of one family, or of one of its algorithms.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.graphs.tables import rows_of
-    >>> found = {"threads": 2, "algorithms": {"fastsv": {"cpu": 0.4, "host": 0.2, "gpu": None}}}
-    >>> case = {"name": "1000@0.1", "status": "done", "rows": 1000, "nnz": 10**5, "components": found}
-    >>> row = rows_of({"cases": [case]})[0]
-    >>> row.algorithm.thesis, row.speedup("host", "cpu"), row.thread_efficiency, row.paper_seconds("cpu")
-    ('CC_opt2', 2.0, 1.0, 0.0183)
-    """
+    """The rows of a study, or of one family, or of one of its algorithms."""
     return [
         _row(case, name, algorithm)
         for name, family in FAMILIES.items()

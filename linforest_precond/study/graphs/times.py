@@ -32,15 +32,6 @@ def measured(part: str, A: Any, case: Case, settings: Settings) -> JsonObject:
         threads (``host``) and on the GPU (``gpu``), None where it was not run; ``size``, a number that
         describes the answer; ``valid``, by the checkers of `linforest_precond.graph`; ``same``, whether all
         devices gave the same bits.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.graphs.graphs import random_digraph, select
-    >>> from linforest_precond.study.graphs.times import measured
-    >>> from linforest_precond.study.settings import Settings
-    >>> found = measured("components", random_digraph(50, 0.1), select()[0], Settings())
-    >>> found["algorithms"]["fastsv"]["size"], found["algorithms"]["fastsv"]["valid"]
-    (1, True)
     """
     family, repeats = FAMILIES[part], REPEATS[settings.mode]
     problem = family.prepare(A)

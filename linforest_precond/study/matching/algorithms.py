@@ -38,14 +38,6 @@ def serial_matching(graph: Graph, weighted: bool, seed: int) -> tuple[int, float
 
     Each vertex is matched to its first free neighbour in that order, or along its heaviest free edge, where
     the order breaks ties.
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.matrix.checked import checked
-    >>> from linforest_precond.study.matching.algorithms import serial_matching
-    >>> serial_matching(checked(lf.matrices.poisson((2, 1))).graph, weighted=True, seed=0)
-    (1, 1.0)
     """
     order = np.random.default_rng(seed).permutation(graph.n)
     ranks = np.argsort(order)

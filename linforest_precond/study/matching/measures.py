@@ -67,32 +67,14 @@ class MatchingSettings(Settings):
 
     @property
     def orders(self) -> int:
-        """The number of random orders of the vertices.
-
-        Examples
-        --------
-        >>> from linforest_precond.study.matching.measures import MatchingSettings
-        >>> [MatchingSettings(full=full).orders for full in (False, True)]
-        [8, 32]
-        """
+        """The number of random orders of the vertices."""
         if self.permutations is not None:
             return self.permutations
         return PAPER_PERMUTATIONS if self.full else QUICK_PERMUTATIONS
 
 
 def rounds(A: Any, case: Case, settings: Settings) -> JsonObject:
-    """
-    The fraction of matched vertices after each round of proposals; of the other methods, at their end.
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.study.matching.measures import rounds
-    >>> found = rounds(lf.matrices.poisson((30, 30)), None, None)
-    >>> fractions = found["random"]["matched"]
-    >>> 0.3 < fractions[0] < 0.65, fractions[-1] > 0.9, len(fractions) == found["random"]["rounds"]
-    (True, True, True)
-    """
+    """The fraction of matched vertices after each round of proposals; of the other methods, at their end."""
     found = {method: _by_rounds(A, method) for method in PROPOSALS}
     for method in DOMINANT:
         result = matching(A, method)
@@ -116,28 +98,12 @@ def _by_rounds(A: Any, method: str) -> JsonObject:
 
 
 def first_round(p: float) -> float:
-    """
-    Eq. 2 of the paper: the expected fraction matched in the first round on a large random graph.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.matching.measures import first_round
-    >>> round(first_round(0.53406), 4), first_round(1.0)
-    (0.6357, 0.0)
-    """
+    """Eq. 2 of the paper: the expected fraction matched in the first round on a large random graph."""
     return 0.0 if p >= 1 else 2 * (1 - p) * -math.expm1(-p / (1 - p))
 
 
 def best_probability() -> float:
-    """
-    The maximum of Eq. 2, where 1 - p = exp(-p / (1 - p)) (2 - p), by bisection.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.matching.measures import best_probability
-    >>> round(best_probability(), 5)
-    0.53406
-    """
+    """The maximum of Eq. 2, where 1 - p = exp(-p / (1 - p)) (2 - p), by bisection."""
     low, high = 0.1, 0.9
     for _ in range(60):
         p = (low + high) / 2
@@ -199,14 +165,6 @@ def quality(A: Any, case: Case, settings: MatchingSettings) -> JsonObject:
         ``size`` (random proposals / Algorithm 1), ``gain`` (weighted proposals / Algorithm 1, weights),
         ``greedy`` (weighted proposals / Algorithm 2), ``serial`` (Algorithm 1 / Algorithm 2), each with
         its deviation; ``dominant``: the weight of our locally dominant and suitor matchings / Algorithm 2.
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.study.matching.measures import MatchingSettings, quality
-    >>> found = quality(lf.matrices.aniso(2, 40), None, MatchingSettings(permutations=2))
-    >>> found["dominant"], 0.9 < found["size"] < 1.1
-    ({'locally_dominant': 1.0, 'suitor': 1.0}, True)
     """
     graph, seeds = host_graph(A), range(settings.orders)
     serial = {
@@ -263,14 +221,6 @@ def arrangement(A: Any, case: Case, settings: Settings) -> JsonObject:
     dict
         For the matrix's ``own`` weights; for the same weights ``shuffled`` among the edges; and for unit
         weights ``scaled`` by random factors of the vertices, d_i d_j, by the spread (``sigmas``) of these.
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.study.matching.measures import arrangement
-    >>> found = arrangement(lf.matrices.poisson((40, 40)), None, None)
-    >>> found["scaled"]["gain"][0] < 1 < found["scaled"]["gain"][-1]
-    True
     """
     W = upper_weights(host_graph(A))
     random = np.random.default_rng(0)

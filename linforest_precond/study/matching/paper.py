@@ -34,15 +34,7 @@ COLLECTION = (
 
 
 def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
-    """
-    The named cases; by default the quick list, or symmetric matrices of the collection.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.matching.paper import select
-    >>> [case.name for case in select()][:2], len(select(full=True))
-    (['standin:ecology1/10', 'aniso2:200'], 32)
-    """
+    """The named cases; by default the quick list, or symmetric matrices of the collection."""
     symmetric = [name for name, matrix in catalogue().items() if matrix.symmetric]
     default = ("ecology1", *symmetric, *COLLECTION) if full else QUICK
     return named_cases(default if names is None else names, full)

@@ -11,16 +11,7 @@ from linforest_precond.study.results import JsonObject, dig, done, label
 
 
 def findings(study: JsonObject) -> list[Finding]:
-    """
-    The main results as sentences.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.rcm.findings import findings
-    >>> case = {"name": "a", "status": "done", "orders": {"identical": True}}
-    >>> print(findings({"device": "cpu", "cases": [case]})[0].sentence)
-    All methods gave the same order on the one matrix.
-    """
+    """The main results as sentences."""
     makers = (_same_order, _paper_bandwidths, _fastest)
     return [finding for maker in makers if (finding := maker(study))]
 

@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.graph import BatchOptions, bandwidth
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
-from linforest_precond.matrix.checked import as_pattern
+from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
@@ -57,14 +57,6 @@ def orders(A: Any, case: Case, settings: Settings) -> JsonObject:
 def mean_front_of_a_vertex(fronts: np.ndarray) -> float:
     """
     The mean over vertices of the width of their own front, which the paper's "avg BFS front" turns out to be.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linforest_precond.study.rcm.measures import mean_front_of_a_vertex
-    >>> side = np.arange(1, 1001)  # the fronts of a grid from its corner; table I has 667 for ecology1
-    >>> round(mean_front_of_a_vertex(np.append(side, side[-2::-1])))
-    667
     """
     wide = fronts.astype(float)
     return float((wide * wide).sum() / wide.sum())

@@ -30,15 +30,7 @@ LARGE = {"delaunay_n23": ("delaunay:8388608", True, "2^23 random points in a squ
 
 
 def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
-    """
-    The named cases; by default the quick list, or the paper's 26 matrices.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.rcm.paper import select
-    >>> len(select()), len(select(full=True)), select(["Bodyy4", "aniso2:50"])[0].name
-    (6, 26, 'Pothen/bodyy4')
-    """
+    """The named cases; by default the quick list, or the paper's 26 matrices."""
     chosen = (tuple(rcm_table()) if full else QUICK) if names is None else names
     listed = [chosen] if isinstance(chosen, str) else chosen
     found = {case.name: case for case in (_case(str(name), full) for name in listed)}

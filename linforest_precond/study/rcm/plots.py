@@ -141,17 +141,7 @@ def stage_shares(study: JsonObject) -> Figure:
 
 
 def mean_stage_shares(study: JsonObject) -> dict[int, dict[str, float]]:
-    """
-    {threads: {stage: share}}, each matrix with the same weight.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.rcm.plots import mean_stage_shares
-    >>> stages = {"discover": 3, "sort": 1, "rediscover": 0, "signal": 0, "output": 0, "stall": 0}
-    >>> case = {"status": "done", "threads": {"runs": [{"threads": 2, "stages": stages}]}}
-    >>> mean_stage_shares({"cases": [case]})[2]["discover"]
-    0.75
-    """
+    """{threads: {stage: share}}, each matrix with the same weight."""
     found: dict[int, list[dict[str, float]]] = {}
     for case in done(study, "threads"):
         for run in case["threads"]["runs"]:

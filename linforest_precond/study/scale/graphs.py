@@ -22,12 +22,6 @@ EDGE_FACTOR = 16  # of GAP-kron and GAP-urand
 def mycielskian(k: int) -> Any:
     """
     The Mycielski graph with chromatic number k, which is triangle-free: the collection's mycielskian`k`.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.scale.graphs import mycielskian
-    >>> [(mycielskian(k).shape[0], mycielskian(k).nnz // 2) for k in (2, 3, 4)]
-    [(2, 1), (5, 5), (11, 20)]
     """
     A = scipy.sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
     for _ in range(k - 2):

@@ -30,17 +30,6 @@ def optimum(W: Any, case: Case, settings: Settings) -> JsonObject:
     dict
         ``solver`` of the exact matching ("scipy", "networkx" or None), ``reason`` where there is none, its
         ``weight`` and ``seconds``, and ``gaps`` by method.
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.study.scale.graphs import weighted
-    >>> from linforest_precond.study.scale.optimum import optimum
-    >>> from linforest_precond.study.settings import Settings
-    >>> W, _ = weighted(lf.matrices.poisson((20, 20)))
-    >>> found = optimum(W, None, Settings())
-    >>> found["solver"], 0 < found["gaps"]["locally_dominant"] < 15
-    ('scipy', True)
     """
     solver, reason = _solver(W, settings.mode)
     found: JsonObject = {"solver": solver, "reason": reason, "weight": None, "seconds": None, "gaps": {}}
@@ -65,13 +54,6 @@ def _solver(W: Any, mode: str) -> tuple[str | None, str | None]:
 def sides(W: Any) -> Any:
     """
     The two sides of a bipartite graph as a boolean array, None if an edge joins two vertices of one side.
-
-    Examples
-    --------
-    >>> import linforest_precond as lf
-    >>> from linforest_precond.study.scale.optimum import sides
-    >>> sides(abs(lf.matrices.poisson((2, 2)))).tolist()
-    [False, True, True, False]
     """
     _, labels = csgraph.connected_components(W, directed=False)
     roots = np.unique(labels, return_index=True)[1]

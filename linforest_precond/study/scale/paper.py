@@ -29,15 +29,7 @@ FULL = (
 
 
 def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
-    """
-    The named cases; by default generated graphs, or the thesis' too.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.scale.paper import select
-    >>> [(case.title, case.paper) for case in select(["mycielskian:8", "poisson2d:9"])]
-    [('mycielskian 8', 'mycielskian18'), ('poisson2d 9', None)]
-    """
+    """The named cases; by default generated graphs, or the thesis' too."""
     chosen = (FULL if full else QUICK) if names is None else [names] if isinstance(names, str) else names
     cases: dict[str, Case] = {}
     for name in chosen:

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from linforest_precond.study.drawing import (
-    STAGES,
-    case_rows,
-    colour_of_case,
-    legend_above,
-    panels,
-    styled,
-)
+from linforest_precond.study.drawing import STAGES, case_rows, colour_of_case, legend_above, panels, styled
 from linforest_precond.study.published import scale_tables
 from linforest_precond.study.results import JsonObject, done, label
 from linforest_precond.study.scale.batches import BATCHES

@@ -59,16 +59,6 @@ RATES = {"ld": ("ld_mmeps", "ld_gpu"), "sr": ("sr_mmeps", "sr_omp")}
 
 
 def implied_edges(row: dict[str, float], code: str) -> float | None:
-    """
-    Matched edges that a printed rate (table 4.4) and time (table 4.1) imply together.
-
-    Examples
-    --------
-    >>> from linforest_precond.study.published import scale_tables
-    >>> from linforest_precond.study.scale.tables import implied_edges
-    >>> row = scale_tables()["com-Friendster"]
-    >>> [round(implied_edges(row, code) / 1e6, 1) for code in ("ld", "sr")]
-    [26.2, 26.2]
-    """
+    """Matched edges that a printed rate (table 4.4) and time (table 4.1) imply together."""
     rate, seconds = RATES[code]
     return 1e6 * row[rate] * row[seconds] if rate in row and seconds in row else None

@@ -9,13 +9,7 @@ as bins.
 
 import numpy as np
 
-from linforest_precond.backends.host_numbers import (
-    BITS,
-    DIGITS,
-    LEAST,
-    NONFINITE,
-    leading_position,
-)
+from linforest_precond.backends.host_numbers import BITS, DIGITS, LEAST, NONFINITE, leading_position
 
 from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel

@@ -11,19 +11,7 @@ from linforest_precond.backends.returns import Report
 
 from .minres_scalars import MinresScalars
 from .minres_steps import MinresSteps
-from .statuses import (
-    CONVERGED,
-    DIVERGED,
-    HALF,
-    INDEFINITE,
-    LIMIT,
-    NONFINITE,
-    OMEGA,
-    RHO,
-    RUNNING,
-    root,
-    size,
-)
+from .statuses import CONVERGED, DIVERGED, HALF, INDEFINITE, LIMIT, NONFINITE, OMEGA, RHO, RUNNING, root, size
 from .updates import LANES, ROWS_AT_ONCE, kernels_for
 
 

@@ -99,6 +99,7 @@ class ParallelKernel:
         functools.update_wrapper(self, dispatcher.py_func)
         self._dispatcher = dispatcher
         self.py_func = dispatcher.py_func
+        self._types_with_threads = set()
 
     @property
     def signatures(self):
@@ -114,13 +115,18 @@ class ParallelKernel:
         return _compile(self.py_func, variant="serial", no_cfunc_wrapper=True)
 
     def __call__(self, *arguments):
-        # What has been compiled with threads already is not compiled once more.
-        if not self._dispatcher.overloads and _are_small(arguments):
+        if _are_small(arguments) and not self._has_threads_for(arguments):
             return self.serial(*arguments)
         if _threads_lost:
             raise RuntimeError(_FORK_ADVICE)
+        self._types_with_threads.add(_types_of(arguments))
         with _one_at_a_time:
             return self._dispatcher(*arguments)
+
+    def _has_threads_for(self, arguments):
+        """Whether threads are compiled for these types: they process small arrays, too, then."""
+        compiled = self._types_with_threads
+        return bool(compiled) and _types_of(arguments) in compiled
 
 
 @contextlib.contextmanager
@@ -132,6 +138,10 @@ def threads_for_small_arrays():
         yield
     finally:
         FEW_ELEMENTS = few
+
+
+def _types_of(arguments):
+    return tuple([getattr(argument, "dtype", None) for argument in arguments])
 
 
 def _are_small(arguments):

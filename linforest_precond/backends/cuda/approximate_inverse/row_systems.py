@@ -48,14 +48,7 @@ PROGRAM = Program(
 
 
 def grow(matrix, start, diagonal, triangular, entries, tolerance):
-    """The CSR arrays of the rows, on patterns that grow to at most `entries` entries.
-
-    `matrix` and `start` are the CSR arrays of N and S in double precision. Columns are added while their gain
-    is above `tolerance` times the functional. Triangular rows end with the diagonal of FSAI; other rows
-    without entries are those of the identity.
-
-    The second result counts rows that left out dependent columns, and rows without entries.
-    """
+    """The CSR arrays of the rows, on patterns that grow to at most `entries` entries."""
     n, index, value = diagonal.size, matrix[1].dtype, matrix[2].dtype
     counts, report = cupy.zeros(n + 1, index), cupy.zeros(REPORT, np.uint64)
     columns, values = cupy.empty(n * entries, index), cupy.empty(n * entries, value)

@@ -19,11 +19,7 @@ PROGRAM = Program("csgraph/luby", cooperative=True, INDEX=INDICES)
 
 
 def luby_set(pattern, seed, fewest, patience):
-    """1 for the vertices of the set, 0 for the others.
-
-    Vertices are selected at random until fewer than `fewest` are undecided, or none was selected `patience`
-    times in succession. From then on all undecided vertices are selected in every round.
-    """
+    """1 for the vertices of the set, 0 for the others."""
     n, lanes = pattern.n, lanes_per_vertex(pattern)
     states, marks, members = cupy.empty(n, np.uint8), cupy.empty(n, np.uint32), cupy.empty(n, np.int32)
     words = cupy.zeros(COUNTS + 1, np.uint64)

@@ -9,11 +9,7 @@ PROGRAM = Program("forest/bands", VALUE=VALUES, INDEX=INDICES)
 
 
 def extract(csr, neighbors, order, values, slots):
-    """Copy the diagonal and the entries along the forest's edges, in both directions, in the new order.
-
-    The entries along the edges are `values`, or are stored at `slots`, or are found by binary search in A's
-    rows (0 where A has none): whichever is not None, in this order.
-    """
+    """Copy the diagonal and the entries along the forest's edges, in both directions, in the new order."""
     lower, diagonal, upper = bands = [cupy.empty(csr.n, csr.data.dtype) for _ in range(3)]
     program = PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
     matrix = csr.indptr, csr.indices, csr.data, csr.diagonal, csr.n, csr.nnz

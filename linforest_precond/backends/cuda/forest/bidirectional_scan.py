@@ -26,19 +26,13 @@ def linear_forest(neighbors, values, slots, in_place=False):
 
 
 def break_cycles(neighbors, values, slots, in_place=False):
-    """Remove the weakest edge of each cycle; the number of cycles is the last result, on the device.
-
-    The operator of the scan is the minimum of edges by (weight, smaller end, larger end).
-    """
+    """Remove the weakest edge of each cycle; the number of cycles is the last result, on the device."""
     counters = cupy.zeros(COUNTERS, np.uint64)
     return *_break_cycles(neighbors, values, slots, in_place, counters), counters[-1]
 
 
 def label_paths(neighbors):
-    """Path ids, positions, and the length of each path at its id; the factor has no cycles.
-
-    Algorithm 3. The operator of the scan is addition.
-    """
+    """Path ids, positions, and the length of each path at its id; the factor has no cycles."""
     return _label_paths(neighbors, np.dtype(np.float64), cupy.zeros(COUNTERS, np.uint64))
 
 

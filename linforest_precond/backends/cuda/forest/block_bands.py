@@ -8,12 +8,7 @@ PROGRAM = Program("forest/block_bands", VALUE=VALUES, INDEX=INDICES)
 
 
 def extract(csr, members, starts_path):
-    """Copy A's entries inside the blocks and between neighbours on a path.
-
-    The diagonal entry of a ghost is that of the first vertex of its block, so that it has the scale of A; it
-    is 1 where that is 0. `members` holds a row of vertices for each block, `starts_path` whether the block is
-    the first of its path.
-    """
+    """Copy A's entries inside the blocks and between neighbours on a path."""
     blocks, b = members.shape
     bands = [cupy.empty((blocks, b, b), csr.data.dtype) for _ in range(3)]
     program = PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)

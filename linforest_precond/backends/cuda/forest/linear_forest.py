@@ -49,10 +49,7 @@ def linear_forest(neighbors, values, slots, in_place=False):
 
 
 def most_lost(neighbors, values):
-    """The lighter edge of each vertex below both of its neighbours, 0 elsewhere.
-
-    Every cycle has such a vertex, and loses no heavier edge when it is broken.
-    """
+    """The lighter edge of each vertex below both of its neighbours, 0 elsewhere."""
     lost = cupy.empty(neighbors.shape[0], values.dtype)
     launch(_program(neighbors, values).find_most_lost, (neighbors, values, lost.size, lost))
     return lost

@@ -19,10 +19,7 @@ PROGRAM = Program("forest/pairs", VALUE=WEIGHTS, INDEX=INDICES)
 
 
 def pair_up(neighbors):
-    """Number the pairs of a [0,1]-factor by their lower members; an unmatched vertex is paired with a ghost.
-
-    Returns the (pairs, 2) table of members, -1 for a ghost, and each vertex's place in the raveled table.
-    """
+    """Number the pairs of a [0,1]-factor by their lower members; an unmatched vertex gets a ghost."""
     vertices, index = neighbors.size, neighbors.dtype
     program = PROGRAM(VALUE=np.float64, INDEX=index.type)
     leads, places = cupy.empty(vertices, index), cupy.empty(vertices, index)

@@ -60,10 +60,7 @@ def sample_rows(graph, paths):
 
 
 def partners(paths, samples, lines):
-    """The partner of each vertex, at the same distance from the aligned places of both paths; or -1.
-
-    `lines` is a forest whose vertices are the paths; it pairs them.
-    """
+    """The partner of each vertex, at the same distance from the aligned places of both paths; or -1."""
     count, index = paths.starts.size - 1, paths.order.dtype
     program = _program(samples.weights.dtype, index)
     sums = cupy.zeros((2, 2, count), np.int64)

@@ -25,11 +25,7 @@ PROGRAM = Program("ilu/triangular", STORED_AND_APPLIED, same_bits=False, INDEX=I
 
 
 class Substitution:
-    """Solves with (I + L) D (I + U).
-
-    Row i of the triangles is row ``order[i]`` of the vectors. Level i has the rows from ``starts[i]`` to
-    ``starts[i + 1]``. With `sweeps`, that number of Jacobi sweeps replaces each of the two substitutions.
-    """
+    """Solves with (I + L) D (I + U)."""
 
     def __init__(self, lower, inverse, upper, order, starts, sweeps):
         self._arrays, self._order, self._sweeps = (lower, inverse, upper), order, sweeps

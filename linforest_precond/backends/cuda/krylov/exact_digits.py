@@ -5,13 +5,7 @@ The digits are those of the CPU backend; the sums of a block are exact, so CuPy 
 
 import numpy as np
 
-from linforest_precond.backends.host_numbers import (
-    BITS,
-    DIGITS,
-    LEAST,
-    NONFINITE,
-    leading_position,
-)
+from linforest_precond.backends.host_numbers import BITS, DIGITS, LEAST, NONFINITE, leading_position
 
 from ..runtime import cupy
 

@@ -12,12 +12,7 @@ PROGRAM = Program("matching/aggregates", WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
 def of_mates(graph, mate, tie_key):
-    """Make an aggregate of every matched pair; a single vertex joins that of its heaviest matched neighbour.
-
-    A single vertex without such a neighbour stays alone. `tie_key` orders equal weights, as in matchings.
-    Returns the aggregate of each vertex and the number of aggregates, which are numbered in the order of
-    their lowest vertices.
-    """
+    """An aggregate for every matched pair; a single vertex joins that of its heaviest matched neighbour."""
     vertices, index = graph.n, graph.indices.dtype
     program = PROGRAM(WEIGHT=graph.values.dtype.type, INDEX=index.type)
     roots, claims, marks = (

@@ -11,12 +11,7 @@ PROGRAM = Program("matching/auction", cooperative=True, INDEX=INDICES)
 
 
 def bid(indptr, indices, weights, prices, columns, rows, step, stop):
-    """Match rows until at most `stop` are unmatched, or a limit is reached; in place.
-
-    `prices`, and the matched `columns` of rows and `rows` of columns, -1 for none, may come from a call with
-    a larger step: rows that are too far from their largest profit are unmatched first. Returns an array:
-    rounds, bids, and the rows left that have entries.
-    """
+    """Match rows until at most `stop` are unmatched, or a limit is reached; in place."""
     n = prices.size
     lists, bids = cupy.empty((3, n), columns.dtype), cupy.zeros(n, np.uint64)
     progress, words = cupy.zeros(3, np.int64), cupy.zeros(4, np.uint64)

@@ -21,10 +21,7 @@ def gather(csr, block_size):
 
 
 def invert(blocks):
-    """The inverses, with tiny pivots perturbed, and a report on the device.
-
-    The report counts the perturbed pivots, and the blocks that are not Hermitian positive definite.
-    """
+    """The inverses, with tiny pivots perturbed, and a report on the device."""
     count, block_size, _ = blocks.shape
     inverse, report = cupy.empty_like(blocks), cupy.zeros(2, np.int64)
     # Lanes of a warp per block, one row each, in shared memory.

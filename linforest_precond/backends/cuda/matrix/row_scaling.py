@@ -12,10 +12,7 @@ PROGRAM = Program("matrix/row_scaling", VALUE=VALUES, INDEX=INDICES)
 
 
 def scaled_matrix(indptr, indices, data, order, row, column):
-    """CSR arrays of P D_r A D_c; row i is A's row order[i], or its own where order is None.
-
-    An entry is multiplied by the product of its two factors, so that a symmetric matrix stays symmetric.
-    """
+    """CSR arrays of P D_r A D_c; row i is A's row order[i], or its own where order is None."""
     return _moved_rows(indptr, indices, data, order, None, row, column)
 
 

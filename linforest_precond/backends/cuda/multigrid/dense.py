@@ -38,11 +38,7 @@ def dense_matrix(csr):
 
 
 def definite_inverse(matrix, stored):
-    """The inverse of a Hermitian matrix, exactly Hermitian, in the type `stored`.
-
-    None if the matrix is not positive definite or nearly singular, or if its inverse overflows that type. The
-    matrix is in double precision, and is kept.
-    """
+    """The inverse of a Hermitian matrix, exactly Hermitian, in the type `stored`."""
     return (inverse_by_sweeps if len(matrix) <= MOST_ROWS else inverse_by_cusolver)(matrix, stored)
 
 

@@ -10,12 +10,7 @@ PROGRAM = Program("multigrid/node_graph", VALUE=VALUES, INDEX=INDICES)
 
 
 def node_matrix(indptr, indices, data, block_size):
-    """The CSR arrays of the matrix of Frobenius norms of the b x b blocks, in double precision.
-
-    Off-diagonal norms are negative: strength of connection takes couplings of the opposite sign of the
-    diagonal. Squares are summed along each row of a block, then the sums of the rows; columns ascend.
-    A block has at most 32 rows.
-    """
+    """The CSR arrays of the matrix of Frobenius norms of the b x b blocks, in double precision."""
     nodes, index = (indptr.size - 1) // block_size, indices.dtype
     program = PROGRAM(VALUE=data.dtype.type, INDEX=index.type)
     width = 1 << (block_size - 1).bit_length()  # lanes of a node: one per row

@@ -13,11 +13,7 @@ PROGRAM = Program("multigrid/path_interpolation", WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
 def interpolate(neighbors, positions, sizes, groups, count):
-    """The CSR arrays of the prolongator, in double precision, and the number of vertices that are kept.
-
-    Takes the neighbours of each vertex on its path and the magnitudes of the couplings to them, and `count`
-    groups of vertices: one on a path (the host) and those that take its value, or a single one.
-    """
+    """The CSR arrays of the prolongator, in double precision, and the number of vertices that are kept."""
     n, index = groups.size, groups.dtype
     program = PROGRAM(WEIGHT=sizes.dtype.type, INDEX=index.type)
     paths = PATHS(neighbors=neighbors, positions=positions, sizes=sizes)

@@ -59,19 +59,7 @@ class Measured(NamedTuple):
 
 
 def aggregate(csr, strength, seed, signed=True):
-    """The number of each unknown's aggregate, the count of aggregates, and what the prolongator needs.
-
-    The strength of a coupling is |a_ij|^2 / (|a_ii| |a_jj|) where a_ij has the opposite sign of a_ii (with
-    `signed`; of real parts), and 0 where row i or j is dominant. A coupling is strong if it is at least
-    `strength` squared times the strongest of either row.
-
-    Roots are a MIS(2) of the graph of strong couplings. Their neighbours join them, others with strong
-    couplings the first neighbour that did. An unknown without strong couplings has the number -1 if its row
-    is dominant. Else it joins the neighbour of its largest coupling, if that has strong ones and the coupling
-    is a quarter of the diagonal; otherwise it is a root, too. Roots are numbered in ascending order.
-
-    The third result is for `smoothed_prolongator`.
-    """
+    """The number of each unknown's aggregate, the count of aggregates, and what the prolongator needs."""
     if not csr.n:
         return cupy.empty(0, csr.indices.dtype), 0, None
     words = _new_words(csr)
@@ -88,18 +76,7 @@ def aggregate(csr, strength, seed, signed=True):
 
 
 def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None):
-    """The CSR arrays of P = (I - W F) T, for the tentative prolongator T of aggregates, and those of P^H.
-
-    F is A without its weak couplings, which are added to the diagonal in column order, unless that would
-    leave at most a tenth of it. Here a coupling is weak if it is below `strength` times the largest of its
-    row, whatever those of the other row are: rows next to a jump of the coefficients keep all that matters to
-    them. W is 4/3 divided by the sums of the magnitudes of F's rows, and 0 for rows without strong couplings
-    in the sense of `aggregate`. Each entry of P is a sum in double precision: the diagonal's term first, then
-    those of strong couplings in column order. Columns ascend.
-
-    `strong` is the third result of `aggregate` for the same matrix, if there is one; it serves once. The
-    third result is 1 for the couplings that F keeps, 0 for all other entries of A: see `prolongator_values`.
-    """
+    """The CSR arrays of P = (I - W F) T, for the tentative prolongator T of aggregates, and those of P^H."""
     index, marks = csr.indices.dtype, cupy.zeros(csr.nnz, np.uint8)
     if not csr.n:
         empty = cupy.zeros(1, index), cupy.empty(0, index), cupy.empty(0, csr.data.dtype)
@@ -151,10 +128,7 @@ def prolongator_values(csr, numbers, count, kept, indptr, indices):
 
 
 def l1_weights(csr, factor, stored):
-    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal, in the type `stored`.
-
-    Sums whose reciprocals overflow count as 1.
-    """
+    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal, in the type `stored`."""
     narrow = stored.itemsize < csr.data.dtype.itemsize
     weights = cupy.empty(csr.n, stored if narrow else csr.data.dtype)
     tiny = float(np.finfo(stored).tiny)

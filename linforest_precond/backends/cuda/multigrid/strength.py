@@ -44,11 +44,7 @@ def row_sums(csr):
 
 
 def weigh(csr, strength):
-    """The strength of connection of every entry, and the largest of each row, in double precision.
-
-    The strength is 2 |a_ij| / (|a_ii| + |a_jj|) where a_ij has the opposite sign of a_ii. It is 0 elsewhere,
-    on the diagonal, and where it is below `strength` times the largest of either row.
-    """
+    """The strength of connection of every entry, and the largest of each row, in double precision."""
     program, matrix = _program(csr), (csr.indptr, csr.indices, csr.data, csr.diagonal, csr.n)
     strongest, weights = cupy.empty(csr.n), cupy.empty(csr.nnz)
     launch(program.find_strongest, (*matrix, strongest))

@@ -20,13 +20,7 @@ PROGRAM = Program("multigrid/tentative", VALUE=VALUES, WIDE=wide_type, INDEX=IND
 
 
 def tentative_prolongator(node_numbers, count, block_size, B):
-    """The CSR arrays of the tentative prolongator P, and the candidates on the coarse level: B = P coarse B.
-
-    Takes each node's aggregate, -1 for none, and the candidates (n, k). Node v has the rows v b to
-    v b + b - 1, aggregate i the columns i k to i k + k - 1, orthonormal by modified Gram-Schmidt, twice, in
-    double precision. Columns that depend on those before them are zeros in P, and their rows in the coarse
-    candidates too.
-    """
+    """CSR arrays of the tentative prolongator P, and the candidates on the coarse level: B = P coarse B."""
     (n, k), index, nodes = B.shape, node_numbers.dtype, node_numbers.size
     program, aggregated = _program(B.dtype, index), node_numbers >= 0
     starts, members = members_of(cupy.where(aggregated, node_numbers, index.type(count)), count + 1)
@@ -51,11 +45,7 @@ def add_tentative(tentative, weights, product):
 
 
 def fill_dropped(coarse, indptr, indices, data):
-    """Fill the zeros on the diagonal of a coarse matrix, in place, where a candidate was dropped.
-
-    The row and the column of such an unknown are zeros: any number on the diagonal will do. It gets the
-    largest one of its node, so that the norms of blocks keep their size.
-    """
+    """Fill the zeros on the diagonal of a coarse matrix, in place, where a candidate was dropped."""
     program, k = _program(data.dtype, indices.dtype), coarse.shape[1]
     nodes = coarse.shape[0] // k
     launch(program.fill_diagonal, (coarse, nodes, k, indptr, indices, data), items=nodes)

@@ -7,11 +7,7 @@ PROGRAM = Program("multigrid/transfers", VALUE=VALUES, INDEX=INDICES)
 
 
 def restrict(indptr, members, fine, coarse):
-    """coarse = P^T fine: the sum over the members of each aggregate.
-
-    Members are added in their order in runs of 32, then the sums of the runs: the same bits on every device.
-    Vectors are contiguous, (N,) or (N, k); nothing is allocated.
-    """
+    """coarse = P^T fine: the sum over the members of each aggregate."""
     program = PROGRAM(VALUE=coarse.dtype.type, INDEX=members.dtype.type)
     rows = coarse.shape[0]
     launch(

@@ -78,11 +78,7 @@ def lanes_of_row(rows, entries, longest_row):
 
 
 class KrylovSteps:
-    """The two Krylov steps of a K-cycle: the best combination of two directions c and d for A x = b.
-
-    Flexible conjugate gradients where `definite`, which minimize the error in A's norm; otherwise GCR, which
-    minimizes the norm of the residual. A second direction that depends on the first one gets the factor 0.
-    """
+    """The two Krylov steps of a K-cycle: the best combination of two directions c and d for A x = b."""
 
     def __init__(self, rows, columns, dtype, definite):
         self._definite, self._scalars = np.int32(definite), cupy.zeros((SCALARS, columns), wide_type(dtype))
@@ -133,10 +129,7 @@ def scale_residual(matrix, weights, factor, b, x, r):
 
 
 def relax(matrix, weights, b, x, y, momentum, factor):
-    """y = x + momentum (x - y) + factor weights (b - A x).
-
-    b and y may be of double precision where x is not.
-    """
+    """y = x + momentum (x - y) + factor weights (b - A x)."""
     columns = x.shape[1]
     kernel = "relax" if y.dtype == x.dtype else "relax_wide"
     matrix.launch(kernel, columns, np.int32(columns), weights, b, x, y, float(momentum), float(factor))

@@ -24,10 +24,7 @@ PROGRAM = Program("tridiagonal/pivots", VALUE=VALUES, BLOCK=BLOCK_SIZES)
 
 
 def factor(lower, diagonal, upper, perturb=True):
-    """The inverses of the pivots, and the counters of `PivotFinding`.
-
-    Tiny pivots are perturbed; without `perturb`, only those that vanish.
-    """
+    """The inverses of the pivots, and the counters of `PivotFinding`."""
     program = PROGRAM(VALUE=diagonal.dtype.type, BLOCK=block_size(diagonal))
     report = cupy.zeros(len(PivotFinding), np.int64)
     inverse = cupy.empty_like(diagonal)
