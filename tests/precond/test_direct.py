@@ -11,6 +11,7 @@ from operator_cases import dominant, other_values, vectors
 from scipy.sparse.linalg import splu
 
 import linforest_precond as lf
+from linforest_precond.backends.cpu.runtime import memory
 from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.direct.refinement import Residuals, solve_refined
 
@@ -113,6 +114,24 @@ def test_options(backend, order, pivoting):
     assert abs(x - 1).max() < 1e-12
     if order == "given":
         assert np.array_equal(backend.host(M.ordering.order), given)
+
+
+class TestPrediction:
+    def test_fill_is_that_of_the_symbolic_factorization(self):
+        """But for entries of supernodes that are zeros."""
+        A = lf.matrices.poisson((40, 40))
+        M = lf.direct(A)
+        predicted = lf.graph.fill(A, M.ordering.order)
+        assert predicted.lu_entries <= M._part.factors.entries <= 1.3 * predicted.lu_entries
+        assert line(M, "operations") == f"{predicted.lu_flops:.3g}"
+
+    def test_factors_that_do_not_fit_are_refused(self, monkeypatch):
+        A = lf.matrices.poisson((40, 40))
+        needed = lf.graph.fill(A, lf.graph.minimum_degree(A)).memory(lu=True)
+        monkeypatch.setattr(memory, "free_bytes", lambda: needed - 1)
+        with pytest.raises(MemoryError, match=f"need {needed:,} bytes, and {needed - 1:,} are free"):
+            lf.direct(A)
+        lf.direct(A, dtype=np.float32)
 
 
 class TestSingular:

@@ -87,7 +87,7 @@ def direct(
         raise ValueError(
             f"order must be one of {', '.join(map(repr, ORDERS))} or a permutation, got {order!r}"
         )
-    if not isinstance(pivoting, str) or pivoting not in PIVOTINGS:
+    if pivoting not in PIVOTINGS:
         raise ValueError(f"pivoting must be one of {', '.join(map(repr, PIVOTINGS))}, got {pivoting!r}")
     if isinstance(order, str) and order == "colamd" and pivoting == "auto":
         pivoting = "partial"  # what COLAMD's order is for
