@@ -138,6 +138,6 @@ register(
         SCHEMA,
         follows_indices=True,
         capturable=False,
-        face=Face(direct, "sparse LU factors", memory_of_factors, setup_products=300),
+        face=Face(direct, "sparse LU factors", memory_of_factors, setup_products=300, linear=False),
     )
 )
