@@ -8,6 +8,7 @@ import scipy.sparse as sp
 import strategies as graphs
 from conftest import load_real
 from operator_cases import dominant, other_values, vectors
+from scipy.sparse.csgraph import structural_rank
 from scipy.sparse.linalg import splu
 
 import linforest_precond as lf
@@ -237,12 +238,11 @@ def test_real_matrices(backend, medium_real_name):
     A = load_real(medium_real_name)
     A = sp.csr_array(A, dtype=np.promote_types(A.dtype, np.float64))
     b = A @ np.ones(A.shape[0])
-    try:
-        theirs = splu(A.tocsc()).solve(b)
-    except RuntimeError:
+    if structural_rank(A) < A.shape[0]:
         with pytest.raises(np.linalg.LinAlgError, match="A must be nonsingular"):
             lf.direct(backend.csr(A))
         return
+    theirs = splu(A.tocsc()).solve(b)
     M = lf.direct(backend.csr(A))
     x, error = solve_refined(checked(backend.csr(A)), M, backend.array(b))
     assert error <= 1e-12
