@@ -88,14 +88,10 @@ class SuperluFactors:
             raise ZeroDivisionError(
                 "structurally: some rows have entries in fewer columns than there are rows"
             )
-        column_order = "COLAMD" if self.rank is None else "NATURAL"
+        order = "COLAMD" if self.rank is None else "NATURAL"
+        threshold = THRESHOLDS[self._pivoting]
         try:
-            return splu(
-                by_columns(csr, self.rank),
-                permc_spec=column_order,
-                diag_pivot_thresh=THRESHOLDS[self._pivoting],
-                options={"SymmetricMode": self.rank is not None},  # in the given order, not in a postorder
-            )
+            return splu(by_columns(csr, self.rank), permc_spec=order, diag_pivot_thresh=threshold)
         except RuntimeError as error:
             if "singular" in str(error):
                 raise ZeroDivisionError("elimination leaves a column of zeros") from error
