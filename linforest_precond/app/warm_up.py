@@ -162,5 +162,6 @@ STEPS: dict[str, Callable[[Systems], Any]] = {
     "matching": _on_graph(graph.matching),
     "coarsen": _on_graph(lambda A: graph.coarsen(A, graph.matching(A))),
     "reverse_cuthill_mckee": _on_graph(graph.reverse_cuthill_mckee),
+    "minimum_degree": _on_graph(lambda A: graph.fill(A, graph.minimum_degree(A))),
     **_csgraph_steps(),
 }

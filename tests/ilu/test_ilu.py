@@ -85,7 +85,7 @@ class TestFactors:
         A = sp.diags_array([-1.0, 3, -1.5], offsets=[-1, 0, 1], shape=(20, 20)).toarray()
         full = dominant(12, symmetric=False).toarray() + 0.1
         cases = [full] if order == "colors" else [full, A]
-        cases += [A[np.ix_(path, path)]] if order in ("rcm", "forest") else []
+        cases += [A[np.ix_(path, path)]] if order in ("rcm", "forest", "minimum_degree") else []
         for B in cases:
             M = lf.ilu(backend.csr(sp.csr_array(B)), order=order)
             assert_close(dense(backend, M) @ B, np.eye(len(B)), 1e-12)
@@ -115,6 +115,8 @@ def own_order(backend, A, order):
         return backend.host(lf.linear_forest(B).order)
     if order == "rcm":
         return backend.host(lf.graph.reverse_cuthill_mckee(B))
+    if order == "minimum_degree":
+        return backend.host(lf.graph.minimum_degree(B))
     return np.argsort(backend.host(lf.graph.vertex_coloring(B, "LDF")), kind="stable")
 
 

@@ -92,6 +92,9 @@ def orders(A):
     yield "cuthill_mckee", lf.graph.cuthill_mckee(A)
     for method in ("rcm", "degree", "hubs", "matching", "labels"):
         yield method, lf.graph.order(A, method)
+    least = lf.graph.minimum_degree(A)
+    yield "minimum_degree", least
+    yield "fill", lf.graph.fill(A, least).counts
     yield "refined", lf.graph.refine_ordering(A, fraction=0.05)
 
 

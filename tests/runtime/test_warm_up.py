@@ -74,6 +74,7 @@ for side in (30, 300):  # without and with threads
         lf.solvers.bicgstab(A, b, M=M, maxiter=3)
     lf.graph.connected_components(A), lf.graph.bfs_levels(A, 0), lf.graph.matching(A)
     lf.graph.reverse_cuthill_mckee(A), lf.graph.maximal_independent_set(A)
+    lf.graph.fill(A, lf.graph.minimum_degree(A))
 print(missed)
 """
     done = subprocess.run(

@@ -116,7 +116,7 @@ def predicted_fill(pattern: Pattern, most_flops: float = math.inf) -> tuple[Arra
     """The minimum degree order of a symmetric pattern, and its fill-in; None above a bound.
 
     The bound is on `Fill.cholesky_flops`. Ordering ends as soon as the pivots so far and the clique that the
-    last one leaves need more.
+    last one leaves need more, by an upper bound, on real matrices at most 0.1 % above the flops.
     """
     host = _on_host(pattern)
     order = _host().minimum_degree.order(host, most_flops)

@@ -13,60 +13,72 @@ import math
 import numpy as np
 
 from ..matrix.entries import wide_pattern
+from ..runtime.arrays import NO_VERTEX
 from ..runtime.jit import helper, kernel
+from .child_order import ONE, ZERO
 from .elimination_tree import postorder
 
-NONE = -1
 # Rows with more entries than this times the root of n, and than the second, are ordered last (as in AMD).
 DENSE, LEAST_DENSE = 10.0, 16
 # Buckets for the hashes of supervariables in a pivot's list, a power of two.
 BUCKETS = 2**12
-LAST_FLAG = 2**31 - 1
+MASK = np.uint64(BUCKETS - 1)
+# Vertices and lengths are uint32 and places of lists uint64: see `child_order` on unsigned indices.
+NONE = np.uint32(2**32 - 1)
+OWNER = np.uint32(2**31)  # plus a vertex: the list that begins here is its
 
 
 def order(pattern, most_flops=math.inf):
-    """The order of a symmetric pattern, or None where a Cholesky factorization takes more flops in it."""
+    """The order of a symmetric pattern; None where Cholesky takes more flops.
+
+    Flops are counted in the order in which pivots are found. This is an upper bound, on real matrices of at
+    most 0.1 %: the postorder eliminates vertices that are merged with a pivot before it.
+    """
     indptr, indices, _ = wide_pattern(pattern)
-    n = pattern.n
+    n, nnz = pattern.n, pattern.nnz
     dense = min(n, max(LEAST_DENSE, int(DENSE * math.sqrt(n))))
+    # All lists together never grow. A new one of up to n items fits behind them.
+    lists, begin = np.empty(nnz + nnz // 5 + n, np.uint32), np.empty(n, np.uint64)
+    length, elements, degree = np.zeros((3, n), np.uint32)
+    after, before = np.tile(np.arange(2 * n + 1, dtype=np.uint32), (2, 1))
+    buckets, flags = np.full(BUCKETS, NONE), np.ones(n, np.int64)
     parent, weight = np.full(n + 1, n, np.int32), np.ones(n + 1, np.int32)
-    if not eliminate(indptr, indices, dense, most_flops, parent, weight):
+    graph = lists, begin, length, elements, degree, after, before, buckets, flags, parent, weight
+    if not eliminate(indptr, indices, dense, most_flops, *graph):
         return None
-    parent[n] = NONE
-    return postorder_of(parent, weight)[:n]
+    parent[n] = NO_VERTEX
+    # The vertices that are merged with a pivot come after the elements that it absorbs.
+    return postorder(parent, weight == 0)[:n]
 
 
-# The assembly tree with the vertices of each element: those merged with its pivot come after its children.
+# Eliminate all vertices. Returns False as soon as the flops of the pivots exceed a bound.
+#
+# `lists`: the elements, and then the other supervariables, that a supervariable is adjacent to; or the
+#     supervariables of an element. They begin at `begin`; `length` is the number of items, `elements` that of
+#     the elements among them.
+# `degree`: external degrees, exact ones of elements and upper bounds of those of supervariables, which are in
+#     circular doubly linked lists by them: `after`, `before`; that of degree d has the head n + d.
+# `flags`: 0 for elements that are absorbed. The mark grows: smaller flags are from earlier pivots.
+# `weight`: the vertices of a supervariable or pivot, negative while it is in the new element, and 0 for a
+#     vertex that is merged with another.
+# `parent`: the assembly tree. An element is a child of the one that absorbs it, a merged vertex of the vertex
+#     that it is merged with; n is the root.
 @kernel(nogil=True)
-def postorder_of(parent, weight):
-    return postorder(parent, weight == 0)
-
-
-# Eliminate all vertices. `parent` gets the assembly tree: an element is a child of the one that absorbs it, a
-# vertex of the pivot or the vertex that it is merged with; n is the root. `weight` is 0 for merged vertices.
-# Returns False as soon as the flops exceed a bound.
-@kernel(nogil=True)
-def eliminate(indptr, indices, dense, most_flops, parent, weight):
+def eliminate(
+    indptr, indices, dense, most_flops,
+    lists, begin, length, elements, degree, after, before, buckets, flags, parent, weight,
+):  # fmt: skip
     n = indptr.size - 1
-    # A list has the elements and then the other supervariables that a supervariable is adjacent to, or the
-    # supervariables of an element. All lists together never grow; a new one of up to n fits behind them.
-    lists = np.empty(indptr[n] + indptr[n] // 5 + n, np.int32)
-    begin, length, elements = np.empty(n, np.int64), np.zeros(n, np.int32), np.zeros(n, np.int32)
-    # External degrees: exact ones of elements, upper bounds of those of supervariables, which are in doubly
-    # linked lists by them.
-    degree, head = np.empty(n, np.int32), np.full(n + 1, NONE, np.int32)
-    after, before = np.empty(n, np.int32), np.empty(n, np.int32)
-    # 0 for elements that are absorbed. A mark grows, so that all flags below it are from earlier pivots.
-    flags, mark, largest = np.ones(n, np.int32), 2, 0
-    buckets = np.full(BUCKETS, NONE, np.int32)
-    flops, free, eliminated, least = 0.0, 0, 0, 0
+    heads, mark, largest = np.uint64(n), 2, 0
+    flops, free, eliminated, least = 0.0, ZERO, 0, ZERO
 
-    for v in range(n):
+    for vertex in range(n):
+        v = np.uint32(vertex)
         begin[v] = free
-        for slot in range(indptr[v], indptr[v + 1]):
-            if indices[slot] != v:
+        for slot in range(indptr[vertex], indptr[vertex + 1]):
+            if indices[slot] != vertex:
                 lists[free] = indices[slot]
-                free += 1
+                free += ONE
         length[v] = free - begin[v]
         degree[v] = length[v]
         if length[v] == 0:
@@ -77,13 +89,13 @@ def eliminate(indptr, indices, dense, most_flops, parent, weight):
             weight[v] = 0
             eliminated += 1
         else:
-            push(head, after, before, degree[v], v)
+            push(after, before, heads + degree[v], v)
 
     while eliminated < n:
-        while head[least] == NONE:
-            least += 1
-        pivot = head[least]
-        remove(head, after, before, least, pivot)
+        while after[heads + least] == heads + least:
+            least += ONE
+        pivot = after[heads + least]
+        after[before[pivot]], before[after[pivot]] = after[pivot], before[pivot]
         if free + degree[pivot] > lists.size:
             free = compact(lists, begin, length)
         pivots = weight[pivot]
@@ -101,15 +113,15 @@ def eliminate(indptr, indices, dense, most_flops, parent, weight):
             if k < elements[pivot]:
                 e = lists[source]
                 part, count = begin[e], length[e]
-                source += 1
+                source += ONE
             for p in range(part, part + count):
                 i = lists[p]
                 if weight[i] > 0:
                     size += weight[i]
                     weight[i] = -weight[i]
                     lists[last] = i
-                    last += 1
-                    remove(head, after, before, degree[i], i)
+                    last += ONE
+                    after[before[i]], before[after[i]] = after[i], before[i]
             if e != pivot:
                 parent[e] = pivot
                 flags[e] = 0
@@ -117,8 +129,6 @@ def eliminate(indptr, indices, dense, most_flops, parent, weight):
         begin[pivot], length[pivot] = first, last - first
 
         # flags[e] - mark becomes the weight of an element's supervariables outside of the new one.
-        if mark > LAST_FLAG - 2 * n - 2:
-            mark = reset(flags)
         for p in range(first, last):
             i = lists[p]
             inside = -weight[i]
@@ -133,7 +143,7 @@ def eliminate(indptr, indices, dense, most_flops, parent, weight):
         for p in range(first, last):
             i = lists[p]
             start, end = begin[i], begin[i] + length[i]
-            kept, external, key = start, 0, 0
+            kept, external, key = start, 0, ZERO
             for q in range(start, start + elements[i]):
                 e = lists[q]
                 outside = flags[e] - mark
@@ -141,7 +151,7 @@ def eliminate(indptr, indices, dense, most_flops, parent, weight):
                     external += outside
                     key += e
                     lists[kept] = e
-                    kept += 1
+                    kept += ONE
                 elif flags[e] != 0:  # aggressive absorption: the new element contains this one
                     parent[e] = pivot
                     flags[e] = 0
@@ -153,7 +163,7 @@ def eliminate(indptr, indices, dense, most_flops, parent, weight):
                     external += weight[j]
                     key += j
                     lists[kept] = j
-                    kept += 1
+                    kept += ONE
             if kept == start:  # mass elimination: its neighbours are those of the pivot
                 parent[i] = pivot
                 length[i] = 0
@@ -166,9 +176,9 @@ def eliminate(indptr, indices, dense, most_flops, parent, weight):
             lists[kept] = lists[variables]
             lists[variables] = lists[start]
             lists[start] = pivot
-            elements[i] = variables - start + 1
-            length[i] = kept - start + 1
-            bucket = key & (BUCKETS - 1)
+            elements[i] = variables - start + ONE
+            length[i] = kept - start + ONE
+            bucket = key & MASK
             before[i], after[i] = bucket, buckets[bucket]
             buckets[bucket] = i
         degree[pivot] = size
@@ -195,10 +205,10 @@ def eliminate(indptr, indices, dense, most_flops, parent, weight):
             if inside > 0:
                 weight[i] = inside
                 degree[i] = min(degree[i] + size - inside, left - inside)
-                push(head, after, before, degree[i], i)
+                push(after, before, heads + degree[i], i)
                 least = min(least, degree[i])
                 lists[kept] = i
-                kept += 1
+                kept += ONE
         weight[pivot] = pivots
         length[pivot] = kept - first
         if kept == first:
@@ -221,39 +231,25 @@ def squares(m):
     return m * (m + 1.0) * (2.0 * m + 1.0) / 6.0
 
 
-# Put i in front of the list of a degree.
+# Put i behind the head of a list.
 @helper
-def push(head, after, before, degree, i):
-    other = head[degree]
-    if other != NONE:
-        before[other] = i
-    after[i], before[i] = other, NONE
-    head[degree] = i
-
-
-# Remove i from the list of its degree.
-@helper
-def remove(head, after, before, degree, i):
-    ahead, behind = before[i], after[i]
-    if behind != NONE:
-        before[behind] = ahead
-    if ahead != NONE:
-        after[ahead] = behind
-    else:
-        head[degree] = behind
+def push(after, before, head, i):
+    other = after[head]
+    after[head], after[i] = i, other
+    before[other], before[i] = i, head
 
 
 # Merge with i the supervariables behind it in its bucket that have the same elements and neighbours.
 @helper
 def merge_equals(i, lists, begin, length, elements, after, weight, parent, flags, mark):
     # The first item, the new element, is common to all.
-    for q in range(begin[i] + 1, begin[i] + length[i]):
+    for q in range(begin[i] + ONE, begin[i] + length[i]):
         flags[lists[q]] = mark
     ahead, j = i, after[i]
     while j != NONE:
         same = length[j] == length[i] and elements[j] == elements[i]
         if same:
-            for q in range(begin[j] + 1, begin[j] + length[j]):
+            for q in range(begin[j] + ONE, begin[j] + length[j]):
                 if flags[lists[q]] != mark:
                     same = False
                     break
@@ -270,33 +266,25 @@ def merge_equals(i, lists, begin, length, elements, after, weight, parent, flags
 # Move the lists to the front, in the order in which they are stored; returns where free space begins.
 @helper
 def compact(lists, begin, length):
-    # The first item of a list moves to `begin`, and its owner's number comes in its place.
-    end = 0
-    for v in range(begin.size):
+    # The first item of a list moves to `begin`, and its owner comes in its place.
+    end = ZERO
+    for vertex in range(begin.size):
+        v = np.uint32(vertex)
         if length[v] > 0:
             place = begin[v]
             begin[v] = lists[place]
-            lists[place] = -v - 1
+            lists[place] = v | OWNER
             end = max(end, place + length[v])
-    free, place = 0, 0
+    free, place = ZERO, ZERO
     while place < end:
-        v = -lists[place] - 1
-        if v < 0:
-            place += 1
+        if lists[place] < OWNER:
+            place += ONE
             continue
+        v = lists[place] ^ OWNER
         lists[free] = begin[v]
-        for k in range(1, length[v]):
+        for k in range(ONE, np.uint64(length[v])):
             lists[free + k] = lists[place + k]
         begin[v] = free
         free += length[v]
         place += length[v]
     return free
-
-
-# All flags of elements that are not absorbed become 1; returns the next mark.
-@helper
-def reset(flags):
-    for v in range(flags.size):
-        if flags[v] != 0:
-            flags[v] = 1
-    return 2
