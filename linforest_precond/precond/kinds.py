@@ -56,6 +56,8 @@ class Face:
         The bytes of the setup, in products with A: kinds are listed in this order.
     aliases, variants
         Of the command line.
+    linear
+        Whether time and memory of the setup grow like A: others are compared only where a user names them.
     """
 
     function: Callable[..., Any]
@@ -64,6 +66,7 @@ class Face:
     setup_products: float
     aliases: tuple[str, ...] = ()
     variants: tuple[Variant, ...] = ()
+    linear: bool = True
 
     def operator(self, A: Any, **options: Any) -> Any:
         """The preconditioner of A; that of a hierarchy is one cycle."""

@@ -424,7 +424,7 @@ class TestInfo:
     def test_a_table_and_advice(self, linforest):
         code, out, err = linforest("info", "aniso2:30")
         assert (code, err) == (0, "")
-        for name in preconditioners.CHOICES:
+        for name in preconditioners.COMPARED:
             assert f"\n{name} " in out
         assert "linforest info aniso2:30 --try" in out and "Use cg" in out and "dominant rows    all" in out
 

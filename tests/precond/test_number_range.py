@@ -22,6 +22,7 @@ KINDS = {
     "blocks of 4": lambda A: lf.block_tridiagonal(A, 4),
     "ilu": lambda A: lf.ilu(A, order="natural"),
     "gauss seidel": lambda A: lf.gauss_seidel(A, sweeps=2),
+    "direct": lf.direct,
     **{
         f"multilevel {smoother}": lambda A, smoother=smoother: one_cycle(A, smoother=smoother)
         for smoother in SMOOTHERS

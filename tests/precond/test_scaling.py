@@ -22,6 +22,7 @@ KINDS = {
     "forest": lf.tridiagonal,
     "original": lambda A, **options: lf.tridiagonal(A, "original", **options),
     "blocks": lf.block_tridiagonal,
+    "direct": lf.direct,
 }
 
 

@@ -18,6 +18,7 @@ from linforest_precond.app.commands.advice import advice, gather_misses, order_a
 from linforest_precond.app.commands.inputs import watched
 from linforest_precond.app.commands.preconditioners import (
     CHOICES,
+    COMPARED,
     Choice,
     add_multigrid_options,
     multigrid_options,
@@ -61,7 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--precond",
         type=_names,
-        default=tuple(CHOICES),
+        default=COMPARED,
         metavar="NAME[,NAME]",
         help=f"only these of {', '.join(CHOICES)}",
     )

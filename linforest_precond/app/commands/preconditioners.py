@@ -36,6 +36,8 @@ def _choices(kind: str, face: Face) -> Iterator[tuple[str, Choice]]:
 
 
 CHOICES = dict(choice for kind, face in faces().items() for choice in _choices(kind, face))
+# Those that are compared where a user names none.
+COMPARED = tuple(name for name, choice in CHOICES.items() if faces()[choice.kind].linear)
 # Earlier names, and those of the paper.
 ALIASES = {
     alias: name

@@ -87,7 +87,7 @@ def direct(
         raise ValueError(
             f"order must be one of {', '.join(map(repr, ORDERS))} or a permutation, got {order!r}"
         )
-    if not isinstance(pivoting, str) or pivoting not in PIVOTINGS:
+    if pivoting not in PIVOTINGS:
         raise ValueError(f"pivoting must be one of {', '.join(map(repr, PIVOTINGS))}, got {pivoting!r}")
     if isinstance(order, str) and order == "colamd" and pivoting == "auto":
         pivoting = "partial"  # what COLAMD's order is for
@@ -102,19 +102,24 @@ def direct(
 
 def pivoted_as_needed(setup: Setup, order: Any, may_match: bool) -> DirectPart:
     """Diagonal pivots if these are accurate, if need be after a matching; partial pivoting otherwise."""
-    given = not isinstance(order, str) or order != "auto"
-    on_gpu = library_of(setup.csr, order, "diagonal").name == "cuda"
-    while given or on_gpu or is_nearly_symmetric(setup.csr):
-        part = DirectPart.of(setup.csr, setup.stored, order, "diagonal", automatic=True)
-        if part.is_accurate:
-            return part
-        if not may_match or setup.scaling is not None:
-            break
+    part = diagonally_pivoted(setup, order)
+    if part is None and may_match and setup.scaling is None:
         try:
             setup.scale("matching")
+            part = diagonally_pivoted(setup, order)
         except ValueError:  # structurally singular
-            break
-    return DirectPart.of(setup.csr, setup.stored, order, "partial")
+            pass
+    return DirectPart.of(setup.csr, setup.stored, order, "partial") if part is None else part
+
+
+def diagonally_pivoted(setup: Setup, order: Any) -> DirectPart | None:
+    """Factors that are accurate; None where they are not, or where A + A^T has far more entries than A."""
+    csr = setup.csr
+    given = not isinstance(order, str) or order != "auto"
+    if given or library_of(csr, order, "diagonal").name == "cuda" or is_nearly_symmetric(csr):
+        part = DirectPart.of(csr, setup.stored, order, "diagonal", automatic=True)
+        return part if part.is_accurate else None
+    return None
 
 
 def memory_of_factors(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
@@ -138,6 +143,6 @@ register(
         SCHEMA,
         follows_indices=True,
         capturable=False,
-        face=Face(direct, "sparse LU factors", memory_of_factors, setup_products=300),
+        face=Face(direct, "sparse LU factors", memory_of_factors, setup_products=300, linear=False),
     )
 )

@@ -90,8 +90,7 @@ class DirectPart(OnBackend):
         name = name_of(order, pivoting, library)
         ordering = ordering_by(csr, name, order)
         kept = owned(csr, stored)
-        on_host = library.name == "cpu" and ordering is not None
-        flops = predicted_flops(kept, ordering) if on_host else 0.0
+        flops = 0.0 if ordering is None or library.name != "cpu" else predicted_flops(kept, ordering)
         factors = factored(kept, name, ordering, pivoting)
         error = probed(kept, factors)
         return cls(kept, name, ordering, pivoting, automatic, factors, flops or factors.flops, error)

@@ -12,8 +12,6 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.graph.reordering.minimum_degree import fill
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.scaling.matched_rows import match_rows
-from linforest_precond.precond.scaling.methods import TOLERANCE
 from linforest_precond.records.forest import Ordering
 
 
@@ -40,8 +38,8 @@ def factored(csr: CheckedMatrix, order: str, ordering: Ordering | None, pivoting
         ordering = Ordering(on_host(ordering.order), on_host(ordering.rank))  # stall: the host factors
     try:
         factors = given.backend.direct.sparse_lu.factor(given, ordering, pivoting, csr.definite)
-    except ZeroDivisionError:
-        raise singular(why_singular(csr)) from None
+    except ZeroDivisionError as error:
+        raise singular(empty_row_or_column(csr) or str(error)) from None
     return HostFactors(factors, reason) if reason else factors
 
 
@@ -62,16 +60,16 @@ def refactored(csr: CheckedMatrix, factors: Any) -> Any:
     """The factors of a matrix of the same pattern; LinAlgError for a singular matrix."""
     try:
         return factors.refactored(csr)
-    except ZeroDivisionError:
-        raise singular(why_singular(csr)) from None
+    except ZeroDivisionError as error:
+        raise singular(empty_row_or_column(csr) or str(error)) from None
 
 
 def singular(cause: str) -> np.linalg.LinAlgError:
     return np.linalg.LinAlgError(f"A must be nonsingular, got a singular matrix: {cause}")
 
 
-def why_singular(csr: CheckedMatrix) -> str:
-    """What of A shows that it is singular, in words."""
+def empty_row_or_column(csr: CheckedMatrix) -> str:
+    """The first row or column without nonzero entries, in words; empty where there is none."""
     backend, nonzero = csr.backend, csr.data != 0
     rows = backend.matrix.entries.rows_of(csr.indptr, csr.nnz)
     for name, met in (("row", rows), ("column", csr.indices)):
@@ -79,11 +77,7 @@ def why_singular(csr: CheckedMatrix) -> str:
         first = int(counts.argmin())  # stall: for the message
         if int(counts[first]) == 0:
             return f"{name} {first} has no nonzero entry"
-    try:
-        match_rows(csr, TOLERANCE)
-    except ValueError:
-        return "structurally, since some of its rows have nonzeros in fewer columns than they are"
-    return "elimination leaves a column of zeros"
+    return ""
 
 
 def matrix_on_host(csr: CheckedMatrix) -> CheckedMatrix:

@@ -6,7 +6,8 @@ doi:10.1137/S0895479895291765.
 
 import numpy as np
 import scipy
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.sparse.linalg import splu
 
 from ..matrix.entries import transposed
@@ -42,7 +43,7 @@ def factor(csr, ordering, pivoting, definite):
     Raises
     ------
     ZeroDivisionError
-        Where a column has no pivot but zeros.
+        For a singular matrix; the message has the cause.
     """
     return SuperluFactors(csr, None if ordering is None else ordering.rank, pivoting)
 
@@ -82,17 +83,18 @@ class SuperluFactors:
         self.nbytes = self.entries * (self.dtype.itemsize + 4) + 16 * csr.n
 
     def _factored(self, csr):
-        column_order = "COLAMD" if self.rank is None else "NATURAL"
-        try:
-            return splu(
-                by_columns(csr, self.rank),
-                permc_spec=column_order,
-                diag_pivot_thresh=THRESHOLDS[self._pivoting],
-                options={"SymmetricMode": self.rank is not None},  # in the given order, not in a postorder
+        # SuperLU writes beyond its arrays where a column has no entry to pivot on.
+        if not has_perfect_matching(csr):
+            raise ZeroDivisionError(
+                "structurally: some rows have entries in fewer columns than there are rows"
             )
+        order = "COLAMD" if self.rank is None else "NATURAL"
+        threshold = THRESHOLDS[self._pivoting]
+        try:
+            return splu(by_columns(csr, self.rank), permc_spec=order, diag_pivot_thresh=threshold)
         except RuntimeError as error:
             if "singular" in str(error):
-                raise ZeroDivisionError(str(error)) from error
+                raise ZeroDivisionError("elimination leaves a column of zeros") from error
             raise
 
     def refactored(self, csr):
@@ -110,6 +112,14 @@ class SuperluFactors:
         permuted = np.empty(b.shape, self.dtype, order="F")
         permuted[self.rank] = b
         x[...] = self._lu.solve(permuted, trans)[self.rank]
+
+
+def has_perfect_matching(csr):
+    """Whether each row has a stored entry in a column of its own."""
+    if (csr.diagonal != 0).all():
+        return True
+    pattern = csr_array((np.ones(csr.nnz, np.int8), csr.indices, csr.indptr), shape=(csr.n, csr.n))
+    return bool((maximum_bipartite_matching(pattern) >= 0).all())
 
 
 def by_columns(csr, rank):

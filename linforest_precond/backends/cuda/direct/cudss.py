@@ -105,7 +105,8 @@ def unusable():
     try:
         library()
     except OSError as error:
-        return f"cuDSS 1 is not installed ({str(error).splitlines()[0]})"
+        reason = str(error).splitlines()[0]
+        return f"cuDSS is not installed, pip install linforest-precond[cudss] ({reason})"
     return ""
 
 
