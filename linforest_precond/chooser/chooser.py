@@ -13,7 +13,8 @@ All is compared in seconds that the cost model predicts; nothing is timed, so th
    predicted. The candidate, or the paused run, with the least expected seconds takes over if `MARGIN` times
    these are below the rest. A run that has won nothing predicts nothing, until it has made the iterations that
    were expected.
-4. Failure. When a run breaks down or reaches its limit, the next best takes over. When CG finds negative
+4. Failure. When a run breaks down or reaches its limit, the next best takes over. Factors with diagonal pivots
+   that did not suffice are made again with a matching or partial pivoting. When CG finds negative
    curvature, all may be tried again, with MINRES where M is definite and BiCGStab elsewhere; when all have
    failed, with IDR(s).
 5. End. All runs together make at most `TOTAL` times the iterations that one may make, and take no longer than
@@ -92,7 +93,7 @@ class Chooser:
         self.definite, self.trials, self.events = facts.may_be_definite, list[Trial](), list[str]()
         self.present: Trial | None = None
         self._digits, self._most, self._seconds_left = digits, TOTAL * maxiter, seconds_left
-        self.has_no_factors = False
+        self.has_no_factors = self._is_pivoted = False
         self._robust, self._unfit = False, set[str]()
         self._factor = cost.ordering() + cost.factorization(SPARSE * facts.entries, 0.0)
         self._is_counted = False
@@ -289,6 +290,9 @@ class Chooser:
         if failed.is_at_rounding:
             self.present = None
             return
+        if failed.candidate.is_direct and not self._is_pivoted:
+            self._is_pivoted = True
+            self.untried = [failed.candidate, *self.untried]
         paused = min(self._alive(failed), key=self._rest, default=None)
         candidate, seconds = self._best_candidate(math.inf)
         if paused is None and candidate is None:

@@ -19,7 +19,9 @@ from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 
 # Of a sparse factorization: bytes that an entry of the factors stands for, and an entry of A in the order.
-FACTOR_BYTES, ORDER_BYTES = 600, 1500
+FACTOR_BYTES, ORDER_BYTES = 800, 800
+# Calls of the setup of factors.
+FACTOR_CALLS = 2000
 # Floating-point operations of a dense inverse that take as long as one of a sparse factorization.
 DENSE_FLOPS = 4
 
@@ -101,14 +103,14 @@ class CostModel:
         """Of an order of elimination and its fill, on the host."""
         return self.entries * ORDER_BYTES / self.host.bandwidth
 
-    def factorization(self, entries: float, flops: float) -> float:
-        """Of factors with a number of entries and flops."""
-        moved = entries * FACTOR_BYTES
-        return moved / self.host.bandwidth + flops / self.machine.flops
+    def factorization(self, entries: float, flops: float, on_host: bool = True) -> float:
+        """Of factors with a number of entries and flops; their analysis is the host's on a GPU, too."""
+        rate = self.host.flops if on_host else self.machine.flops
+        return entries * FACTOR_BYTES / self.host.bandwidth + flops / rate + FACTOR_CALLS * self.machine.call
 
-    def flops_in(self, seconds: float) -> float:
+    def flops_in(self, seconds: float, on_host: bool = True) -> float:
         """Flops of a Cholesky factorization whose LU factorization takes `seconds`."""
-        return 0.5 * seconds * self.machine.flops
+        return 0.5 * seconds * (self.host.flops if on_host else self.machine.flops)
 
     def inversion(self, rows: float) -> float:
         """Of a dense matrix, as that of a coarsest level."""

@@ -220,6 +220,7 @@ class Solver(Printed):
         takes less than to factor again.
         """
         with self._lock:
+            counted = self._factors.counted
             self._take(A)
             if self._kept is None:
                 return
@@ -230,7 +231,7 @@ class Solver(Printed):
                 self._kept, self._is_stale = None, False
                 return
             if candidate.is_direct:
-                self._is_stale = True
+                self._factors, self._is_stale = Factors(self._A, counted), True
                 return
             M = M.frozen()
             M.update(self._A.given)

@@ -55,7 +55,7 @@ def test_an_easy_system_pays_for_nothing(backend):
 
 
 def test_multigrid_for_a_large_grid(backend):
-    A = lf.matrices.poisson((60, 60, 60))
+    A = lf.matrices.poisson((500, 500))
     _, _, report = solved(backend, A, noise(A.shape[0]))
     assert report.chosen.name == "multilevel" and "multilevel" in str(report)
 

@@ -29,6 +29,8 @@ from linforest_precond.records.forest import Ordering
 # rounding error as its backward error. Half of it, or twice, decides otherwise for few matrices: refinement
 # ends at a few rounding errors, or it diverges.
 ACCURATE = 2**10
+# The backward error of factors that no system has been solved with.
+UNKNOWN = 0.0
 
 SCHEMA = schema.FieldsSpec(
     {
@@ -46,7 +48,7 @@ SCHEMA = schema.FieldsSpec(
 
 
 @dataclass(frozen=True, eq=False)
-class DirectPart(OnBackend):
+class DirectPart(OnBackend, schema.Stored):
     """LU factors of a matrix.
 
     Attributes
@@ -78,21 +80,33 @@ class DirectPart(OnBackend):
 
     kind = "direct"
     name = "sparse LU factorization"
+    schema = SCHEMA
     forest = bands = None
     coverage = 1.0
 
     @classmethod
     def of(
-        cls, csr: CheckedMatrix, stored: DType, order: Any, pivoting: str, automatic: bool = False
+        cls,
+        csr: CheckedMatrix,
+        stored: DType,
+        order: Any,
+        pivoting: str,
+        automatic: bool = False,
+        flops: float | None = None,
     ) -> DirectPart:
-        """Factor a matrix in the order of a name, or a given one."""
+        """Factor a matrix in the order of a name, or a given one.
+
+        With `flops`, they have been counted, and the caller verifies solutions: none is made here.
+        """
         library = library_of(csr, order, pivoting)
         name = name_of(order, pivoting, library)
         ordering = ordering_by(csr, name, order)
         kept = owned(csr, stored)
-        flops = 0.0 if ordering is None or library.name != "cpu" else predicted_flops(kept, ordering)
+        is_known = flops is not None
+        if flops is None:
+            flops = 0.0 if ordering is None or library.name != "cpu" else predicted_flops(kept, ordering)
         factors = factored(kept, name, ordering, pivoting)
-        error = probed(kept, factors)
+        error = UNKNOWN if is_known else probed(kept, factors)
         return cls(kept, name, ordering, pivoting, automatic, factors, flops or factors.flops, error)
 
     @classmethod
@@ -102,10 +116,6 @@ class DirectPart(OnBackend):
         if order == OF_CUDSS and library_of(csr, order, pivoting) is not csr.backend:
             return cls.of(csr, csr.data.dtype, "auto", pivoting, fields["automatic"])
         return cls(factors=factored(csr, order, ordering, pivoting), error=error, **fields)
-
-    def state(self) -> dict[str, Any]:
-        names = "kind", "n", "csr", "order", "ordering", "pivoting", "automatic", "flops", "error"
-        return {name: getattr(self, name) for name in names}
 
     def refreshed(self, csr: CheckedMatrix) -> DirectPart:
         """With the values of another matrix; partial pivoting where diagonal pivots do not do any more."""
@@ -154,14 +164,15 @@ class DirectPart(OnBackend):
         fill = f", {factors.entries / entries:.1f} times those of A" if entries else ""
         moved = "" if factors.interchanges is None else f", {factors.interchanges:,} interchanges of rows"
         changed = f", {factors.perturbed:,} perturbed" if factors.perturbed else ""
-        error = "infinite" if self.error is None else f"{self.error:.0e}"
+        error = "infinite" if self.error is None else f"{self.error:.0e} of a refined solution"
+        error = "not estimated" if self.error == UNKNOWN else error
         flops = [("operations", f"{self.flops:.3g}")] if self.flops else []
         return [
             ("order", self.order.replace("_", " ")),
             ("entries of L + U", f"{factors.entries:,}{fill}"),
             *flops,
             ("pivots", f"{self.pivoting}{moved}{changed}"),
-            ("backward error", f"{error} of a refined solution"),
+            ("backward error", error),
             ("factored by", factors.library),
         ]
 
