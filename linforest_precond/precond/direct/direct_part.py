@@ -89,8 +89,10 @@ class DirectPart(OnBackend):
         library = library_of(csr, order, pivoting)
         name = name_of(order, pivoting, library)
         ordering = ordering_by(csr, name, order)
+        flops = 0.0
+        if ordering is not None and library.name == "cpu":
+            flops = predicted_flops(csr, stored, ordering)
         kept = owned(csr, stored)
-        flops = 0.0 if ordering is None or library.name != "cpu" else predicted_flops(kept, ordering)
         factors = factored(kept, name, ordering, pivoting)
         error = probed(kept, factors)
         return cls(kept, name, ordering, pivoting, automatic, factors, flops or factors.flops, error)
