@@ -130,36 +130,38 @@ _SHARED = (
         is_definite=False,
     ),
 )
+_JACOBI = "jacobi", "lf.jacobi(A)", lambda A, seed: jacobi(A)
+_FOREST = "tridiagonal", "lf.tridiagonal(A)", _seeded(tridiagonal)
 _OWN = {
     "cpu": (
-        Candidate("jacobi", "lf.jacobi(A)", lambda A, seed: jacobi(A), Cost(600, 1), Cost(5, 0.3), _always(1.0)),
-        Candidate("tridiagonal", "lf.tridiagonal(A)", _seeded(tridiagonal), Cost(2e3, 10), Cost(10, 0.5), _forest),
+        Candidate(*_JACOBI, Cost(600, 1), Cost(5, 0.3), _always(1.0)),
+        Candidate(*_FOREST, Cost(2e3, 10), Cost(10, 0.5), _forest),
         Candidate(
-            "ilu", 'lf.ilu(A, order="natural")', _seeded(ilu, order="natural"), Cost(3e3, 20), Cost(10, 1.3),
-            _always(0.35),
+            "ilu", 'lf.ilu(A, order="natural")', _seeded(ilu, order="natural"), Cost(3e3, 20),
+            Cost(10, 1.3), _always(0.35),
         ),
         Candidate(
-            "approximate_inverse", "lf.approximate_inverse(A, 10)", lambda A, seed: approximate_inverse(A, 10),
-            Cost(3e3, 120), Cost(10, 1.5), _always(0.5),
+            "approximate_inverse", "lf.approximate_inverse(A, 10)",
+            lambda A, seed: approximate_inverse(A, 10), Cost(3e3, 120), Cost(10, 1.5), _always(0.5),
         ),
         _multigrid(Cost(2e4, 100), Cost(150, 4.5), max_coarse=MOST_COARSE["cpu"]),
         _matched("ilu", _seeded(ilu, scaling="matching"), Cost(6e3, 110), Cost(20, 1.5)),
     ),
     "cuda": (
-        Candidate("jacobi", "lf.jacobi(A)", lambda A, seed: jacobi(A), Cost(100, 1), Cost(1, 0.3), _always(1.0)),
-        Candidate("tridiagonal", "lf.tridiagonal(A)", _seeded(tridiagonal), Cost(400, 10), Cost(2, 0.5), _forest),
+        Candidate(*_JACOBI, Cost(600, 1), Cost(1, 0.3), _always(1.0)),
+        Candidate(*_FOREST, Cost(900, 10), Cost(2, 0.5), _forest),
         Candidate(
-            "ilu", 'lf.ilu(A, order="colors")', _seeded(ilu, order="colors"), Cost(1e3, 130), Cost(16, 3.3),
-            _always(0.5),
+            "ilu", 'lf.ilu(A, order="colors")', _seeded(ilu, order="colors"), Cost(1.5e3, 130),
+            Cost(16, 3.3), _always(0.5),
         ),
         Candidate(
-            "approximate_inverse", "lf.approximate_inverse(A)", lambda A, seed: approximate_inverse(A),
-            Cost(500, 200), Cost(2, 2.5), _always(0.35),
+            "approximate_inverse", "lf.approximate_inverse(A)",
+            lambda A, seed: approximate_inverse(A), Cost(1e3, 200), Cost(2, 2.5), _always(0.35),
         ),
-        _multigrid(Cost(1.2e3, 110), Cost(18, 8.0)),
+        _multigrid(Cost(1.75e3, 110), Cost(18, 8.0)),
         _matched(
-            "approximate_inverse", lambda A, seed: approximate_inverse(A, scaling="matching"), Cost(1e3, 600),
-            Cost(2, 2.0),
+            "approximate_inverse", lambda A, seed: approximate_inverse(A, scaling="matching"),
+            Cost(1.5e3, 600), Cost(2, 2.0),
         ),
     ),
 }  # fmt: skip

@@ -11,17 +11,17 @@ All is compared in seconds that the cost model predicts; nothing is timed, so th
    with Jacobi come first, if they cost at most `PROBE` of that.
 3. Replacement. When the present run has made `CHECK` times the iterations of the last look, its rest is
    predicted. The candidate, or the paused run, with the least expected seconds takes over if `MARGIN` times
-   these are below the rest. A run that has won nothing predicts nothing, until it has made the iterations that
-   were expected.
-4. Failure. When a run breaks down or reaches its limit, the next best takes over. Factors with diagonal pivots
-   that did not suffice are made again with a matching or partial pivoting. When CG finds negative
+   these are below the rest. A run that has won nothing predicts nothing, until it has made the iterations
+   that were expected.
+4. Failure. When a run breaks down or reaches its limit, the next best takes over. Factors with diagonal
+   pivots that did not suffice are made again with a matching or partial pivoting. When CG finds negative
    curvature, all may be tried again, with MINRES where M is definite and BiCGStab elsewhere; when all have
    failed, with IDR(s).
 5. End. All runs together make at most `TOTAL` times the iterations that one may make, and take no longer than
    the time limit.
 
-A run that takes over starts from the present x if A is Hermitian, or if it is multigrid or direct. If A is not
-Hermitian, an x with a small residual may be farther from the solution than x0.
+A run that takes over starts from the present x if A is Hermitian, or if it is multigrid or direct. If A is
+not Hermitian, an x with a small residual may be farther from the solution than x0.
 """
 
 from __future__ import annotations
@@ -116,7 +116,9 @@ class Chooser:
         if first is None:
             self._begin_any(self._first())
         else:
-            self.untried = [each for each in self.untried if each.name != first.candidate.name or first.is_stale]
+            self.untried = [
+                each for each in self.untried if each.name != first.candidate.name or first.is_stale
+            ]
             self._go_on(first)
         while self.present is not None:
             present = self.present
@@ -187,7 +189,9 @@ class Chooser:
             return self._factor
         iterations = self._jacobi * self._share(candidate)
         cycles = candidate.cycles(self.facts) * self._digits / 8
-        return self.setup(candidate) + (min(iterations, cycles) if cycles else iterations) * self._iteration(candidate)
+        return self.setup(candidate) + (min(iterations, cycles) if cycles else iterations) * self._iteration(
+            candidate
+        )
 
     def setup(self, candidate: Candidate) -> float:
         """Seconds of a setup; multigrid inverts the dense matrix of its coarsest level."""
@@ -318,5 +322,7 @@ class Chooser:
         self._robust = True
         failed = [trial for trial in self.trials if trial.method in ("bicgstab", "minres")]
         self._unfit |= {trial.candidate.name for trial in failed}
-        self.untried = list(dict.fromkeys(trial.candidate for trial in failed if not trial.candidate.is_direct))
+        self.untried = list(
+            dict.fromkeys(trial.candidate for trial in failed if not trial.candidate.is_direct)
+        )
         self.events.append("nothing has converged: IDR(s) instead of BiCGStab")

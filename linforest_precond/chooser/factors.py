@@ -20,8 +20,8 @@ from linforest_precond.records.fill import Fill
 class Factors:
     """The factors of one matrix: their order and size when first asked for.
 
-    The counts are exact for pivots on the diagonal. Where rows have to be matched first, or the pattern is far
-    from symmetric, they stand for those of other orders.
+    The counts are exact for pivots on the diagonal. Where rows have to be matched first, or the pattern is
+    far from symmetric, they stand for those of other orders.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Factors:
         return library_of(self._A, "auto", "diagonal").name == "cpu"
 
     def seconds(self, cost: CostModel, most: float) -> float:
-        """Seconds of a factorization; infinite where it takes more than `most`, or does not fit into memory."""
+        """Seconds of a factorization; infinite above `most`, or where it does not fit into memory."""
         if self.counted is None:
             self.counted = predicted_fill(self._A.pattern, cost.flops_in(most, self.is_on_host))
         if self.counted is None:

@@ -1,7 +1,7 @@
 """The numbers of a machine that predict seconds: measured once and kept, or a table of defaults.
 
-Three numbers are measured for the CPU in about 0.1 seconds, two for a GPU. The file ``calibration.json`` in the
-cache folder keeps them, by the machine's name; `Machine.of` reads it.
+Three numbers are measured for the CPU in about 0.1 seconds, two for a GPU. The file ``calibration.json`` in
+the cache folder keeps them, by the machine's name; `Machine.of` reads it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from linforest_precond.backends import Backend
+from linforest_precond.backends import Backend, backend_named
 from linforest_precond.matrices.download.places import cache_folder
 
 CALIBRATIONS = ("measured", "default")
@@ -52,7 +52,7 @@ class Machine:
             raise ValueError(f"calibration must be one of {CALIBRATIONS}, got {calibration!r}")
         if calibration == "default" or os.environ.get("LINFOREST_CALIBRATION") == "default":
             return DEFAULTS[backend.name]
-        return _kept(backend)
+        return _kept(backend.name)
 
 
 # Two cores of an Arm Neoverse N1; one NVIDIA H200.
@@ -60,8 +60,9 @@ DEFAULTS = {"cpu": Machine(1.0e10, 0.6e-6, 1.3e9), "cuda": Machine(3.6e12, 4e-6,
 
 
 @cache
-def _kept(backend: Backend) -> Machine:
+def _kept(backend_name: str) -> Machine:
     """The numbers in the file, or new ones, which are written to it where that is possible."""
+    backend = backend_named(backend_name)
     name = f"{backend.name}: {_machine_name(backend)}"
     path = cache_folder().parent / "calibration.json"
     known = _read(path)
@@ -114,7 +115,9 @@ def _measured_on_cpu(backend: Backend) -> Machine:
     calls = _fastest(lambda: [np.add(few, few, few) for _ in range(1000)], 3)
     line = sp.diags_array([-np.ones(11), 2.0 * np.ones(12), -np.ones(11)], offsets=[-1, 0, 1])
     eye = sp.eye_array(12)
-    grid = sum(sp.kron(sp.kron(a, b), c) for a, b, c in ((line, eye, eye), (eye, line, eye), (eye, eye, line)))
+    grid = sum(
+        sp.kron(sp.kron(a, b), c) for a, b, c in ((line, eye, eye), (eye, line, eye), (eye, eye, line))
+    )
     factor = _fastest(lambda: splu(sp.csc_matrix(grid), permc_spec="MMD_AT_PLUS_A"), 3)
     default = DEFAULTS["cpu"]
     return Machine(2 * source.nbytes / copy, calls / 1000, default.flops * GRID_SECONDS / factor)

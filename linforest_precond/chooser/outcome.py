@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.chooser.chooser import TOTAL, Chooser
+from linforest_precond.chooser.chooser import Chooser
 from linforest_precond.chooser.facts import Facts
 from linforest_precond.chooser.report import SolveReport
 from linforest_precond.matrix.vectors import norms_of
@@ -83,23 +83,25 @@ def complaint(chooser: Chooser, problem: Problem, info: npt.NDArray[np.int64]) -
     """The cause, and one cure, in at most 300 characters."""
     facts, status = chooser.facts, int(info.min())
     best = min(chooser.trials, key=lambda trial: trial.digits[-1], default=None)
-    reached = "" if best is None else f"the relative residual is {best.reached:.1e} with {best.candidate.name}"
+    reached = (
+        "" if best is None else f"the relative residual is {best.reached:.1e} with {best.candidate.name}"
+    )
     if facts.structural_rank < facts.rows:
         rows = ", ".join(map(str, facts.dependent_rows))
         return (
-            f"A is structurally singular: its rank is at most {facts.structural_rank:,} of {facts.rows:,}; the "
-            f"entries of row {rows} lie in columns that other rows need. Remove these equations, or use "
+            f"A is structurally singular: its rank is at most {facts.structural_rank:,} of {facts.rows:,}; "
+            f"the entries of row {rows} lie in columns that other rows need. Remove these equations, or use "
             "scipy.sparse.linalg.lsqr."
         )
     if facts.centered and status == Status.SINGULAR:
         return (
-            "A is singular: it maps constants to 0, and b has a constant part, so that no x solves the system. "
-            'Pass nullspace="constant" to project it out.'
+            "A is singular: it maps constants to 0, and b has a constant part, so that no x solves the "
+            'system. Pass nullspace="constant" to project it out.'
         )
     if status == Status.SINGULAR:
         return (
-            f"A is singular to working precision, and b is not in its range: {reached}. Check the equations, or "
-            "use scipy.sparse.linalg.lsqr for a least squares solution."
+            f"A is singular to working precision, and b is not in its range: {reached}. Check the "
+            "equations, or use scipy.sparse.linalg.lsqr for a least squares solution."
         )
     if status == Status.TIME_LIMIT:
         return f"time_limit has passed: {reached}. Raise time_limit, or continue with x0=x."

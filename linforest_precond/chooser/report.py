@@ -87,7 +87,8 @@ class TrialReport:
 
     def sentence(self) -> str:
         """For a log."""
-        return f"{self.name} with {self.solver}: {self.outcome} after {self.iterations:,} iterations, {self.last:.1e}"
+        ended = f"{self.outcome} after {self.iterations:,} iterations"
+        return f"{self.name} with {self.solver}: {ended}, relative residual {self.last:.1e}"
 
 
 class SolveReport(Printed):

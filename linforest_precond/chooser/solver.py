@@ -6,7 +6,6 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,10 @@ from linforest_precond.backends.user_warnings import warn_user, without_numpy_wa
 from linforest_precond.chooser.candidates import Candidate, candidates_on
 from linforest_precond.chooser.chooser import TOTAL, Chooser
 from linforest_precond.chooser.costs import CostModel
-from linforest_precond.chooser.facts import Facts, facts_of
 from linforest_precond.chooser.factors import Factors
+from linforest_precond.chooser.facts import Facts, facts_of
 from linforest_precond.chooser.machine import Machine
-from linforest_precond.chooser.outcome import Info, Infos, complaint, info_of, quietly, is_inconsistent
+from linforest_precond.chooser.outcome import Info, Infos, complaint, info_of, is_inconsistent, quietly
 from linforest_precond.chooser.report import SolveReport, TrialReport
 from linforest_precond.chooser.trials import Trial, method_for
 from linforest_precond.interop.dlpack import native_matrix, takes_foreign_arrays
@@ -121,11 +120,11 @@ class Solver(Printed):
         calibration: str = "measured",
         verbose: bool = False,
     ) -> None:
-        self._options = {"rtol": rtol, "atol": atol}
-        self._nullspace, self._maxiter, self._verbose = nullspace, maxiter, verbose
+        self._rtol, self._atol, self._nullspace = rtol, atol, nullspace
+        self._maxiter, self._verbose = maxiter, verbose
         self._wanted, self._seed, self._calibration = method, as_integer("seed", seed), calibration
         self._limit = _checked_limit(time_limit)
-        self._kept: tuple[Candidate, Preconditioner, str] | None = None
+        self._kept: tuple[str, Preconditioner, str] | None = None  # candidate, M and Krylov method
         self._is_stale, self._lock = False, threading.Lock()
         self.report = SolveReport()
         self._take(A)
@@ -149,12 +148,12 @@ class Solver(Printed):
         return self._A.n, self._A.n
 
     @property
-    def M(self) -> Preconditioner | None:
+    def M(self) -> Preconditioner | None:  # noqa: N802 - as the solvers call it
         return None if self._kept is None else self._kept[1]
 
     @property
     def method(self) -> str:
-        return self._wanted if self._kept is None else f"{self._kept[0].name} with {self._kept[2]}"
+        return self._wanted if self._kept is None else f"{self._kept[0]} with {self._kept[2]}"
 
     def _candidates(self) -> list[Candidate]:
         found = candidates_on(self._A.backend.name, self.facts)
@@ -224,25 +223,24 @@ class Solver(Printed):
             self._take(A)
             if self._kept is None:
                 return
-            candidate, M, method = self._kept
+            name, M, method = self._kept
             try:
                 M._pattern.require_same(pattern_digest(self._A))
             except ValueError:  # another pattern
                 self._kept, self._is_stale = None, False
                 return
-            if candidate.is_direct:
+            if name == "direct":
                 self._factors, self._is_stale = Factors(self._A, counted), True
                 return
             M = M.frozen()
             M.update(self._A.given)
-            self._kept = candidate, M, method
+            self._kept = name, M, method
 
     def __matmul__(self, b: Array) -> Array:
         return self.solve(b)[0]
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = None if self._kept is None else (self._kept[0].name, *self._kept[1:])
-        state = {**self.__dict__, "_A": self._A.given, "_kept": kept}
+        state = {**self.__dict__, "_A": self._A.given}
         for name in ("_lock", "_factors", "_facts", "report"):
             del state[name]
         return state
@@ -250,9 +248,6 @@ class Solver(Printed):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock(), report=SolveReport())
         self._take(state["_A"])
-        if self._kept is not None:
-            name, M, method = self._kept
-            self._kept = next(each for each in self._candidates() if each.name == name), M, method
 
     def _printout(self) -> Printout:
         return Printout.of(
@@ -283,12 +278,10 @@ class _Solve:
         # Products with a dense array are its own.
         operand = A if hasattr(A.given, "tocsr") else A.given
         self.problem: Problem = checked_problem(
-            operand, b, x0, *solver._options.values(), most, None, callback, None, solver._nullspace
+            operand, b, x0, solver._rtol, solver._atol, most, None, callback, None, solver._nullspace
         )
         self._callback = unscaled_callback(callback, self.problem.scaling)
-        machine, host = (
-            Machine.of(each, solver._calibration) for each in (backend, backend_named("cpu"))
-        )
+        machine, host = (Machine.of(each, solver._calibration) for each in (backend, backend_named("cpu")))
         columns = max(1, self.problem.b.shape[1])
         self._cost = CostModel.of(A, self.problem.b.dtype, columns, machine, host)
         facts = solver.facts
@@ -305,7 +298,7 @@ class _Solve:
         solver, problem = self._solver, self.problem
         if not problem.b.size:
             return _empty_solution(problem, self._report)
-        if self._starts_solved():
+        if problem.x0 is not None and self._is_solved_by(problem.x0):
             return self._ended(problem.x0.copy(), np.zeros(problem.b.shape[1], np.int64), None)
         if solver._nullspace is None and is_inconsistent(problem, solver.facts):
             x, norms = self._best()
@@ -324,17 +317,17 @@ class _Solve:
             for trial in self.chooser.trials:
                 trial.close()
         if chosen is not None:
-            solver._kept = chosen.candidate, chosen.M, chosen.method
+            solver._kept = chosen.candidate.name, chosen.M, chosen.method
             solver._is_stale = solver._is_stale and chosen is first
         return self._ended(x, info, chosen)
 
-    def _starts_solved(self) -> bool:
+    def _is_solved_by(self, x0: Array) -> bool:
         """Whether x0 meets the tolerance."""
         problem = self.problem
-        if problem.x0 is None or problem.null_space is not None or not problem.scaling.is_identity:
+        if problem.null_space is not None or not problem.scaling.is_identity:
             return False
         with np.errstate(all="ignore"):
-            norms = np.asarray(norms_of(problem.b - self._solver._A.given @ problem.x0, None))
+            norms = np.asarray(norms_of(problem.b - self._solver._A.given @ x0, None))
         return bool((norms <= problem.targets).all())
 
     def settled(self) -> Preconditioner:
@@ -349,8 +342,9 @@ class _Solve:
         chosen.M.choice = f"{chosen.candidate.call} with lf.solvers.{chosen.method}; tried: {tried}"
         return chosen.M
 
-    def _kept_trial(self, candidate: Candidate, M: Preconditioner, method: str) -> Trial:
-        """A run with what an earlier solve chose; factors of another matrix leave the candidate as it is."""
+    def _kept_trial(self, name: str, M: Preconditioner, method: str) -> Trial:
+        """A run with what an earlier solve chose."""
+        candidate = next(each for each in self.chooser.untried if each.name == name)
         trial = self._trial(candidate, M, method, 0.0, None)
         trial.is_stale = self._solver._is_stale
         return trial
@@ -415,8 +409,10 @@ class _Solve:
         self._fill(chosen if not info.any() else None, words)
         if words:
             warn_user(words)
-        return (x.reshape(-1), Info(int(info[0]), self._report)) if self.problem.one else (
-            x, Infos.of(info, self._report)
+        return (
+            (x.reshape(-1), Info(int(info[0]), self._report))
+            if self.problem.one
+            else (x, Infos.of(info, self._report))
         )
 
     def _fill(self, chosen: Trial | None, advice: str) -> None:

@@ -31,7 +31,9 @@ class Curve:
 
     is_stale = is_at_rounding = False
 
-    def __init__(self, candidate, method, cost, setup, total, power=1.0, fails=None, status=Status.RHO, source=None):
+    def __init__(
+        self, candidate, method, cost, setup, total, power=1.0, fails=None, status=Status.RHO, source=None
+    ):
         self.candidate, self.method, self.setup, self.predicted = candidate, method, setup, math.nan
         self.total, self.fails, self._status = total, fails, status
         self.iteration = cost.iteration(method, cost.seconds(candidate.application))

@@ -112,7 +112,10 @@ def test_a_run_that_disappoints_is_replaced_again():
     """Factors that win nothing: the paused run goes on."""
     totals = {"jacobi": {"total": 300, "power": 0.8}, "ilu": {"total": 10**5, "power": 0.3}}
     found, _, chooser = chosen_among(totals)
-    assert found.candidate.name == "jacobi" and [t.candidate.name for t in chooser.trials] == ["jacobi", "ilu"]
+    assert found.candidate.name == "jacobi" and [t.candidate.name for t in chooser.trials] == [
+        "jacobi",
+        "ilu",
+    ]
 
 
 def test_an_indefinite_matrix_gets_other_methods():

@@ -108,7 +108,9 @@ class TestSingular:
         assert info == 0 and residual(A, b, x) <= 1.01e-8 and report.facts.structural_rank == 10
 
     def test_another_b_is_refused_with_the_rank(self, backend):
-        with pytest.warns(RuntimeWarning, match="structurally singular: its rank is at most 10 of 11; .* row") as seen:
+        with pytest.warns(
+            RuntimeWarning, match="structurally singular: its rank is at most 10 of 11; .* row"
+        ) as seen:
             x, info, report = solved(backend, without_full_rank(), noise(11))
         assert info == Status.SINGULAR and len(str(seen[0].message)) <= 300 and np.isfinite(x).all()
         assert sum(trial.iterations for trial in report.trials) <= 300

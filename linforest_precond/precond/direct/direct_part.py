@@ -101,10 +101,12 @@ class DirectPart(OnBackend, schema.Stored):
         library = library_of(csr, order, pivoting)
         name = name_of(order, pivoting, library)
         ordering = ordering_by(csr, name, order)
-        kept = owned(csr, stored)
         is_known = flops is not None
         if flops is None:
-            flops = 0.0 if ordering is None or library.name != "cpu" else predicted_flops(kept, ordering)
+            flops = 0.0
+            if ordering is not None and library.name == "cpu":
+                flops = predicted_flops(csr, stored, ordering)
+        kept = owned(csr, stored)
         factors = factored(kept, name, ordering, pivoting)
         error = UNKNOWN if is_known else probed(kept, factors)
         return cls(kept, name, ordering, pivoting, automatic, factors, flops or factors.flops, error)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import Backend, backend_named
-from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.graph.reordering.minimum_degree import fill
 from linforest_precond.matrix.checked import CheckedMatrix
@@ -43,10 +43,10 @@ def factored(csr: CheckedMatrix, order: str, ordering: Ordering | None, pivoting
     return HostFactors(factors, reason) if reason else factors
 
 
-def predicted_flops(csr: CheckedMatrix, ordering: Ordering) -> float:
-    """The operations of the host's factorization in a symmetric order, which its memory must suffice for."""
+def predicted_flops(csr: CheckedMatrix, stored: DType, ordering: Ordering) -> float:
+    """The operations of the host's factorization in a symmetric order; MemoryError where it does not fit."""
     predicted = fill(csr, ordering.order)
-    needed = predicted.memory(csr.data.dtype, lu=True)
+    needed = predicted.memory(stored, lu=True)
     free = backend_named("cpu").runtime.memory.free_bytes()
     if needed > free:
         raise MemoryError(
