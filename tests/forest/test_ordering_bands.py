@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linforest_precond as lf
+from linforest_precond.matrix.checked import checked
 
 BANDS = ("lower", "diagonal", "upper")
 
@@ -150,6 +151,8 @@ class TestBands:
     def test_real_matrices(self, backend, real_name):
         A = load_real(real_name)
         t, bands = lf.pipeline.tridiagonal_bands(backend.csr(A))
+        taken = checked(A)  # exactly symmetric where A is symmetric to rounding
+        A = sp.csr_array((taken.data, taken.indices, taken.indptr), shape=A.shape)
         order, rows = backend.host(t.order), backend.host(t.neighbors)
         assert_same_bits(backend.host(bands.diagonal), A.diagonal()[order])
         before, after = order[:-1], order[1:]

@@ -30,7 +30,7 @@ from linforest_precond.records.forest import Ordering
 # ends at a few rounding errors, or it diverges.
 ACCURATE = 2**10
 # The backward error of factors that no system has been solved with.
-UNKNOWN = 0.0
+UNKNOWN = 1.0
 
 SCHEMA = schema.FieldsSpec(
     {
@@ -144,7 +144,8 @@ class DirectPart(OnBackend, schema.Stored):
 
     @property
     def is_accurate(self) -> bool:
-        return self.error is not None and self.error <= ACCURATE * np.finfo(self.stored).eps
+        is_exact = self.error is not None and self.error <= ACCURATE * np.finfo(self.stored).eps
+        return is_exact and not self.factors.perturbed
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         self.factors.solve_into(b, x, transpose)

@@ -17,6 +17,8 @@ from ..matrix.entries import transposed
 # one step of iterative refinement would do; with 0, growth is unbounded.
 DIAGONAL_THRESHOLD = 1e-3
 THRESHOLDS = {"diagonal": DIAGONAL_THRESHOLD, "partial": 1.0}
+# Bytes held, in units of those of the entries of the factors.
+SPACE = 1
 # SuperLU's indices are 32-bit.
 MOST_ENTRIES = 2**31 - 1
 

@@ -5,6 +5,8 @@ from ..runtime.memory import free_bytes
 from . import cudss
 
 NORMAL, TRANSPOSED = 0, 1
+# Bytes held, in units of those of the entries of the factors: cuDSS has work space beside them.
+SPACE = 4
 
 
 def unusable():
@@ -158,6 +160,9 @@ class CudssFactors:
         with self._analysis.lock:
             if self._analysis.last is not self.key:
                 self._analysis.factor(self)
-            self._analysis.solve(right, found, transpose and not self.definite)
+            for c in range(x.shape[1]):  # cuDSS has no deterministic solve for several
+                self._analysis.solve(
+                    right[:, c : c + 1], found[:, c : c + 1], transpose and not self.definite
+                )
         if not in_place:
             x[...] = found.conj() if conjugate else found
