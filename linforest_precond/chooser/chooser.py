@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from linforest_precond.chooser.candidates import MOST_COARSE, Candidate
+from linforest_precond.chooser.candidates import Candidate
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import Facts
 from linforest_precond.chooser.trials import HORIZON, Trial
@@ -50,8 +50,9 @@ PROBE, FIRST = 0.1, 4
 # The factor by which iterations grow from one look to the next; seconds until the next look, in units of the
 # least expected seconds of another candidate.
 CHECK, PATIENCE = 1.3, 0.03
-# What is expected in place of the present run must be smaller by this factor.
-MARGIN = 1.1
+# What is expected in place of the present run must be smaller by this factor, and what was paused: its first
+# residuals predict too little.
+MARGIN, PAUSED = 1.1, 2.0
 # The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
 SETTLED = 0.15
 # Iterations of all runs together, in units of the most that one may make.
@@ -194,14 +195,11 @@ class Chooser:
         )
 
     def setup(self, candidate: Candidate) -> float:
-        """Seconds of a setup; multigrid inverts the dense matrix of its coarsest level."""
-        if candidate.is_direct:
-            return self._factor
-        inverted = min(self.facts.rows, MOST_COARSE[self._cost.backend]) if candidate.is_multigrid else 0
-        return self._cost.seconds(candidate.setup) + self._cost.inversion(inverted)
+        """Seconds of a setup."""
+        return self._factor if candidate.is_direct else self._cost.seconds(candidate.setup)
 
     def _iteration(self, candidate: Candidate) -> float:
-        return self._cost.iteration(self._method(candidate), self._cost.seconds(candidate.application))
+        return self._cost.iteration(self._method(candidate), candidate.application)
 
     def _share(self, candidate: Candidate) -> float:
         """The iterations to expect, relative to those of Jacobi with CG or BiCGStab."""
@@ -260,7 +258,7 @@ class Chooser:
         rest = self._rest(present)
         present.predicted = present.seconds + rest
         paused = min(self._alive(present), key=self._rest, default=None)
-        paused_rest = math.inf if paused is None else self._rest(paused)
+        paused_rest = math.inf if paused is None else PAUSED * self._rest(paused)
         candidate, seconds = self._best_candidate(rest / MARGIN)
         if MARGIN * min(seconds, paused_rest) >= rest:
             return False

@@ -13,7 +13,6 @@ from linforest_precond.precond.direct.direct import direct, unverified
 from linforest_precond.precond.direct.libraries import library_of
 from linforest_precond.precond.direct.orders import is_nearly_symmetric
 from linforest_precond.precond.preconditioner import Preconditioner
-from linforest_precond.precond.scaling.methods import count_tiny_diagonal
 from linforest_precond.records.fill import Fill
 
 
@@ -51,9 +50,9 @@ class Factors:
             return math.inf
         return cost.factorization(fill.lu_entries, fill.lu_flops, self.is_on_host)
 
-    def made(self) -> Preconditioner:
+    def made(self, needs_matching: bool) -> Preconditioner:
         """Factors with diagonal pivots in the order that was found; when asked again, with what is needed."""
-        is_plain = is_nearly_symmetric(self._A) and not count_tiny_diagonal(self._A)
+        is_plain = not needs_matching and is_nearly_symmetric(self._A)
         if self.counted is None or self._are_verified or not is_plain:
             return direct(self._A)
         self._are_verified = True

@@ -118,9 +118,10 @@ class Facts:
 
     @property
     def usual_iterations(self) -> float:
-        """The expected iteration count of a mesh with n rows, the prior for an elliptic matrix; else 0."""
-        known = not self.hermitian or not self.is_elliptic or self.elliptic_iterations
-        return 0.0 if known or self.has_hubs else BOUNDARY_ITERATIONS * self.rows**0.5
+        """The expected iteration count of a mesh with n rows, where A may be that of one; else 0."""
+        if self.elliptic_iterations or not self.is_nearly_dominant or self.has_hubs:
+            return 0.0
+        return BOUNDARY_ITERATIONS * self.rows**0.5
 
     @property
     def expected_iterations(self) -> float:
@@ -143,8 +144,12 @@ class Facts:
 
         Couplings of one sign in dominant rows: in nearly all rows, in all of them if A is not Hermitian.
         """
-        dominant = self.dominant_share >= 0.9 if self.hermitian else self.row_ratio <= 1.001
-        return dominant and self.m_matrix_share >= 0.9
+        return self.is_nearly_dominant and (self.hermitian or self.row_ratio <= 1.001)
+
+    @property
+    def is_nearly_dominant(self) -> bool:
+        """Whether nearly all rows are dominant, with couplings of one sign."""
+        return self.dominant_share >= 0.9 and self.m_matrix_share >= 0.9
 
     @property
     def keeps_constants(self) -> bool:

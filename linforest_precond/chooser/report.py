@@ -119,7 +119,7 @@ class SolveReport(Printed):
     --------
     >>> import numpy as np
     >>> import linforest_precond as lf
-    >>> x, info = lf.solve(lf.matrices.poisson((20, 20)), np.ones(400), calibration="default")
+    >>> x, info = lf.solve(lf.matrices.poisson((100, 100)), np.ones(10_000), calibration="default")
     >>> info.report.chosen.name, info.report.chosen.solver
     ('direct', 'cg')
     """

@@ -94,13 +94,13 @@ class Solver(Printed):
     --------
     >>> import numpy as np
     >>> import linforest_precond as lf
-    >>> A = lf.matrices.poisson((60, 60))
+    >>> A = lf.matrices.poisson((100, 100))
     >>> solver = lf.Solver(A, calibration="default")
-    >>> x, info = solver.solve(np.ones(3600))
+    >>> x, info = solver.solve(np.ones(10_000))
     >>> info, solver.method
     (0, 'direct with cg')
     >>> solver.update(2 * A)
-    >>> y, info = solver.solve(np.ones(3600))
+    >>> y, info = solver.solve(np.ones(10_000))
     >>> bool(np.allclose(x, 2 * y))
     True
     """
@@ -355,7 +355,7 @@ class _Solve:
         setup = 0.0 if M is not None else self.chooser.setup(candidate)
         try:
             if M is None and candidate.is_direct:
-                M = solver._factors.made()
+                M = solver._factors.made(self.chooser.facts.needs_matching)
             elif M is None:
                 M = quietly(candidate.make, solver._A, solver._seed)
         except (MemoryError, OverflowError, ValueError, np.linalg.LinAlgError) as error:
@@ -371,7 +371,7 @@ class _Solve:
     def _trial(
         self, candidate: Candidate, M: Preconditioner, method: str, setup: float, x: Array | None
     ) -> Trial:
-        iteration = self._cost.iteration(method, self._cost.application(M))
+        iteration = self._cost.iteration(method, candidate.application)
         x_true = self._report.x_true
         trial = Trial(candidate, M, method, self.problem, setup, iteration, self._callback, x, x_true)
         trial.show(self._solver._verbose)
@@ -497,7 +497,7 @@ def solve(
     --------
     >>> import numpy as np
     >>> import linforest_precond as lf
-    >>> A = lf.matrices.poisson((60, 60))
+    >>> A = lf.matrices.poisson((100, 100))
     >>> x, info = lf.solve(A, np.ones(A.shape[0]), calibration="default")
     >>> info, info.report.chosen.call
     (0, 'lf.direct(A)')
@@ -537,7 +537,7 @@ def auto(
     Examples
     --------
     >>> import linforest_precond as lf
-    >>> M = lf.auto(lf.matrices.poisson((60, 60)), calibration="default")
+    >>> M = lf.auto(lf.matrices.poisson((100, 100)), calibration="default")
     >>> M.kind
     'direct'
     """

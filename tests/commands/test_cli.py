@@ -289,7 +289,7 @@ class TestSolve:
                 raise KeyboardInterrupt
 
         calls = []
-        stopping = {"jacobi": lf.solvers.cg, "auto": lf.solve}[precond]
+        stopping = {"jacobi": lf.solvers.cg, "auto": functools.partial(lf.solve, method="jacobi")}[precond]
         interrupted = functools.partial(stopping, callback=stop)
         monkeypatch.setitem(solve_command.SOLVERS, "cg", interrupted)
         monkeypatch.setattr(solve_command, "solve", interrupted)
@@ -299,7 +299,7 @@ class TestSolve:
         assert code == 130 and "linforest: interrupted; --x0 FILE continues from x" in err
         A, x = lf.matrices.poisson((16, 16)), np.load("x.npy")
         assert 0 < np.linalg.norm(1 - A @ x) < 16
-        assert ("interrupted" if precond == "jacobi" else "Ctrl-C ended the trials.") in out
+        assert ("interrupted" if precond == "jacobi" else "Ctrl-C ended the runs.") in out
         assert len(Path("h.csv").read_text().splitlines()) >= 8
 
     @pytest.mark.parametrize("solver", ["cg", "bicgstab", "fcg"])
@@ -313,17 +313,13 @@ class TestSolve:
 
     def test_without_options_it_shows_all_trials(self, linforest):
         code, out, err = linforest("solve", "poisson2d:20", "--no-out")
-        assert (
-            (code, err) == (0, "")
-            and "candidate" in out
-            and 'solved by lf.ilu(A, order="natural") with cg' in out
-        )
+        assert (code, err) == (0, "") and "candidate" in out and "solved by lf." in out
 
     def test_what_is_not_solved_is_written_and_explained(self, linforest):
         A = sp.csr_array(np.array([[1.0, 1.0], [1.0, 1.0]]))
         np.save("b.npy", np.array([1.0, -1.0]))
         code, out, err = linforest("solve", written(A), "--rhs", "b.npy", "--out", "x.npy")
-        assert (code, err) == (1, "") and "not solved" in out and "direct solver" in out
+        assert (code, err) == (1, "") and "not solved" in out and "singular" in out
         assert np.load("x.npy").shape == (2,)
 
     def test_auto_takes_no_solver(self, linforest):

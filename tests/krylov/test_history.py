@@ -270,14 +270,14 @@ def test_positive_info_means_maxiter(info):
     assert Status.from_info(info) is Status.MAXITER
 
 
-@pytest.mark.parametrize("info", [-1, -9, -17, 0.5, "converged", None, np.array([0, 0])])
+@pytest.mark.parametrize("info", [-1, -9, -18, 0.5, "converged", None, np.array([0, 0])])
 def test_no_status_of_other_info(info):
     with pytest.raises(ValueError, match="info must be"):
         Status.from_info(info)
 
 
 def test_every_status_has_advice():
-    assert len({status.advice for status in Status}) == len(Status) == len(CODES) + 1
+    assert len({status.advice for status in Status}) == len(Status) == len(CODES) + 2
     assert all(status.advice.endswith(".") for status in Status)
 
 

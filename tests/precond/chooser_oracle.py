@@ -20,7 +20,7 @@ FACTS = Facts(
 
 def cost_of(rows, backend="cpu"):
     """Of a matrix with 7 entries in each row."""
-    return CostModel(7 * rows, 104 * rows, 8 * rows, DEFAULTS[backend], DEFAULTS["cpu"], backend)
+    return CostModel(rows, 7 * rows, 104 * rows, 8 * rows, DEFAULTS[backend], DEFAULTS["cpu"], backend)
 
 
 class Curve:
@@ -36,7 +36,7 @@ class Curve:
     ):
         self.candidate, self.method, self.setup, self.predicted = candidate, method, setup, math.nan
         self.total, self.fails, self._status = total, fails, status
-        self.iteration = cost.iteration(method, cost.seconds(candidate.application))
+        self.iteration = cost.iteration(method, candidate.application)
         self._digits = [8.0 - 8.0 * (i / total) ** power for i in range(total + 1)]
         self._start = 0 if source is None else sum(each > source.digits[-1] for each in self._digits)
         self.iterations, self.pauses = 0, []

@@ -20,7 +20,7 @@ from linforest_precond.precond.direct.libraries import (
 from linforest_precond.precond.direct.orders import NAMES, OF_CUDSS, name_of, ordering_by
 from linforest_precond.precond.direct.refinement import probed
 from linforest_precond.precond.number_types import held_bytes, stored_array
-from linforest_precond.precond.repairs import Repairs, happened
+from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
 from linforest_precond.precond.storage.records import MATRIX, ORDERING
 from linforest_precond.records.forest import Ordering
@@ -176,6 +176,7 @@ class DirectPart(OnBackend, schema.Stored):
             *flops,
             ("pivots", f"{self.pivoting}{moved}{changed}"),
             ("backward error", error),
+            ("repairs", in_words(self.repairs, self.positive_definite)),
             ("factored by", factors.library),
         ]
 
