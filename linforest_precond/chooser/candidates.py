@@ -148,20 +148,20 @@ _OWN = {
         _matched("ilu", _seeded(ilu, scaling="matching"), Cost(8e3, 800), Cost(100, 8.0)),
     ),
     "cuda": (
-        Candidate(*_JACOBI, Cost(600, 1), Cost(1, 0.3), _always(1.0)),
-        Candidate(*_FOREST, Cost(900, 10), Cost(2, 0.5), _forest),
+        Candidate(*_JACOBI, Cost(240, 1), Cost(0.4, 0.3), _always(1.0)),
+        Candidate(*_FOREST, Cost(360, 10), Cost(0.8, 0.5), _forest),
         Candidate(
-            "ilu", 'lf.ilu(A, order="colors")', _seeded(ilu, order="colors"), Cost(1.5e3, 130),
-            Cost(16, 3.3), _always(0.5),
+            "ilu", 'lf.ilu(A, order="colors")', _seeded(ilu, order="colors"), Cost(600, 130),
+            Cost(6.4, 3.3), _always(0.5),
         ),
         Candidate(
             "approximate_inverse", "lf.approximate_inverse(A)",
-            lambda A, seed: approximate_inverse(A), Cost(1e3, 200), Cost(2, 2.5), _always(0.35),
+            lambda A, seed: approximate_inverse(A), Cost(400, 200), Cost(0.8, 2.5), _always(0.35),
         ),
-        _multigrid(Cost(1.75e3, 110), Cost(18, 8.0)),
+        _multigrid(Cost(700, 110), Cost(7, 8.0)),
         _matched(
             "approximate_inverse", lambda A, seed: approximate_inverse(A, scaling="matching"),
-            Cost(1.5e3, 600), Cost(2, 2.0),
+            Cost(600, 600), Cost(0.8, 2.0),
         ),
     ),
 }  # fmt: skip

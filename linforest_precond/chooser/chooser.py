@@ -50,8 +50,8 @@ PROBE, FIRST = 0.1, 4
 # The factor by which iterations grow from one look to the next; seconds until the next look, in units of the
 # least expected seconds of another candidate.
 CHECK, PATIENCE = 1.3, 0.03
-# What is expected in place of the present run must be smaller by this factor, and what was paused: its first
-# residuals predict too little.
+# What is expected in place of the present run must be smaller by this factor; by more in place of what an
+# earlier solve chose, and what was paused: its first residuals predict too little.
 MARGIN, PAUSED = 1.1, 2.0
 # The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
 SETTLED = 0.15
@@ -95,6 +95,7 @@ class Chooser:
         self.present: Trial | None = None
         self._digits, self._most, self._seconds_left = digits, TOTAL * maxiter, seconds_left
         self.has_no_factors = self._is_pivoted = False
+        self._margin = MARGIN
         self._robust, self._unfit = False, set[str]()
         self._factor = cost.ordering() + cost.factorization(SPARSE * facts.entries, 0.0)
         self._is_counted = False
@@ -117,6 +118,7 @@ class Chooser:
         if first is None:
             self._begin_any(self._first())
         else:
+            self._margin = PAUSED
             self.untried = [
                 each for each in self.untried if each.name != first.candidate.name or first.is_stale
             ]
@@ -259,8 +261,8 @@ class Chooser:
         present.predicted = present.seconds + rest
         paused = min(self._alive(present), key=self._rest, default=None)
         paused_rest = math.inf if paused is None else PAUSED * self._rest(paused)
-        candidate, seconds = self._best_candidate(rest / MARGIN)
-        if MARGIN * min(seconds, paused_rest) >= rest:
+        candidate, seconds = self._best_candidate(rest / self._margin)
+        if self._margin * min(seconds, paused_rest) >= rest:
             return False
         why = f"{present.candidate.name} needs more after {present.iterations} iterations"
         if candidate is not None and seconds <= paused_rest:

@@ -38,8 +38,12 @@ class IterationCost(NamedTuple):
     vectors: int
 
 
-# Of an order of elimination, by entries of A, and of a factorization, by entries of the factors.
+# Of an order of elimination, by entries of A, and of a factorization, by entries of the factors; of cuDSS's
+# analysis; and of both substitutions.
 ORDER, FACTORS = SymbolicCost(1100, 3900, 430), SymbolicCost(1700, 9600, 470)
+ANALYSIS, SUBSTITUTION = SymbolicCost(30_000, 80_000, 0), SymbolicCost(100, 0, 60)
+# Of a matching of rows and columns with large entries.
+MATCHING = Cost(5000, 600)
 METHODS = {
     "cg": IterationCost(1, 1, 11),
     "fcg": IterationCost(1, 1, 13),
@@ -48,7 +52,7 @@ METHODS = {
     "idrs": IterationCost(1, 1, 25),  # with 4 shadow vectors
 }
 # Calls for each product with A of an iteration.
-ITERATION_CALLS = {"cpu": 140, "cuda": 8}
+ITERATION_CALLS = {"cpu": 140, "cuda": 3}
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,21 @@ class CostModel:
         """Of an order of elimination and its fill, on the host."""
         return self._symbolic(ORDER, self.entries)
 
-    def factorization(self, entries: float, flops: float, on_host: bool = True) -> float:
-        """Of factors with a number of entries and flops; their analysis is the host's on a GPU, too."""
-        rate = self.host.flops if on_host else self.machine.flops
-        return self._symbolic(FACTORS, entries) + flops / rate
+    def factorization(self, entries: float, flops: float) -> float:
+        """Of factors with a number of entries and flops, on the host."""
+        return self._symbolic(FACTORS, entries) + flops / self.host.flops
+
+    def factorization_on_gpu(self, flops: float) -> float:
+        """By cuDSS, whose analysis is on the host."""
+        return self._symbolic(ANALYSIS, 0) + flops / self.machine.flops
+
+    def matching(self) -> float:
+        """Of a matching of rows and columns."""
+        return self.seconds(MATCHING)
+
+    def substitution(self, entries: float) -> float:
+        """Of both substitutions with factors."""
+        return self._symbolic(SUBSTITUTION, entries)
 
     def flops_in(self, seconds: float, on_host: bool = True) -> float:
         """Flops of a Cholesky factorization whose LU factorization takes `seconds`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
@@ -11,9 +12,11 @@ from linforest_precond.graph.reordering.minimum_degree import predicted_fill
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.direct.direct import direct, unverified
 from linforest_precond.precond.direct.libraries import library_of
-from linforest_precond.precond.direct.orders import is_nearly_symmetric
+from linforest_precond.precond.direct.orders import has_pivots, is_nearly_symmetric
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.records.fill import Fill
+
+SOONER = "it is expected to take less time"
 
 
 class Factors:
@@ -32,29 +35,41 @@ class Factors:
 
     def __init__(self, A: CheckedMatrix, counted: tuple[Array, Fill] | None = None) -> None:
         self._A, self.counted = A, counted
-        self._are_verified = False
+        self._are_made, self._on_host = False, True
 
-    @property
-    def is_on_host(self) -> bool:
-        """Whether SuperLU factors, on the host."""
-        return library_of(self._A, "auto", "diagonal").name == "cpu"
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether diagonal pivots are likely to do, in an order for A + A^T."""
+        return has_pivots(self._A) and is_nearly_symmetric(self._A)
 
     def seconds(self, cost: CostModel, most: float) -> float:
-        """Seconds of a factorization; infinite above `most`, or where it does not fit into memory."""
+        """Seconds of a factorization; infinite above `most`, or where it does not fit into memory.
+
+        On a GPU, the host's are taken where they are fewer.
+        """
+        own = library_of(self._A, "auto", "diagonal").name == "cuda"
         if self.counted is None:
-            self.counted = predicted_fill(self._A.pattern, cost.flops_in(most, self.is_on_host))
+            self.counted = predicted_fill(self._A.pattern, cost.flops_in(most, not own))
         if self.counted is None:
             return math.inf
         fill = self.counted[1]
         if fill.memory(self._A.dtype, lu=True) > backend_named("cpu").runtime.memory.free_bytes():
             return math.inf
-        return cost.factorization(fill.lu_entries, fill.lu_flops, self.is_on_host)
+        seconds = cost.factorization(fill.lu_entries, fill.lu_flops)
+        seconds += 0.0 if self.is_plain else cost.matching()
+        self._on_host = not own or seconds <= cost.factorization_on_gpu(fill.lu_flops)
+        return seconds if self._on_host else cost.factorization_on_gpu(fill.lu_flops)
 
-    def made(self, needs_matching: bool) -> Preconditioner:
+    def made(self) -> Preconditioner:
         """Factors with diagonal pivots in the order that was found; when asked again, with what is needed."""
-        is_plain = not needs_matching and is_nearly_symmetric(self._A)
-        if self.counted is None or self._are_verified or not is_plain:
+        if self.counted is None or self._are_made or not self.is_plain:
             return direct(self._A)
-        self._are_verified = True
+        self._are_made = True
         order, fill = self.counted
-        return unverified(self._A, order if self.is_on_host else "auto", fill.lu_flops)
+        return unverified(
+            self._A, order if self._on_host else "auto", fill.lu_flops, SOONER if self._on_host else ""
+        )
+
+    def iteration(self, cost: CostModel) -> float:
+        """Seconds of an application of the factors."""
+        return 0.0 if self.counted is None else cost.substitution(self.counted[1].lu_entries)

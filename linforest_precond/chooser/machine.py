@@ -56,7 +56,7 @@ class Machine:
 
 
 # Two cores of an Arm Neoverse N1; one NVIDIA H200.
-DEFAULTS = {"cpu": Machine(1.4e10, 6.4e-7, 4.7e9), "cuda": Machine(3.6e12, 4e-6, 1e12)}
+DEFAULTS = {"cpu": Machine(1.4e10, 6.4e-7, 4.7e9), "cuda": Machine(3.2e12, 1e-5, 1e12)}
 # The share of a copy's bandwidth that products reach.
 COPY_SHARE = {"cpu": 0.45, "cuda": 0.85}
 

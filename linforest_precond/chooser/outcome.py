@@ -17,9 +17,6 @@ from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.problem import Problem
 from linforest_precond.solvers.status import Status
 
-# A part of b outside the range of A that rounding errors explain, in units of the machine precision's root.
-MEAN = 1.0
-
 
 class Info(int):
     """
@@ -72,11 +69,9 @@ def info_of(chooser: Chooser, is_late: bool) -> int:
     """The status of a solve that did not converge; 0 where it is the number of iterations."""
     if is_late:
         return int(Status.TIME_LIMIT)
-    if chooser.facts.is_singular or chooser.found_singular:
-        return int(Status.SINGULAR)
     if any(trial.is_at_rounding for trial in chooser.trials):
         return int(Status.STAGNATED)
-    return 0
+    return int(Status.SINGULAR) if chooser.facts.is_singular or chooser.found_singular else 0
 
 
 def complaint(chooser: Chooser, problem: Problem, info: npt.NDArray[np.int64]) -> str:

@@ -355,7 +355,7 @@ class _Solve:
         setup = 0.0 if M is not None else self.chooser.setup(candidate)
         try:
             if M is None and candidate.is_direct:
-                M = solver._factors.made(self.chooser.facts.needs_matching)
+                M = solver._factors.made()
             elif M is None:
                 M = quietly(candidate.make, solver._A, solver._seed)
         except (MemoryError, OverflowError, ValueError, np.linalg.LinAlgError) as error:
@@ -372,6 +372,8 @@ class _Solve:
         self, candidate: Candidate, M: Preconditioner, method: str, setup: float, x: Array | None
     ) -> Trial:
         iteration = self._cost.iteration(method, candidate.application)
+        if candidate.is_direct:
+            iteration += self._solver._factors.iteration(self._cost)
         x_true = self._report.x_true
         trial = Trial(candidate, M, method, self.problem, setup, iteration, self._callback, x, x_true)
         trial.show(self._solver._verbose)

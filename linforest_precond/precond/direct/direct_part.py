@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import OnBackend
+from linforest_precond.backends import OnBackend, backend_named
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.direct.libraries import (
@@ -93,12 +93,14 @@ class DirectPart(OnBackend, schema.Stored):
         pivoting: str,
         automatic: bool = False,
         flops: float | None = None,
+        reason: str = "",
     ) -> DirectPart:
         """Factor a matrix in the order of a name, or a given one.
 
-        With `flops`, they have been counted, and the caller verifies solutions: none is made here.
+        With `flops`, they have been counted, and the caller verifies solutions: none is made here. With a
+        reason, the host factors.
         """
-        library = library_of(csr, order, pivoting)
+        library = backend_named("cpu") if reason else library_of(csr, order, pivoting)
         name = name_of(order, pivoting, library)
         ordering = ordering_by(csr, name, order)
         is_known = flops is not None
@@ -107,7 +109,7 @@ class DirectPart(OnBackend, schema.Stored):
             if ordering is not None and library.name == "cpu":
                 flops = predicted_flops(csr, stored, ordering)
         kept = owned(csr, stored)
-        factors = factored(kept, name, ordering, pivoting)
+        factors = factored(kept, name, ordering, pivoting, reason)
         error = UNKNOWN if is_known else probed(kept, factors)
         return cls(kept, name, ordering, pivoting, automatic, factors, flops or factors.flops, error)
 

@@ -30,9 +30,11 @@ def why_on_host(csr: CheckedMatrix, order: Any, pivoting: str) -> str:
     return "COLAMD's order is SuperLU's" if isinstance(order, str) and order == "colamd" else ""
 
 
-def factored(csr: CheckedMatrix, order: str, ordering: Ordering | None, pivoting: str) -> Any:
-    """The factors of a matrix in an order; LinAlgError for a singular matrix."""
-    reason = why_on_host(csr, order, pivoting)
+def factored(
+    csr: CheckedMatrix, order: str, ordering: Ordering | None, pivoting: str, reason: str = ""
+) -> Any:
+    """The factors of a matrix, on the host if there is a reason; LinAlgError for a singular one."""
+    reason = reason or why_on_host(csr, order, pivoting)
     given = matrix_on_host(csr) if reason else csr
     if reason and ordering is not None:
         ordering = Ordering(on_host(ordering.order), on_host(ordering.rank))  # stall: the host factors

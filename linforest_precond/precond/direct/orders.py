@@ -8,6 +8,7 @@ from linforest_precond.backends import Backend
 from linforest_precond.graph.reordering.minimum_degree import order_by_degree
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.precond.scaling.methods import has_weak_diagonal
 from linforest_precond.records.forest import Ordering
 
 ORDERS = "auto", "colamd", "minimum_degree", "natural"
@@ -16,6 +17,8 @@ OF_CUDSS = "nested_dissection"
 NAMES = *ORDERS[1:], OF_CUDSS, "given"
 # The share of entries with a mirror entry above which A + A^T is ordered: UMFPACK's (6) symmetric strategy.
 LEAST_SYMMETRY = 0.3
+# A diagonal entry below this ratio to the largest one of its column is no pivot, and their share that is few.
+LEAST_PIVOT, FEW = 1e-3, 0.01
 
 
 def name_of(order: Any, pivoting: str, library: Backend) -> str:
@@ -39,6 +42,14 @@ def ordering_by(csr: CheckedMatrix, name: str, order: Any) -> Ordering | None:
     if name == "natural":
         return ordering_of(xp.arange(csr.n, dtype=index))
     return ordering_of(order_by_degree(csr.pattern).astype(index, copy=False))
+
+
+def has_pivots(csr: CheckedMatrix) -> bool:
+    """Whether the diagonal entries are large enough in nearly all columns, or A may be definite.
+
+    Rows that are interchanged in an order for A + A^T give fill-in that it does not bound.
+    """
+    return csr.definite or not has_weak_diagonal(csr, LEAST_PIVOT, FEW)
 
 
 def is_nearly_symmetric(csr: CheckedMatrix) -> bool:

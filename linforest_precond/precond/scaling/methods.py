@@ -105,6 +105,14 @@ def count_tiny_diagonal(csr: CheckedMatrix) -> int:
     return int((tiny & (rows > logs.NO_WEIGHT)).sum())  # stall: decides whether rows are matched
 
 
+def has_weak_diagonal(csr: CheckedMatrix, ratio: float, share: float) -> bool:
+    """Whether more than a share of the diagonal entries are below a ratio of their column's largest entry."""
+    _, columns, diagonal = _weights(csr)
+    logs = csr.backend.matrix.log_scaling
+    weak = diagonal < columns + int(np.log2(ratio) * logs.UNIT)
+    return int(weak.sum()) > share * csr.n  # stall: decides whether rows are matched
+
+
 def smallest_diagonal(csr: CheckedMatrix) -> float:
     """The smallest diagonal magnitude relative to the largest one of its row; 1 where no row has entries."""
     rows, _, diagonal = _weights(csr)

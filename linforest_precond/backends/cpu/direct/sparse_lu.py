@@ -47,7 +47,8 @@ def factor(csr, ordering, pivoting, definite):
     ZeroDivisionError
         For a singular matrix; the message has the cause.
     """
-    return SuperluFactors(csr, None if ordering is None else ordering.rank, pivoting)
+    threshold = 0.0 if definite and pivoting == "diagonal" else THRESHOLDS[pivoting]
+    return SuperluFactors(csr, None if ordering is None else ordering.rank, threshold)
 
 
 class SuperluFactors:
@@ -72,8 +73,8 @@ class SuperluFactors:
     library = f"SuperLU of SciPy {scipy.__version__}"
     perturbed, flops, definite = 0, 0.0, False
 
-    def __init__(self, csr, rank, pivoting):
-        self.dtype, self.rank, self._pivoting = csr.data.dtype, rank, pivoting
+    def __init__(self, csr, rank, threshold):
+        self.dtype, self.rank, self._threshold = csr.data.dtype, rank, threshold
         self.entries = self.interchanges = self.nbytes = 0
         if not csr.n:
             return
@@ -91,9 +92,8 @@ class SuperluFactors:
                 "structurally: some rows have entries in fewer columns than there are rows"
             )
         order = "COLAMD" if self.rank is None else "NATURAL"
-        threshold = THRESHOLDS[self._pivoting]
         try:
-            return splu(by_columns(csr, self.rank), permc_spec=order, diag_pivot_thresh=threshold)
+            return splu(by_columns(csr, self.rank), permc_spec=order, diag_pivot_thresh=self._threshold)
         except RuntimeError as error:
             if "singular" in str(error):
                 raise ZeroDivisionError("elimination leaves a column of zeros") from error
@@ -101,7 +101,7 @@ class SuperluFactors:
 
     def refactored(self, csr):
         """The factors of a matrix with the same pattern; SciPy has no way to keep the symbolic ones."""
-        return SuperluFactors(csr, self.rank, self._pivoting)
+        return SuperluFactors(csr, self.rank, self._threshold)
 
     def solve_into(self, b, x, transpose):
         """Solve for all columns; arrays of any strides and precision."""

@@ -153,8 +153,8 @@ class CudssFactors:
             return
         # The transpose of a Hermitian matrix is its conjugate.
         conjugate = transpose and self.definite and self.csr.data.dtype.kind == "c"
-        right = cupy.asfortranarray(b.astype(self.csr.data.dtype, copy=False))
-        right = right.conj() if conjugate else right
+        right = b.astype(self.csr.data.dtype, copy=False)
+        right = cupy.asfortranarray(right.conj() if conjugate else right)
         in_place = x.dtype == right.dtype and x.flags.f_contiguous and not conjugate
         found = x if in_place else cupy.empty(x.shape, right.dtype, order="F")
         with self._analysis.lock:
