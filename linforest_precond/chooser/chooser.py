@@ -48,8 +48,8 @@ RECOUNT = 2.0
 # The share of the least expected seconds that a few iterations with Jacobi may take, and how many they are.
 PROBE, FIRST = 0.1, 4
 # The factor by which iterations grow from one look to the next; seconds until the next look, in units of the
-# least expected seconds of another candidate.
-CHECK, PATIENCE = 1.3, 0.03
+# least expected seconds of another candidate; and calls, since a look waits for the device.
+CHECK, PATIENCE, LOOK = 1.3, 0.03, 150
 # What is expected in place of the present run must be smaller by this factor; by more in place of what an
 # earlier solve chose, and what was paused: its first residuals predict too little.
 MARGIN, PAUSED = 1.1, 2.0
@@ -97,7 +97,7 @@ class Chooser:
         self.has_no_factors = self._is_pivoted = False
         self._margin = MARGIN
         self._robust, self._unfit = False, set[str]()
-        self._factor = cost.ordering() + cost.factorization(SPARSE * facts.entries, 0.0)
+        self._factor = cost.ordering(facts.looks_easy) + cost.factorization(SPARSE * facts.entries, 0.0)
         self._is_counted = False
         self._jacobi = min(facts.elliptic_iterations * digits / 8 or float(MANY), self.most_iterations)
 
@@ -109,20 +109,21 @@ class Chooser:
             return math.inf
         return 0.5 * math.sqrt((1 + q) / (1 - q)) * (self._digits + 0.3) * math.log(10)
 
-    def run(self, first: Trial | None = None, settle: bool = False) -> Trial | None:
+    def run(self, first: Trial | None = None, usual: int = 0, settle: bool = False) -> Trial | None:
         """The trial that converged; None where none did.
 
-        `first` is a run to begin with. With `settle`, the present one ends when it has made enough iterations
-        to be trusted.
+        `first` is a run to begin with, which is looked at after more than its usual iterations, or after one
+        if its M is that of an earlier matrix. With `settle`, the present one ends when it has made enough
+        iterations to be trusted.
         """
         if first is None:
             self._begin_any(self._first())
         else:
-            self._margin = PAUSED
+            self._margin = MARGIN if first.is_stale else PAUSED
             self.untried = [
                 each for each in self.untried if each.name != first.candidate.name or first.is_stale
             ]
-            self._go_on(first)
+            self._go_on(first, usual)
         while self.present is not None:
             present = self.present
             if present.has_converged:
@@ -227,10 +228,11 @@ class Chooser:
             self._go_on(trial)
         return trial is not None
 
-    def _go_on(self, trial: Trial) -> None:
+    def _go_on(self, trial: Trial, usual: int = 0) -> None:
         self.trials.append(trial)
         self.present = trial
-        trial.advance(FIRST)
+        step = 1 if trial.is_stale else max(FIRST, 2 * usual, self._least_step(trial))
+        trial.advance(self._within_time(trial, step))
 
     def _rest(self, trial: Trial) -> float:
         """Seconds that a run is predicted to need still."""
@@ -279,9 +281,16 @@ class Chooser:
     def _step(self, present: Trial) -> int:
         """Iterations until the next look: few beside those made, or beside what another one would cost."""
         least = min((self._expected(each) for each in self.untried), default=0.0)
-        step = max(math.ceil((CHECK - 1) * present.iterations), int(PATIENCE * least / present.iteration), 1)
+        least = least if math.isfinite(least) else 0.0
+        step = max(math.ceil((CHECK - 1) * present.iterations), int(PATIENCE * least / present.iteration))
+        return self._within_time(present, max(step, self._least_step(present)))
+
+    def _least_step(self, trial: Trial) -> int:
+        return max(1, int(LOOK * self._cost.machine.call / trial.iteration))
+
+    def _within_time(self, trial: Trial, step: int) -> int:
         left = self._seconds_left()
-        return step if math.isinf(left) else max(1, min(step, int(left / present.iteration)))
+        return step if math.isinf(left) else max(1, min(step, int(left / trial.iteration)))
 
     def _replace_failed(self, failed: Trial) -> None:
         """Go on with a paused trial or the next candidate; end where rounding errors limit all of them."""

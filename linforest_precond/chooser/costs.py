@@ -42,6 +42,8 @@ class IterationCost(NamedTuple):
 # analysis; and of both substitutions.
 ORDER, FACTORS = SymbolicCost(1100, 3900, 430), SymbolicCost(1700, 9600, 470)
 ANALYSIS, SUBSTITUTION = SymbolicCost(30_000, 80_000, 0), SymbolicCost(100, 0, 60)
+# Seconds that iterations on a GPU are expected to need before the host is asked, unless A looks hard.
+CROSSING = 0.05
 # Of a matching of rows and columns with large entries.
 MATCHING = Cost(5000, 600)
 METHODS = {
@@ -93,9 +95,10 @@ class CostModel:
         moved = parts.products * self.product + parts.vectors * self.vector
         return calls + moved / self.machine.bandwidth + parts.applications * self.seconds(application)
 
-    def ordering(self) -> float:
-        """Of an order of elimination and its fill, on the host."""
-        return self._symbolic(ORDER, self.entries)
+    def ordering(self, easy: bool) -> float:
+        """Of an order of elimination and its fill, on the host: an easy matrix on a GPU hardly needs it."""
+        crossing = CROSSING if easy and self.backend != "cpu" else 0.0
+        return crossing + self._symbolic(ORDER, self.entries)
 
     def factorization(self, entries: float, flops: float) -> float:
         """Of factors with a number of entries and flops, on the host."""

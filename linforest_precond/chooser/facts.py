@@ -147,6 +147,11 @@ class Facts:
         return self.is_nearly_dominant and (self.hermitian or self.row_ratio <= 1.001)
 
     @property
+    def looks_easy(self) -> bool:
+        """Whether A may be definite, or is nearly dominant: iterations are likely to converge."""
+        return self.may_be_definite or self.is_nearly_dominant
+
+    @property
     def is_nearly_dominant(self) -> bool:
         """Whether nearly all rows are dominant, with couplings of one sign."""
         return self.dominant_share >= 0.9 and self.m_matrix_share >= 0.9

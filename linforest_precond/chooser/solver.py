@@ -124,7 +124,8 @@ class Solver(Printed):
         self._maxiter, self._verbose = maxiter, verbose
         self._wanted, self._seed, self._calibration = method, as_integer("seed", seed), calibration
         self._limit = _checked_limit(time_limit)
-        self._kept: tuple[str, Preconditioner, str] | None = None  # candidate, M and Krylov method
+        # The candidate, M, the Krylov method, and the iterations that it took.
+        self._kept: tuple[str, Preconditioner, str, int] | None = None
         self._is_stale, self._lock = False, threading.Lock()
         self.report = SolveReport()
         self._take(A)
@@ -223,7 +224,7 @@ class Solver(Printed):
             self._take(A)
             if self._kept is None:
                 return
-            name, M, method = self._kept
+            name, M, method, iterations = self._kept
             try:
                 M._pattern.require_same(pattern_digest(self._A))
             except ValueError:  # another pattern
@@ -234,7 +235,7 @@ class Solver(Printed):
                 return
             M = M.frozen()
             M.update(self._A.given)
-            self._kept = name, M, method
+            self._kept = name, M, method, iterations
 
     def __matmul__(self, b: Array) -> Array:
         return self.solve(b)[0]
@@ -304,8 +305,8 @@ class _Solve:
             x, norms = self._best()
             return self._ended(x, np.full(norms.shape, int(Status.SINGULAR)), None)
         try:
-            first = None if kept is None else self._kept_trial(*kept)
-            chosen = self.chooser.run(first)
+            first = None if kept is None else self._kept_trial(*kept[:3])
+            chosen = self.chooser.run(first, 0 if kept is None else kept[3])
             x, info = self._solution(chosen)
         except KeyboardInterrupt:
             if not self.chooser.trials:  # in the first setup: there is no x yet
@@ -317,7 +318,7 @@ class _Solve:
             for trial in self.chooser.trials:
                 trial.close()
         if chosen is not None:
-            solver._kept = chosen.candidate.name, chosen.M, chosen.method
+            solver._kept = chosen.candidate.name, chosen.M, chosen.method, chosen.iterations
             solver._is_stale = solver._is_stale and chosen is first
         return self._ended(x, info, chosen)
 

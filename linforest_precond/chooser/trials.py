@@ -202,7 +202,7 @@ class Trial:
 
     def remaining(self) -> float:
         """Predicted iterations."""
-        growth = LINEAR if self.candidate.is_multigrid else GROWTH
+        growth = LINEAR if self.candidate.is_multigrid or self.candidate.is_direct else GROWTH
         return 0.0 if self.has_converged else remaining(self.digits, growth)
 
     @property
