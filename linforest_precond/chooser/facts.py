@@ -246,7 +246,7 @@ def _surplus(diagonal: Array, magnitudes: Array, zero: int) -> dict[str, float]:
 def _unmatched_rows(csr: CheckedMatrix) -> npt.NDArray[np.int64]:
     """The rows without a column in a largest matching of rows and columns with entries that are not 0."""
     arrays = (on_host(array) for array in (csr.data != 0, csr.indices, csr.indptr))  # stall: on the host
-    pattern = sp.csr_array(tuple(arrays), shape=(csr.n, csr.n))
+    pattern = sp.csr_array(tuple(arrays), shape=(csr.n, csr.n), copy=True)  # zeros are removed in place
     pattern.eliminate_zeros()
     return np.flatnonzero(maximum_bipartite_matching(pattern, perm_type="column") < 0)
 

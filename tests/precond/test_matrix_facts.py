@@ -31,6 +31,15 @@ def test_a_grid(backend):
     assert found.row_ratio == 1.0 and found.heavy_share == pytest.approx(heavy_share(A.toarray()))
 
 
+def test_explicit_zeros_are_left_as_they_are(backend):
+    A = sp.csr_array(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 0.0], [6.0, 0.0, 7.0]]))
+    A.data[[0, 3]] = 0.0
+    csr = checked(backend.csr(A))
+    assert facts_of(csr).structural_rank == 3
+    for array, given in ((csr.indices, A.indices), (csr.indptr, A.indptr), (csr.data, A.data)):
+        np.testing.assert_array_equal(backend.host(array), given)
+
+
 def test_structural_rank(backend):
     A = np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 0.0], [4.0, 0.0, 0.0]])
     found = facts(backend, A)
