@@ -14,7 +14,8 @@ All is compared in seconds that the cost model predicts; nothing is timed, so th
    these are below the rest. A run that has won nothing predicts nothing, until it has made the iterations
    that were expected.
 4. Failure. When a run breaks down or reaches its limit, the next best takes over. Factors with diagonal
-   pivots that did not suffice are made again with a matching or partial pivoting. When CG finds negative
+   pivots that did not suffice are made again with a matching or partial pivoting; where these do not suffice
+   either, nothing would. When CG finds negative
    curvature, all may be tried again, with MINRES where M is definite and BiCGStab elsewhere; when all have
    failed, with IDR(s).
 5. End. All runs together make at most `TOTAL` times the iterations that one may make, and take no longer than
@@ -300,10 +301,10 @@ class Chooser:
         if failed.method == "minres" and failed.status is Status.INDEFINITE:
             self._unfit.add(failed.candidate.name)
             self.untried = [failed.candidate, *self.untried]
-        if failed.is_at_rounding:
+        if failed.is_at_rounding or (failed.candidate.is_direct and self._is_pivoted):
             self.present = None
             return
-        if failed.candidate.is_direct and not self._is_pivoted:
+        if failed.candidate.is_direct and not failed.is_stale:
             self._is_pivoted = True
             self.untried = [failed.candidate, *self.untried]
         paused = min(self._alive(failed), key=self._rest, default=None)

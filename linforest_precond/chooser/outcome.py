@@ -95,8 +95,8 @@ def complaint(chooser: Chooser, problem: Problem, info: npt.NDArray[np.int64]) -
         )
     if status == Status.SINGULAR:
         return (
-            f"A is singular to working precision, and b is not in its range: {reached}. Check the "
-            "equations, or use scipy.sparse.linalg.lsqr for a least squares solution."
+            f"A is singular to working precision, or nearly so: {reached}. Check the equations, raise rtol, "
+            "or use scipy.sparse.linalg.lsqr for a least squares solution."
         )
     if status == Status.TIME_LIMIT:
         return f"time_limit has passed: {reached}. Raise time_limit, or continue with x0=x."
