@@ -35,7 +35,7 @@ class Factors:
 
     def __init__(self, A: CheckedMatrix, counted: tuple[Array, Fill] | None = None) -> None:
         self._A, self.counted = A, counted
-        self._are_made, self._on_host = False, True
+        self._are_made, self._on_host, self._is_small = False, True, False
 
     @cached_property
     def is_plain(self) -> bool:
@@ -56,19 +56,25 @@ class Factors:
         if fill.memory(self._A.dtype, lu=True) > backend_named("cpu").runtime.memory.free_bytes():
             return math.inf
         seconds = cost.factorization(fill.lu_entries, fill.lu_flops)
-        seconds += 0.0 if self.is_plain else cost.matching()
+        if not self.is_plain:
+            self._is_small = seconds <= cost.matching()
+            seconds += seconds if self._is_small else cost.matching()
         self._on_host = not own or seconds <= cost.factorization_on_gpu(fill.lu_flops)
         return seconds if self._on_host else cost.factorization_on_gpu(fill.lu_flops)
 
     def made(self) -> Preconditioner:
-        """Factors with diagonal pivots in the order that was found; when asked again, with what is needed."""
-        if self.counted is None or self._are_made or not self.is_plain:
+        """Factors with diagonal pivots in the order that was found; when asked again, with what is needed.
+
+        Where these would need a matching that takes longer, partial pivoting is taken at once.
+        """
+        if self.counted is None or self._are_made or not (self.is_plain or self._is_small):
             return direct(self._A)
         self._are_made = True
         order, fill = self.counted
-        return unverified(
-            self._A, order if self._on_host else "auto", fill.lu_flops, SOONER if self._on_host else ""
-        )
+        if not self.is_plain:
+            return unverified(self._A, "colamd", "partial", fill.lu_flops, "")
+        reason = SOONER if self._on_host else ""
+        return unverified(self._A, order if self._on_host else "auto", "diagonal", fill.lu_flops, reason)
 
     def iteration(self, cost: CostModel) -> float:
         """Seconds of an application of the factors."""

@@ -103,15 +103,13 @@ def direct(
     return setup.operator(part.verified())
 
 
-def unverified(A: CheckedMatrix, order: Any, flops: float, reason: str) -> Preconditioner:
-    """`direct` with diagonal pivots, for a caller who has counted its flops and verifies solutions.
+def unverified(A: CheckedMatrix, order: Any, pivoting: str, flops: float, reason: str) -> Preconditioner:
+    """`direct` for a caller who has counted its flops and verifies solutions.
 
     With a reason, the host factors a matrix on the GPU.
     """
     setup = Setup(A, None)
-    part = DirectPart.of(
-        setup.csr, setup.stored, order, "diagonal", automatic=True, flops=flops, reason=reason
-    )
+    part = DirectPart.of(setup.csr, setup.stored, order, pivoting, automatic=True, flops=flops, reason=reason)
     return setup.operator(part)
 
 
