@@ -38,6 +38,11 @@ class Factors:
         self._are_made, self._on_host, self._is_small = False, True, False
 
     @cached_property
+    def _has_own_library(self) -> bool:
+        """Whether the GPU can factor it."""
+        return library_of(self._A, "auto", "diagonal").name != "cpu"
+
+    @cached_property
     def is_plain(self) -> bool:
         """Whether diagonal pivots are likely to do, in an order for A + A^T."""
         return has_pivots(self._A) and is_nearly_symmetric(self._A)
@@ -47,9 +52,9 @@ class Factors:
 
         On a GPU, the host's are taken where they are fewer.
         """
-        own = library_of(self._A, "auto", "diagonal").name == "cuda"
         if self.counted is None:
-            self.counted = predicted_fill(self._A.pattern, cost.flops_in(most, not own))
+            flops = cost.flops_in(most, not self._has_own_library)
+            self.counted = predicted_fill(self._A.pattern, flops)
         if self.counted is None:
             return math.inf
         fill = self.counted[1]
@@ -59,7 +64,7 @@ class Factors:
         if not self.is_plain:
             self._is_small = seconds <= cost.matching()
             seconds += seconds if self._is_small else cost.matching()
-        self._on_host = not own or seconds <= cost.factorization_on_gpu(fill.lu_flops)
+        self._on_host = not self._has_own_library or seconds <= cost.factorization_on_gpu(fill.lu_flops)
         return seconds if self._on_host else cost.factorization_on_gpu(fill.lu_flops)
 
     def made(self) -> Preconditioner:
@@ -73,7 +78,7 @@ class Factors:
         order, fill = self.counted
         if not self.is_plain:
             return unverified(self._A, "colamd", "partial", fill.lu_flops, "")
-        reason = SOONER if self._on_host else ""
+        reason = SOONER if self._on_host and self._has_own_library else ""
         return unverified(self._A, order if self._on_host else "auto", "diagonal", fill.lu_flops, reason)
 
     def iteration(self, cost: CostModel) -> float:

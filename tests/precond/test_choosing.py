@@ -70,6 +70,12 @@ def test_factors_for_what_iterations_do_not_solve(backend):
     assert info == 0 and residual(A, b, x) <= 1.01e-8 and report.chosen.name == "direct"
 
 
+def test_the_host_factors_its_own_matrices_without_a_reason():
+    solver = lf.Solver(SYSTEMS["convection"](), method="direct")
+    solver.solve(noise(900))
+    assert "on the host" not in str(solver.M)
+
+
 def test_the_choice_is_deterministic(backend):
     A = SYSTEMS["convection"]()
     b = noise(A.shape[0])
