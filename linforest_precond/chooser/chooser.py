@@ -15,9 +15,8 @@ All is compared in seconds that the cost model predicts; nothing is timed, so th
    that were expected.
 4. Failure. When a run breaks down or reaches its limit, the next best takes over. Factors with diagonal
    pivots that did not suffice are made again with a matching or partial pivoting; where these do not suffice
-   either, nothing would. When CG finds negative
-   curvature, all may be tried again, with MINRES where M is definite and BiCGStab elsewhere; when all have
-   failed, with IDR(s).
+   either, the solve ends. When CG finds negative curvature, all may be tried again, with MINRES where M is
+   definite and BiCGStab elsewhere; when all have failed, with IDR(s).
 5. End. All runs together make at most `TOTAL` times the iterations that one may make, and take no longer than
    the time limit.
 
@@ -142,8 +141,8 @@ class Chooser:
     @property
     def found_singular(self) -> bool:
         """Whether factors do not exist, or did not solve the system."""
-        failed = any(trial.candidate.is_direct and trial.has_failed for trial in self.trials)
-        return failed or self.has_no_factors
+        made = [trial for trial in self.trials if trial.candidate.is_direct and not trial.is_stale]
+        return self.has_no_factors or any(trial.has_failed for trial in made)
 
     @property
     def is_limited(self) -> bool:
@@ -172,20 +171,20 @@ class Chooser:
     def _best_candidate(self, rest: float) -> tuple[Candidate | None, float]:
         """The candidate with the least expected seconds, if they are below `rest`.
 
-        Factors are counted when they are it. Where they take longer than what else there is, nothing more is
-        known of them: they are counted again when that would pay.
+        Where that is the direct factorization, its fill is counted first. Counting ends where it would take
+        longer than the alternatives; it is done again when more time would pay.
         """
         while True:
             best = min(self.untried, key=self._expected, default=None)
             seconds = math.inf if best is None else self._expected(best)
             if best is None or seconds >= rest or not best.is_direct or self._is_counted:
                 return best, seconds
-            others = (self._expected(each) for each in self.untried if not each.is_direct)
+            others = [self._expected(each) for each in self.untried if not each.is_direct]
             most = min(rest, self._seconds_left(), *others)
             counted = self._forecast(most)
             self._is_counted = math.isfinite(counted)
             self._factor = counted if self._is_counted else max(most, RECOUNT * self._factor)
-            if math.isinf(self._factor):
+            if not self._is_counted and not others and math.isinf(rest):  # no time or memory for it
                 self.untried = [each for each in self.untried if not each.is_direct]
 
     def _expected(self, candidate: Candidate) -> float:

@@ -7,11 +7,12 @@ the cache folder keeps them, by the machine's name; `Machine.of` reads it.
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
-import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ from scipy.sparse.linalg import splu
 
 from linforest_precond.backends import Backend, backend_named
 from linforest_precond.matrices.download.places import cache_folder
+from linforest_precond.matrices.readers.atomic_files import write_text
 
 CALIBRATIONS = ("measured", "default")
 
@@ -66,12 +68,15 @@ def _kept(backend_name: str) -> Machine:
     """The numbers in the file, or new ones, which are written to it where that is possible."""
     backend = backend_named(backend_name)
     name = f"{backend.name}: {_machine_name(backend)}"
-    path = cache_folder().parent / "calibration.json"
+    path = cache_folder() / "calibration.json"
     known = _read(path)
     try:
-        return Machine(**{field: float(known[name][field]) for field in ("bandwidth", "call", "flops")})
+        numbers = {field: float(known[name][field]) for field in ("bandwidth", "call", "flops")}
     except (KeyError, TypeError, ValueError):
-        machine = _MEASURES[backend.name](backend)
+        numbers = {}
+    if numbers and all(0 < number < math.inf for number in numbers.values()):
+        return Machine(**numbers)
+    machine = _MEASURES[backend.name](backend)
     _write(path, {**known, name: asdict(machine)})
     return machine
 
@@ -91,14 +96,10 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, known: dict[str, Any]) -> None:
-    """Replace the file as a whole, so that another process never reads a part of it."""
-    try:
+    """Keep the numbers; in a read-only folder the next process measures again."""
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as unfinished:
-            json.dump(known, unfinished, indent=1)
-        os.replace(unfinished.name, path)
-    except OSError:  # a read-only folder: measured again by the next process
-        return
+        write_text(path, json.dumps(known, indent=1))
 
 
 def _fastest(work: Callable[[], object], repeats: int) -> float:

@@ -35,11 +35,15 @@ class Info(int):
         info.report = report
         return info
 
+    def __reduce__(self) -> tuple[type[int], tuple[int]]:
+        """Pickled and copied as a plain int."""
+        return int, (int(self),)
+
 
 class Infos(np.ndarray[Any, np.dtype[np.int64]]):
     """The `info` of several systems: an array of int, with the report of the solve."""
 
-    report: SolveReport
+    report: SolveReport | None = None  # none after arithmetic and pickling
 
     @classmethod
     def of(cls, values: npt.NDArray[np.int64], report: SolveReport) -> Infos:
@@ -85,7 +89,7 @@ def complaint(chooser: Chooser, problem: Problem, info: npt.NDArray[np.int64]) -
         rows = ", ".join(map(str, facts.dependent_rows))
         return (
             f"A is structurally singular: its rank is at most {facts.structural_rank:,} of {facts.rows:,}; "
-            f"the entries of row {rows} lie in columns that other rows need. Remove these equations, or use "
+            f"the entries of rows {rows} lie in columns that other rows need. Remove these equations, or use "
             "scipy.sparse.linalg.lsqr."
         )
     if facts.centered and status == Status.SINGULAR:

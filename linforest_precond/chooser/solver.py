@@ -126,7 +126,7 @@ class Solver(Printed):
         self._limit = _checked_limit(time_limit)
         # The candidate, M, the Krylov method, and the iterations that it took.
         self._kept: tuple[str, Preconditioner, str, int] | None = None
-        self._is_stale, self._lock = False, threading.Lock()
+        self._is_stale, self._lock = False, threading.RLock()
         self.report = SolveReport()
         self._take(A)
         if method != "auto":
@@ -247,7 +247,7 @@ class Solver(Printed):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.Lock(), report=SolveReport())
+        self.__dict__.update(state, _lock=threading.RLock(), report=SolveReport())
         self._take(state["_A"])
 
     def _printout(self) -> Printout:
@@ -352,18 +352,19 @@ class _Solve:
 
     def _start(self, candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
         """A trial from the x of the present one if that is given and better than x0."""
-        solver, M = self._solver, self._made.get(candidate.name)
+        # Factors that are asked for again did not suffice.
+        solver, M = self._solver, None if candidate.is_direct else self._made.get(candidate.name)
         setup = 0.0 if M is not None else self.chooser.setup(candidate)
         try:
             if M is None and candidate.is_direct:
                 M = solver._factors.made()
             elif M is None:
                 M = quietly(candidate.make, solver._A, solver._seed)
-        except (MemoryError, OverflowError, ValueError, np.linalg.LinAlgError) as error:
+        except (MemoryError, OverflowError, ValueError) as error:
             if candidate.name == "jacobi":
                 raise
             self.chooser.events.append(f"{candidate.name} cannot be set up: {error}")
-            self.chooser.has_no_factors |= isinstance(error, np.linalg.LinAlgError)
+            self.chooser.has_no_factors |= candidate.is_direct and isinstance(error, np.linalg.LinAlgError)
             return None
         self._made[candidate.name] = M
         x = present.x.copy() if present is not None and present.is_better_than_its_start else None

@@ -204,6 +204,33 @@ def test_errors_are_recorded_where_the_solution_is_known(backend):
     assert report.history.status is lf.solvers.Status.CONVERGED
 
 
+def test_factors_without_interchanges_that_fail_are_made_again(backend):
+    """Hermitian, with a positive diagonal that is no pivot: A is not definite."""
+    block = np.array([[1e-20, 1.0], [1.0, 1e-20]])
+    A = sp.csr_array(sp.block_diag([block] * 20) + 0.01 * lf.matrices.poisson(40) - 0.02 * sp.eye_array(40))
+    A.setdiag(1e-20)
+    b = noise(40)
+    x, info, report = solved(backend, sp.csr_array(A), b, method="direct")
+    assert info == 0 and residual(A, b, x) <= 1.01e-8 and [t.name for t in report.trials] == ["direct"] * 2
+
+
+def test_info_can_be_sent_to_another_process(backend):
+    _, info, _ = solved(backend, SYSTEMS[EASY](), noise(900))
+    copy = pickle.loads(pickle.dumps(info))
+    assert copy == 0 and type(copy) is int
+    _, infos, _ = solved(backend, SYSTEMS[EASY](), noise(900, 2))
+    assert pickle.loads(pickle.dumps(infos)).tolist() == [0, 0] and infos[:1].report is None
+
+
+def test_a_time_limit_ends_the_search_for_factors():
+    """The order would take longer than what is left: it is not asked for again and again."""
+    A = lf.matrices.poisson((40, 40, 40))
+    began = time.perf_counter()
+    with pytest.warns(RuntimeWarning):
+        _, info = lf.solve(A, noise(64000), method="direct", time_limit=0.02)
+    assert info != 0 and time.perf_counter() - began < 20
+
+
 class TestMachine:
     def test_it_is_measured_once_and_kept(self, monkeypatch, tmp_path):
         monkeypatch.delenv("LINFOREST_CALIBRATION", raising=False)
@@ -212,21 +239,25 @@ class TestMachine:
         cpu = backend_named("cpu")
         found = machine.Machine.of(cpu)
         assert found.bandwidth > 1e8 and 1e-8 < found.call < 1e-3 and found.flops > 1e6
-        kept = json.loads((tmp_path / "calibration.json").read_text())
+        kept = json.loads((tmp_path / "matrices" / "calibration.json").read_text())
         machine._kept.cache_clear()
         monkeypatch.setitem(machine._MEASURES, "cpu", None)
         assert machine.Machine.of(cpu) == found and len(kept) == 1
         machine._kept.cache_clear()
 
-    @pytest.mark.parametrize("text", ["", "[]", "{", '{"cpu": 3}'])
+    @pytest.mark.parametrize("text", ["", "[]", "{", '{"cpu": 3}', "zeros"])
     def test_a_damaged_file_is_replaced(self, monkeypatch, tmp_path, text):
         monkeypatch.delenv("LINFOREST_CALIBRATION", raising=False)
         monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path / "matrices"))
         monkeypatch.setitem(machine._MEASURES, "cpu", lambda backend: machine.DEFAULTS["cpu"])
-        (tmp_path / "calibration.json").write_text(text)
+        (tmp_path / "matrices").mkdir()
+        if text == "zeros":
+            name = f"cpu: {machine._machine_name(backend_named('cpu'))}"
+            text = json.dumps({name: {"bandwidth": 0.0, "call": -1.0, "flops": float("nan")}})
+        (tmp_path / "matrices" / "calibration.json").write_text(text)
         machine._kept.cache_clear()
         assert machine.Machine.of(backend_named("cpu")) == machine.DEFAULTS["cpu"]
-        assert "bandwidth" in (tmp_path / "calibration.json").read_text()
+        assert "bandwidth" in (tmp_path / "matrices" / "calibration.json").read_text()
         machine._kept.cache_clear()
 
 
