@@ -43,9 +43,15 @@ def singular_columns(
     ones = problem.backend.xp.ones_like(problem.b)
     with np.errstate(all="ignore"):
         maps_to_zero = growth(ones) <= ROUNDING * eps * growth(oscillating(problem.b, None))
-        mean = problem.b.mean(axis=0, keepdims=True)
-        constant = np.asarray(norms_of(ones * mean, None)) > eps**0.5 * problem.norms
-    return [int(c) for c in np.flatnonzero(failed & maps_to_zero & constant)]
+    return [int(c) for c in np.flatnonzero(failed & maps_to_zero & has_constant_part(problem))]
+
+
+def has_constant_part(problem: Problem) -> npt.NDArray[np.bool_]:
+    """Which columns of b have a mean that rounding errors do not explain."""
+    ones, eps = problem.backend.xp.ones_like(problem.b), float(np.finfo(problem.b.dtype).eps)
+    with np.errstate(all="ignore"):
+        constant = np.asarray(norms_of(ones * problem.b.mean(axis=0, keepdims=True), None))
+    return constant > eps**0.5 * problem.norms
 
 
 class LastFinite:

@@ -66,7 +66,7 @@ class Candidate:
 
 def candidates_on(backend: str, facts: Facts) -> tuple[Candidate, ...]:
     """The candidates that make sense for a matrix on a backend."""
-    return tuple(each for each in (*_SHARED, *_OWN[backend]) if each.applies(facts))
+    return tuple(each for each in (DIRECT, *_OWN[backend]) if each.applies(facts))
 
 
 def _seeded(make: Callable[..., Preconditioner], **options: Any) -> Callable[[Any, int], Preconditioner]:
@@ -118,18 +118,11 @@ def _matched(
     )
 
 
-_SHARED = (
-    Candidate(
-        "direct",
-        "lf.direct(A)",
-        lambda A, seed: direct(A),
-        Cost(0, 0),
-        Cost(0, 0),
-        _always(0.0),
-        applies=lambda facts: not facts.is_singular,
-        is_definite=False,
-    ),
-)
+# Its seconds are those of a `Factorization`, which makes it, too.
+DIRECT = Candidate(
+    "direct", "lf.direct(A)", lambda A, seed: direct(A), Cost(0, 0), Cost(0, 0), _always(0.0),
+    applies=lambda facts: not facts.is_singular, is_definite=False,
+)  # fmt: skip
 _JACOBI = "jacobi", "lf.jacobi(A)", lambda A, seed: jacobi(A)
 _FOREST = "tridiagonal", "lf.tridiagonal(A)", _seeded(tridiagonal)
 _OWN = {

@@ -2,6 +2,8 @@
 
 All is compared in seconds that the cost model predicts; nothing is timed, so that the choice repeats.
 
+0. Small. Where an order and factors are expected, and then counted, to take less than `SMALL` calls, they are
+   made at once: to find the facts and choose would take as long.
 1. Expectation. The iterations of every candidate are a share of those that Jacobi would need. These are what
    the facts tell (boundaries, a shift, the size of a mesh), and else `MANY`; from the first residuals on,
    what the present run predicts. A direct factorization has no iterations: its fill and flops are counted
@@ -35,6 +37,8 @@ from linforest_precond.chooser.facts import Facts
 from linforest_precond.chooser.trials import HORIZON, Trial
 from linforest_precond.solvers.status import Status
 
+# Calls that factors may take before anything else is known of the system.
+SMALL = 8000
 # Iterations with Jacobi to expect where nothing is known of them.
 MANY = 500
 # The facts count as much as this many iterations that were seen: of boundaries or a shift, and of a size.
@@ -76,6 +80,8 @@ class Chooser:
         The most iterations of a trial.
     seconds_left
         Until the time limit.
+    trials
+        The list that all trials are appended to.
     """
 
     def __init__(
@@ -88,10 +94,12 @@ class Chooser:
         digits: float,
         maxiter: int,
         seconds_left: Callable[[], float] = lambda: math.inf,
+        trials: list[Trial] | None = None,
     ) -> None:
         self.facts, self._cost, self._start, self._forecast = facts, cost, start, forecast
         self._all = self.untried = list(candidates)
-        self.definite, self.trials, self.events = facts.may_be_definite, list[Trial](), list[str]()
+        self.definite, self.events = facts.may_be_definite, list[str]()
+        self.trials = list[Trial]() if trials is None else trials
         self.present: Trial | None = None
         self._digits, self._most, self._seconds_left = digits, TOTAL * maxiter, seconds_left
         self.has_no_factors = self._is_pivoted = False
@@ -193,13 +201,9 @@ class Chooser:
             return self._factor
         iterations = self._jacobi * self._share(candidate)
         cycles = candidate.cycles(self.facts) * self._digits / 8
-        return self.setup(candidate) + (min(iterations, cycles) if cycles else iterations) * self._iteration(
-            candidate
-        )
-
-    def setup(self, candidate: Candidate) -> float:
-        """Seconds of a setup."""
-        return self._factor if candidate.is_direct else self._cost.seconds(candidate.setup)
+        return self._cost.seconds(candidate.setup) + (
+            min(iterations, cycles) if cycles else iterations
+        ) * self._iteration(candidate)
 
     def _iteration(self, candidate: Candidate) -> float:
         return self._cost.iteration(self._method(candidate), candidate.application)

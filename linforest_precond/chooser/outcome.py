@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linforest_precond.backends.annotations import Array
 from linforest_precond.chooser.chooser import Chooser
-from linforest_precond.chooser.facts import Facts
 from linforest_precond.chooser.report import SolveReport
-from linforest_precond.matrix.vectors import norms_of
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.problem import Problem
+from linforest_precond.solvers.singular import has_constant_part
 from linforest_precond.solvers.status import Status
 
 
-class Info(int):
+class ReportedInfo(int):
     """
     The `info` of one system: an int as SciPy's solvers return it, with the report of the solve.
 
@@ -30,7 +31,7 @@ class Info(int):
 
     report: SolveReport
 
-    def __new__(cls, value: int, report: SolveReport) -> Info:
+    def __new__(cls, value: int, report: SolveReport) -> ReportedInfo:
         info = super().__new__(cls, value)
         info.report = report
         return info
@@ -40,16 +41,19 @@ class Info(int):
         return int, (int(self),)
 
 
-class Infos(np.ndarray[Any, np.dtype[np.int64]]):
+class ReportedInfos(np.ndarray[Any, np.dtype[np.int64]]):
     """The `info` of several systems: an array of int, with the report of the solve."""
 
     report: SolveReport | None = None  # none after arithmetic and pickling
 
-    @classmethod
-    def of(cls, values: npt.NDArray[np.int64], report: SolveReport) -> Infos:
-        infos = values.view(cls)
-        infos.report = report
-        return infos
+
+def with_report(x: Array, info: npt.NDArray[np.int64], one: bool, report: SolveReport) -> tuple[Array, Any]:
+    """x and info as they are returned; of one system, x has the shape (n,)."""
+    if one:
+        return x.reshape(-1), ReportedInfo(int(info[0]), report)
+    infos = info.view(ReportedInfos)
+    infos.report = report
+    return x, infos
 
 
 def quietly(make: Callable[..., Preconditioner], *arguments: Any) -> Preconditioner:
@@ -59,14 +63,9 @@ def quietly(make: Callable[..., Preconditioner], *arguments: Any) -> Preconditio
         return make(*arguments)
 
 
-def is_inconsistent(problem: Problem, facts: Facts) -> bool:
+def is_inconsistent(problem: Problem, A: CheckedMatrix) -> bool:
     """Whether A is Hermitian and maps constants to 0, and some b has a constant part."""
-    if not facts.centered:
-        return False
-    mean = problem.b.mean(axis=0, keepdims=True)
-    constant = np.asarray(norms_of(problem.backend.xp.ones_like(problem.b) * mean, None))
-    eps = float(np.finfo(problem.b.dtype).eps)
-    return bool((constant > eps**0.5 * problem.norms).any())
+    return A.centered and bool(has_constant_part(problem).any())
 
 
 def info_of(chooser: Chooser, is_late: bool) -> int:

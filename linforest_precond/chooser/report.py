@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ class TrialReport:
     Attributes
     ----------
     name, call, solver
-        The candidate, how it is made, and the Krylov method.
+        The candidate, how it is made, and the Krylov method; empty where factors solved the system.
     setup, iteration, seconds
         Of the setup, of an iteration, and in all.
     iterations
@@ -66,7 +67,7 @@ class TrialReport:
         return cls(
             trial.candidate.name,
             trial.candidate.call,
-            trial.method,
+            trial.solver,
             trial.setup,
             trial.iteration,
             trial.seconds,
@@ -81,14 +82,19 @@ class TrialReport:
     def cells(self) -> tuple[str, ...]:
         predicted = "" if self.predicted != self.predicted else f"{self.predicted:.2g} s"
         return (
-            self.name, self.solver, f"{self.setup:.2g} s", f"{self.iterations:,}", f"{self.first:.1e}",
-            f"{self.last:.1e}", predicted, f"{self.seconds:.2g} s", self.outcome,
+            self.name, self.solver or "none", f"{self.setup:.2g} s", f"{self.iterations:,}",
+            f"{self.first:.1e}", f"{self.last:.1e}", predicted, f"{self.seconds:.2g} s", self.outcome,
         )  # fmt: skip
 
     def sentence(self) -> str:
         """For a log."""
         ended = f"{self.outcome} after {self.iterations:,} iterations"
-        return f"{self.name} with {self.solver}: {ended}, relative residual {self.last:.1e}"
+        return f"{self.method}: {ended}, relative residual {self.last:.1e}"
+
+    @property
+    def method(self) -> str:
+        """The candidate and the Krylov method, in words."""
+        return f"{self.name} with {self.solver}" if self.solver else self.name
 
 
 class SolveReport(Printed):
@@ -121,7 +127,7 @@ class SolveReport(Printed):
     >>> import linforest_precond as lf
     >>> x, info = lf.solve(lf.matrices.poisson((100, 100)), np.ones(10_000), calibration="default")
     >>> info.report.chosen.name, info.report.chosen.solver
-    ('direct', 'cg')
+    ('direct', '')
     """
 
     def __init__(self, x_true: Array | None = None) -> None:
@@ -130,14 +136,26 @@ class SolveReport(Printed):
 
     def fill(
         self,
-        facts: Facts | None,
+        facts: Facts | Callable[[], Facts] | None,
         trials: list[TrialReport],
         events: list[str],
         chosen: TrialReport | None,
         advice: str,
     ) -> None:
-        """Start over with the results of a solve."""
-        self.facts, self.trials, self.events, self.chosen, self.advice = facts, trials, events, chosen, advice
+        """Start over with the results of a solve; facts that it did not need are found when asked for."""
+        self._facts, self.trials, self.events, self.chosen, self.advice = (
+            facts,
+            trials,
+            events,
+            chosen,
+            advice,
+        )
+
+    @property
+    def facts(self) -> Facts | None:
+        if callable(self._facts):
+            self._facts = self._facts()
+        return self._facts
 
     @property
     def seconds(self) -> float:
@@ -173,7 +191,8 @@ class SolveReport(Printed):
     def _conclusion(self) -> str:
         if self.chosen is None:
             return f"not solved. {self.advice}"
-        return f"solved by {self.chosen.call} with {self.chosen.solver}, about {self.seconds:.2g} s"
+        solver = f" with {self.chosen.solver}" if self.chosen.solver else ""
+        return f"solved by {self.chosen.call}{solver}, about {self.seconds:.2g} s"
 
 
 def _html_row(tag: str, cells: tuple[str, ...]) -> str:

@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-import math
-import sys
 import threading
-import time
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.backends.arguments import as_integer
-from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
-from linforest_precond.chooser.candidates import Candidate, candidates_on
-from linforest_precond.chooser.chooser import TOTAL, Chooser
-from linforest_precond.chooser.costs import CostModel
-from linforest_precond.chooser.factors import Factors
-from linforest_precond.chooser.facts import Facts, facts_of
-from linforest_precond.chooser.machine import Machine
-from linforest_precond.chooser.outcome import Info, Infos, complaint, info_of, is_inconsistent, quietly
-from linforest_precond.chooser.report import SolveReport, TrialReport
-from linforest_precond.chooser.trials import Trial, method_for
+from linforest_precond.backends.user_warnings import without_numpy_warnings
+from linforest_precond.chooser.facts import Facts
+from linforest_precond.chooser.one_solve import OneSolve
+from linforest_precond.chooser.outcome import ReportedInfo
+from linforest_precond.chooser.report import SolveReport
+from linforest_precond.chooser.system import Choice, Options, System
 from linforest_precond.interop.dlpack import native_matrix, takes_foreign_arrays
 from linforest_precond.matrix.checked import checked
-from linforest_precond.matrix.vectors import norms_of
 from linforest_precond.precond.jacobi import jacobi
-from linforest_precond.precond.pattern_digest import pattern_digest
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.records.printing import Printed, Printout
-from linforest_precond.solvers.driver import SLACK, Callback
-from linforest_precond.solvers.problem import Problem, checked_problem
-from linforest_precond.solvers.scaling import unscaled_callback
-from linforest_precond.solvers.status import Interrupted, Status
-
-# The most iterations of a run, unless the user says otherwise.
-MOST_ITERATIONS = 5000
-# Iterations of all runs together on a matrix without full structural rank: enough for a b in its range.
-SINGULAR_ITERATIONS = 120
+from linforest_precond.solvers.driver import Callback
 
 
 class Solver(Printed):
@@ -98,7 +81,7 @@ class Solver(Printed):
     >>> solver = lf.Solver(A, calibration="default")
     >>> x, info = solver.solve(np.ones(10_000))
     >>> info, solver.method
-    (0, 'direct with cg')
+    (0, 'direct')
     >>> solver.update(2 * A)
     >>> y, info = solver.solve(np.ones(10_000))
     >>> bool(np.allclose(x, 2 * y))
@@ -120,53 +103,38 @@ class Solver(Printed):
         calibration: str = "measured",
         verbose: bool = False,
     ) -> None:
-        self._rtol, self._atol, self._nullspace = rtol, atol, nullspace
-        self._maxiter, self._verbose = maxiter, verbose
-        self._wanted, self._seed, self._calibration = method, as_integer("seed", seed), calibration
-        self._limit = _checked_limit(time_limit)
-        # The candidate, M, the Krylov method, and the iterations that it took.
-        self._kept: tuple[str, Preconditioner, str, int] | None = None
-        self._is_stale, self._lock = False, threading.RLock()
+        self._options = Options.of(
+            rtol=rtol, atol=atol, method=method, time_limit=time_limit, nullspace=nullspace, maxiter=maxiter,
+            seed=seed, calibration=calibration, verbose=verbose,
+        )  # fmt: skip
+        # Replaced as a whole, so that a solve in another thread has one matrix from its beginning to its end.
+        self._system = System.of(checked(native_matrix("A", A)))
+        self._lock = threading.RLock()
         self.report = SolveReport()
-        self._take(A)
         if method != "auto":
-            self._candidates()  # a name that is none raises
-
-    def _take(self, A: MatrixLike) -> None:
-        self._A = A = checked(native_matrix("A", A))
-        self._facts: Facts | None = None
-        self._factors = Factors(A)
+            self._system.candidates(method)  # a name that is none raises
 
     @property
     def facts(self) -> Facts:
         """What the matrix shows."""
-        if self._facts is None:
-            self._facts = facts_of(self._A)
-        return self._facts
+        return self._system.facts
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self._A.n, self._A.n
+        return self._system.A.shape
 
     @property
     def M(self) -> Preconditioner | None:  # noqa: N802 - as the solvers call it
-        return None if self._kept is None else self._kept[1]
+        choice = self._system.choice
+        return None if choice is None else choice.M
 
     @property
     def method(self) -> str:
-        return self._wanted if self._kept is None else f"{self._kept[0]} with {self._kept[2]}"
-
-    def _candidates(self) -> list[Candidate]:
-        found = candidates_on(self._A.backend.name, self.facts)
-        if self._wanted == "auto":
-            return list(found)
-        named = [each for each in found if each.name == self._wanted]
-        if not named:
-            names = ", ".join(f'"{each.name}"' for each in found)
-            raise ValueError(f'method must be "auto" or one of {names} for this A, got {self._wanted!r}')
-        return named
+        choice = self._system.choice
+        return self._options.method if choice is None else choice.in_words
 
     @without_numpy_warnings
+    @takes_foreign_arrays
     def solve(
         self,
         b: Array,
@@ -174,7 +142,7 @@ class Solver(Printed):
         *,
         callback: Callback | None = None,
         report: SolveReport | None = None,
-    ) -> tuple[Array, Info | npt.NDArray[np.int64]]:
+    ) -> tuple[Array, ReportedInfo | npt.NDArray[np.int64]]:
         """Solve A x = b.
 
         Parameters
@@ -206,11 +174,22 @@ class Solver(Printed):
         if report is not None and not isinstance(report, SolveReport):
             raise TypeError(f"report must be None or a SolveReport, got a {type(report).__name__}")
         report = SolveReport() if report is None else report
-        kept = self._kept
-        if kept is not None:
-            return _Solve(self, b, x0, callback, report).result(kept)
-        with self._lock:
-            return _Solve(self, b, x0, callback, report).result(self._kept)
+        if self._system.choice is not None:
+            return self._solved(b, x0, callback, report)
+        with self._lock:  # other threads wait for the choice
+            return self._solved(b, x0, callback, report)
+
+    def _solved(
+        self, b: Array, x0: Array | None, callback: Callback | None, report: SolveReport
+    ) -> tuple[Array, Any]:
+        system, self.report = self._system, report
+        solve = OneSolve(system, self._options, b, x0, callback, report)
+        x, info = solve.result()
+        if solve.choice is not None and solve.choice != system.choice:
+            with self._lock:
+                if self._system is system:  # not updated meanwhile
+                    self._system = system.chosen(solve.choice)
+        return x, info
 
     def update(self, A: MatrixLike) -> None:
         """Take another matrix; where it has the same pattern, the choice stays, with new values.
@@ -220,35 +199,13 @@ class Solver(Printed):
         takes less than to factor again.
         """
         with self._lock:
-            counted = self._factors.counted
-            self._take(A)
-            if self._kept is None:
-                return
-            name, M, method, iterations = self._kept
-            try:
-                M._pattern.require_same(pattern_digest(self._A))
-            except ValueError:  # another pattern
-                self._kept, self._is_stale = None, False
-                return
-            if name == "direct":
-                self._factors, self._is_stale = Factors(self._A, counted), True
-                return
-            M = M.frozen()
-            M.update(self._A.given)
-            self._kept = name, M, method, iterations
+            self._system = self._system.updated(checked(native_matrix("A", A)))
 
     def __matmul__(self, b: Array) -> Array:
         return self.solve(b)[0]
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = {**self.__dict__, "_A": self._A.given}
-        for name in ("_lock", "_factors", "_facts", "report"):
-            del state[name]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.RLock(), report=SolveReport())
-        self._take(state["_A"])
+    def __reduce__(self) -> tuple[Callable[..., Solver], tuple[Any, ...]]:
+        return _restored, (self._options, self._system.A.given, self._system.choice)
 
     def _printout(self) -> Printout:
         return Printout.of(
@@ -259,188 +216,11 @@ class Solver(Printed):
         )
 
 
-def _checked_limit(time_limit: Any) -> float:
-    if time_limit is None:
-        return math.inf
-    if not isinstance(time_limit, int | float | np.number) or not time_limit > 0:
-        raise ValueError(f"time_limit must be None or a positive number of seconds, got {time_limit!r}")
-    return float(time_limit)
-
-
-class _Solve:
-    """One solve: the checked problem, the trials and their result."""
-
-    def __init__(
-        self, solver: Solver, b: Array, x0: Array | None, callback: Callback | None, report: SolveReport
-    ) -> None:
-        self._solver, self._report, self._end = solver, report, time.perf_counter() + solver._limit
-        A, backend = solver._A, solver._A.backend
-        most = min(10 * A.n, MOST_ITERATIONS) if solver._maxiter is None else solver._maxiter
-        # Products with a dense array are its own.
-        operand = A if hasattr(A.given, "tocsr") else A.given
-        self.problem: Problem = checked_problem(
-            operand, b, x0, solver._rtol, solver._atol, most, None, callback, None, solver._nullspace
-        )
-        self._callback = unscaled_callback(callback, self.problem.scaling)
-        machine, host = (Machine.of(each, solver._calibration) for each in (backend, backend_named("cpu")))
-        columns = max(1, self.problem.b.shape[1])
-        self._cost = CostModel.of(A, self.problem.b.dtype, columns, machine, host)
-        facts = solver.facts
-        if facts.structural_rank < A.n:
-            most = min(most, SINGULAR_ITERATIONS // TOTAL)
-        self.chooser = Chooser(
-            solver._candidates(), facts, self._cost, self._start, self._forecast,
-            _digits(self.problem), most, lambda: self._end - time.perf_counter(),
-        )  # fmt: skip
-        self._made: dict[str, Preconditioner] = {}
-
-    def result(self, kept: Any) -> tuple[Array, Any]:
-        """x and info; the report is filled, and the choice kept."""
-        solver, problem = self._solver, self.problem
-        if not problem.b.size:
-            return _empty_solution(problem, self._report)
-        if problem.x0 is not None and self._is_solved_by(problem.x0):
-            return self._ended(problem.x0.copy(), np.zeros(problem.b.shape[1], np.int64), None)
-        if solver._nullspace is None and is_inconsistent(problem, solver.facts):
-            x, norms = self._best()
-            return self._ended(x, np.full(norms.shape, int(Status.SINGULAR)), None)
-        try:
-            first = None if kept is None else self._kept_trial(*kept[:3])
-            chosen = self.chooser.run(first, 0 if kept is None else kept[3])
-            x, info = self._solution(chosen)
-        except KeyboardInterrupt:
-            if not self.chooser.trials:  # in the first setup: there is no x yet
-                raise
-            x, _ = self._best()
-            self._fill(None, "Ctrl-C ended the runs.")
-            raise Interrupted(x.reshape(-1) if problem.one else x) from None
-        finally:
-            for trial in self.chooser.trials:
-                trial.close()
-        if chosen is not None:
-            solver._kept = chosen.candidate.name, chosen.M, chosen.method, chosen.iterations
-            solver._is_stale = solver._is_stale and chosen is first
-        return self._ended(x, info, chosen)
-
-    def _is_solved_by(self, x0: Array) -> bool:
-        """Whether x0 meets the tolerance."""
-        problem = self.problem
-        if problem.null_space is not None or not problem.scaling.is_identity:
-            return False
-        with np.errstate(all="ignore"):
-            norms = np.asarray(norms_of(problem.b - self._solver._A.given @ x0, None))
-        return bool((norms <= problem.targets).all())
-
-    def settled(self) -> Preconditioner:
-        """The preconditioner of the run that ends soonest, or came closest."""
-        chooser = self.chooser
-        try:
-            chosen = chooser.run(settle=True) or min(chooser.trials, key=lambda trial: trial.digits[-1])
-        finally:
-            for trial in chooser.trials:
-                trial.close()
-        tried = ", ".join(dict.fromkeys(trial.candidate.name for trial in chooser.trials))
-        chosen.M.choice = f"{chosen.candidate.call} with lf.solvers.{chosen.method}; tried: {tried}"
-        return chosen.M
-
-    def _kept_trial(self, name: str, M: Preconditioner, method: str) -> Trial:
-        """A run with what an earlier solve chose."""
-        candidate = next(each for each in self.chooser.untried if each.name == name)
-        trial = self._trial(candidate, M, method, 0.0, None)
-        trial.is_stale = self._solver._is_stale
-        return trial
-
-    def _start(self, candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
-        """A trial from the x of the present one if that is given and better than x0."""
-        # Factors that are asked for again did not suffice.
-        solver, M = self._solver, None if candidate.is_direct else self._made.get(candidate.name)
-        setup = 0.0 if M is not None else self.chooser.setup(candidate)
-        try:
-            if M is None and candidate.is_direct:
-                M = solver._factors.made()
-            elif M is None:
-                M = quietly(candidate.make, solver._A, solver._seed)
-        except (MemoryError, OverflowError, ValueError) as error:
-            if candidate.name == "jacobi":
-                raise
-            self.chooser.events.append(f"{candidate.name} cannot be set up: {error}")
-            self.chooser.has_no_factors |= candidate.is_direct and isinstance(error, np.linalg.LinAlgError)
-            return None
-        self._made[candidate.name] = M
-        x = present.x.copy() if present is not None and present.is_better_than_its_start else None
-        return self._trial(candidate, M, method_for(M, method), setup, x)
-
-    def _trial(
-        self, candidate: Candidate, M: Preconditioner, method: str, setup: float, x: Array | None
-    ) -> Trial:
-        iteration = self._cost.iteration(method, candidate.application)
-        if candidate.is_direct:
-            iteration += self._solver._factors.iteration(self._cost)
-        x_true = self._report.x_true
-        trial = Trial(candidate, M, method, self.problem, setup, iteration, self._callback, x, x_true)
-        trial.show(self._solver._verbose)
-        return trial
-
-    def _forecast(self, most: float) -> float:
-        return self._solver._factors.seconds(self._cost, most)
-
-    def _solution(self, chosen: Trial | None) -> tuple[Array, npt.NDArray[np.int64]]:
-        """The solution, or the best iterates, and info."""
-        if chosen is not None:
-            x = chosen.solution()
-            assert chosen.info is not None
-            if not chosen.info.any():
-                return x, chosen.info
-        x, norms = self._best()
-        total = max(1, sum(trial.iterations for trial in self.chooser.trials))
-        failed = info_of(self.chooser, self._end - time.perf_counter() <= 0) or total
-        return x, np.where(norms <= self.problem.targets * SLACK, 0, failed).astype(np.int64)
-
-    def _best(self) -> tuple[Array, npt.NDArray[np.float64]]:
-        """For each column the iterate with the smallest residual of all trials, and the norms."""
-        problem = self.problem
-        columns = problem.b.shape[1]
-        norms = np.full(columns, np.inf)
-        x = problem.backend.xp.zeros_like(problem.b) if problem.x0 is None else problem.x0.copy()
-        for trial in self.chooser.trials:
-            found = trial.true_norms()
-            for c in np.flatnonzero(found < norms).tolist():
-                norms[c], x[:, c] = found[c], trial.x[:, c]
-        return problem.scaling.solution(x), norms
-
-    def _ended(self, x: Array, info: npt.NDArray[np.int64], chosen: Trial | None) -> tuple[Array, Any]:
-        words = complaint(self.chooser, self.problem, info) if info.any() else ""
-        self._fill(chosen if not info.any() else None, words)
-        if words:
-            warn_user(words)
-        return (
-            (x.reshape(-1), Info(int(info[0]), self._report))
-            if self.problem.one
-            else (x, Infos.of(info, self._report))
-        )
-
-    def _fill(self, chosen: Trial | None, advice: str) -> None:
-        lines = [TrialReport.of(trial) for trial in self.chooser.trials]
-        found = None if chosen is None else lines[self.chooser.trials.index(chosen)]
-        self._report.fill(self._solver.facts, lines, list(self.chooser.events), found, advice)
-        self._solver.report = self._report
-        if self._solver._verbose:
-            for line in lines:
-                print(line.sentence(), file=sys.stderr)
-
-
-def _digits(problem: Problem) -> float:
-    """Digits by which residuals have to be reduced, from 1 to 16."""
-    norms, targets = problem.norms, problem.targets
-    with np.errstate(all="ignore"):
-        ratios = np.where(norms > 0, targets / norms, 1.0)
-    return -math.log10(min(max(float(ratios.min(initial=1.0)), 1e-16), 0.1))
-
-
-def _empty_solution(problem: Problem, report: SolveReport) -> tuple[Array, Any]:
-    x = problem.b.copy()
-    info = np.zeros(problem.b.shape[1], np.int64)
-    return (x.reshape(-1), Info(0, report)) if problem.one else (x, Infos.of(info, report))
+def _restored(options: Options, A: MatrixLike, choice: Choice | None) -> Solver:
+    """The solver of a pickle, with its choice."""
+    solver = Solver(A)
+    solver._options, solver._system = options, replace(solver._system, choice=choice)
+    return solver
 
 
 @without_numpy_warnings
@@ -461,7 +241,7 @@ def solve(
     seed: int = 0,
     calibration: str = "measured",
     verbose: bool = False,
-) -> tuple[Array, Info | npt.NDArray[np.int64]]:
+) -> tuple[Array, ReportedInfo | npt.NDArray[np.int64]]:
     """Solve A x = b with the method that is expected to take the least time.
 
     A scan of A, the fill of its factors and the residuals of the first iterations predict what a direct
@@ -545,12 +325,12 @@ def auto(
     >>> M.kind
     'direct'
     """
-    A = checked(A)
-    solver = Solver(A, rtol=rtol, seed=seed, calibration=calibration)
+    system = System.of(checked(native_matrix("A", A)))
+    A = system.A
+    options = Options.of(rtol=rtol, seed=seed, calibration=calibration)
     if not A.n:
         return jacobi(A)
-    random = np.random.default_rng(solver._seed % 2**64).standard_normal(A.n)
+    random = np.random.default_rng(options.seed % 2**64).standard_normal(A.n)
     x = A.backend.xp.asarray(random.astype(A.dtype))
     # b must be in the range of A.
-    search = _Solve(solver, A @ x if solver.facts.centered else x, None, None, SolveReport())
-    return search.settled()
+    return OneSolve(system, options, A @ x if A.centered else x).settled()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -100,19 +101,40 @@ class Trial:
         self.candidate, self.M, self.method, self.problem = candidate, M, method, problem
         self.setup, self.iteration, self.predicted = setup, iteration, math.nan
         self._callback, self.history = callback, History(x_true)
-        started = problem if x is None else problem.started_at(x)
-        self._run = Run(METHODS[method](), started.preconditioned(M), self.history)
+        self.start = problem.x0 if x is None else x
         self.info: npt.NDArray[np.int64] | None = None
-        self.is_stale = False
+        self.is_stale = self.is_solved_directly = self.verbose = False
         self.digits = list[float]()
 
-    def show(self, verbose: bool) -> None:
-        """Show a live line while iterations are made."""
+    @cached_property
+    def _run(self) -> Run:
+        """The run of the Krylov method, with a live line while it makes iterations."""
         problem, name = self.problem, f"{self.candidate.name} with {self.method}"
-        self._run.line = live_line(name, problem.norms, problem.targets, problem.most_iterations, verbose)
+        line = live_line(name, problem.norms, problem.targets, problem.most_iterations, self.verbose)
+        started = problem.started_at(self.start).preconditioned(self.M)
+        return Run(METHODS[self.method](), started, self.history, line)
+
+    def take(self, x: Array, norms: npt.NDArray[np.float64]) -> None:
+        """Take a solution by factors, with its residual norms, if it meets the tolerance; start from it if
+        it is better than x0."""
+        problem = self.problem
+        if (norms <= problem.targets).all():
+            self.is_solved_directly, self.info = True, np.zeros(norms.size, np.int64)
+            self.history.begin("direct", *problem.b.shape, problem.b.dtype, problem.norms, None)
+            records = np.vstack([problem.norms, norms])
+            self.history.add(np.arange(2.0), np.zeros(2), records, None)
+            for column, norm in enumerate(norms.tolist()):
+                self.history.add_true(1.0, column, norm)
+            self.digits = self._missing_digits()
+            if self._callback is not None:
+                self._callback(x[:, 0] if problem.one else x)
+        if self.is_solved_directly or (self.start is None and (norms < problem.norms).all()):
+            self.start = x
 
     def advance(self, iterations: int) -> None:
         """Make `iterations` more, fewer where all systems stop before."""
+        if self.is_solved_directly:
+            return
         self._run.iterate(self._callback, max(1, iterations))
         if self._run.line is not None:
             self._run.line.close()
@@ -135,8 +157,13 @@ class Trial:
         return np.minimum.accumulate(found).tolist()
 
     @property
+    def solver(self) -> str:
+        """The Krylov method; empty where factors solved the system."""
+        return "" if self.is_solved_directly else self.method
+
+    @property
     def iterations(self) -> int:
-        return int(self._run.iterations.max(initial=0))
+        return 1 if self.is_solved_directly else int(self._run.iterations.max(initial=0))
 
     @property
     def seconds(self) -> float:
@@ -208,10 +235,12 @@ class Trial:
     @property
     def x(self) -> Array:
         """The present iterate of the scaled system, (n, k)."""
-        return self._run.space["x"]
+        return self.start if self.is_solved_directly else self._run.space["x"]
 
     def true_norms(self) -> npt.NDArray[np.float64]:
         """Norms of b - A x of the scaled system, infinite where x is not finite."""
+        if self.is_solved_directly:
+            return self.history.residuals.reshape(len(self.history), -1)[-1] * self.problem.norms
         space, scratch = self._run.space, self._run.method.names[-1]
         space.multiply(self.problem.product, "x", scratch)
         norms = np.asarray(residual_norms(self.problem.b, space[scratch], None))
@@ -219,12 +248,15 @@ class Trial:
 
     def solution(self) -> Array:
         """x of the given system; updates `info` where scaling back lost digits."""
+        if self.is_solved_directly:
+            return self.x
         x = self._run.solution()
         self.info = self._run.info()
         return x
 
     def close(self) -> None:
         """Give back work space, and finish the history."""
-        self._run.space.close()
+        if "_run" in self.__dict__:
+            self._run.space.close()
         if self.info is not None:
             self.history.finish(self.info, self.problem.one)

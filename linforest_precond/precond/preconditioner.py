@@ -17,7 +17,7 @@ from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.returns import BandSlots
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.interop.dlpack import native_array, native_matrix
-from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.value_range import shift, shifted
 from linforest_precond.precond.kinds import kind_named
 from linforest_precond.precond.number_types import is_same_memory, result_dtype
@@ -231,12 +231,15 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         >>> M.update(2 * A)
         """
         A = native_matrix("A", A)
-        if not is_on(A, self._backend):
-            raise TypeError(f"A must be on {self._backend.name} like the operator, got a {type(A).__name__}")
+        given = A.given if isinstance(A, CheckedMatrix) else A
+        if not is_on(given, self._backend):
+            raise TypeError(
+                f"A must be on {self._backend.name} like the operator, got a {type(given).__name__}"
+            )
         streams = self._backend.runtime.streams
         watch = streams.Stopwatch()
         old, slots = self._part, self._slots
-        applied = None if slots is None else self._refreshed_in_place(old, A, slots)
+        applied = None if slots is None else self._refreshed_in_place(old, given, slots)
         if applied is None:
             applied, slots = self._refreshed(old, A)
         watch.stop()
@@ -262,7 +265,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         self._pattern.require_same(pattern_digest(A))
         refreshed, slots = part.refreshed(csr), self._slots
         # Entries that were sorted or converted have other slots.
-        as_given = self._pattern.form == "csr" and is_same_memory(given.data, A.data)
+        as_given = self._pattern.form == "csr" and is_same_memory(given.data, given.given.data)
         if slots is None and as_given and isinstance(part, RefreshedInPlace):
             slots = part.slots_in(given)
         return Applied(refreshed, exponent, given.rounding_in_words), slots

@@ -67,7 +67,7 @@ def chosen_among(totals, facts=FACTS, backend="cpu", maxiter=5000, factor=math.i
         if given is None:
             return None
         arguments = given if isinstance(given, dict) else {"total": given}
-        setup = chooser.setup(candidate)
+        setup = factor if candidate.is_direct else cost.seconds(candidate.setup)
         return Curve(candidate, method, cost, setup, source=present, **{**options, **arguments})
 
     def forecast(most):

@@ -49,8 +49,8 @@ def test_systems_are_solved(backend, name):
 
 
 def test_an_easy_system_pays_for_nothing(backend):
-    A = SYSTEMS[EASY]()
-    _, _, report = solved(backend, A, noise(900))
+    A = sp.csr_array(lf.matrices.poisson((120, 120)) + 10 * sp.eye_array(14_400))
+    _, _, report = solved(backend, A, noise(14_400))
     assert [trial.name for trial in report.trials] == ["jacobi"] and report.chosen.solver == "cg"
 
 
@@ -414,7 +414,7 @@ class TestAuto:
     def test_it_solves_with_the_named_method(self, backend):
         A = SYSTEMS["elliptic"]()
         M = lf.auto(backend.csr(A))
-        assert "lf.solvers.cg" in M.choice and "chosen" in str(M)
+        assert "tried" in M.choice and "chosen" in str(M)
         b = noise(A.shape[0])
         history = lf.solvers.History()
         x, info = lf.solvers.cg(backend.csr(A), backend.array(b), rtol=1e-8, M=M, history=history)

@@ -19,7 +19,7 @@ from linforest_precond.records.fill import Fill
 SOONER = "it is expected to take less time"
 
 
-class Factors:
+class Factorization:
     """The factors of one matrix: their order and size when first asked for.
 
     The counts are exact for pivots on the diagonal. Where rows have to be matched first, or the pattern is
@@ -36,6 +36,11 @@ class Factors:
     def __init__(self, A: CheckedMatrix, counted: tuple[Array, Fill] | None = None) -> None:
         self._A, self.counted = A, counted
         self._are_made, self._on_host, self._is_small = False, True, False
+        self.expected = 0.0  # seconds, when they have been asked for
+
+    def of_same_pattern(self, A: CheckedMatrix) -> Factorization:
+        """That of another matrix with the same pattern: counts stay."""
+        return Factorization(A, self.counted)
 
     @cached_property
     def _has_own_library(self) -> bool:
@@ -65,7 +70,8 @@ class Factors:
             self._is_small = seconds <= cost.matching()
             seconds += seconds if self._is_small else cost.matching()
         self._on_host = not self._has_own_library or seconds <= cost.factorization_on_gpu(fill.lu_flops)
-        return seconds if self._on_host else cost.factorization_on_gpu(fill.lu_flops)
+        self.expected = seconds if self._on_host else cost.factorization_on_gpu(fill.lu_flops)
+        return self.expected
 
     def made(self) -> Preconditioner:
         """Factors with diagonal pivots in the order that was found; when asked again, with what is needed.

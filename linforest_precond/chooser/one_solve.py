@@ -1,0 +1,278 @@
+"""One solve: the checked problem, its trials, and their result."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linforest_precond.backends import backend_named
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.user_warnings import warn_user
+from linforest_precond.chooser.candidates import DIRECT, Candidate
+from linforest_precond.chooser.chooser import SMALL, SPARSE, TOTAL, Chooser
+from linforest_precond.chooser.costs import CostModel
+from linforest_precond.chooser.facts import facts_of
+from linforest_precond.chooser.machine import Machine
+from linforest_precond.chooser.outcome import complaint, info_of, is_inconsistent, quietly, with_report
+from linforest_precond.chooser.report import SolveReport, TrialReport
+from linforest_precond.chooser.system import Choice, Options, System
+from linforest_precond.chooser.trials import Trial, method_for
+from linforest_precond.matrix.vectors import norms_of
+from linforest_precond.precond.preconditioner import Preconditioner
+from linforest_precond.solvers.driver import SLACK, Callback
+from linforest_precond.solvers.problem import Problem, checked_problem
+from linforest_precond.solvers.scaling import unscaled_callback
+from linforest_precond.solvers.status import Interrupted, Status
+
+# The most iterations of a run, unless the user says otherwise.
+MOST_ITERATIONS = 5000
+# Iterations of all runs together on a matrix without full structural rank: enough for a b in its range.
+SINGULAR_ITERATIONS = 120
+
+
+class OneSolve:
+    """A solve with one matrix.
+
+    Attributes
+    ----------
+    problem
+        The checked arguments.
+    trials
+        Those that were made, in order.
+    choice
+        What converged, for later solves; None where nothing did.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        options: Options,
+        b: Array,
+        x0: Array | None = None,
+        callback: Callback | None = None,
+        report: SolveReport | None = None,
+    ) -> None:
+        self._system, self._options = system, options
+        self._report = SolveReport() if report is None else report
+        self._end = time.perf_counter() + (math.inf if options.time_limit is None else options.time_limit)
+        A = system.A
+        self._most = min(10 * A.n, MOST_ITERATIONS) if options.maxiter is None else options.maxiter
+        # Products with a dense array are its own.
+        operand = A if hasattr(A.given, "tocsr") else A.given
+        self.problem: Problem = checked_problem(
+            operand, b, x0, options.rtol, options.atol, self._most, None, callback, None, options.nullspace
+        )
+        self._callback = unscaled_callback(callback, self.problem.scaling)
+        self.trials = list[Trial]()
+        self.choice: Choice | None = None
+        self._made: dict[str, Preconditioner] = {}
+
+    @cached_property
+    def _cost(self) -> CostModel:
+        A, calibration = self._system.A, self._options.calibration
+        machine, host = (Machine.of(each, calibration) for each in (A.backend, backend_named("cpu")))
+        return CostModel.of(A, self.problem.b.dtype, max(1, self.problem.b.shape[1]), machine, host)
+
+    @cached_property
+    def _chooser(self) -> Chooser:
+        facts, most = self._system.facts, self._most
+        if facts.structural_rank < facts.rows:
+            most = min(most, SINGULAR_ITERATIONS // TOTAL)
+        return Chooser(
+            self._system.candidates(self._options.method), facts, self._cost, self._start, self._forecast,
+            _digits(self.problem), most, self._seconds_left, self.trials,
+        )  # fmt: skip
+
+    def _seconds_left(self) -> float:
+        return self._end - time.perf_counter()
+
+    def result(self) -> tuple[Array, Any]:
+        """x and info; the report is filled."""
+        problem, columns = self.problem, self.problem.b.shape[1]
+        if not problem.b.size:
+            return with_report(problem.b.copy(), np.zeros(columns, np.int64), problem.one, self._report)
+        if problem.x0 is not None and (self._norms(problem.x0) <= problem.targets).all():
+            return self._ended(problem.x0.copy(), np.zeros(columns, np.int64), None)
+        if self._options.nullspace is None and is_inconsistent(problem, self._system.A):
+            x, norms = self._best()
+            return self._ended(x, np.full(norms.shape, int(Status.SINGULAR)), None)
+        try:
+            chosen = self._run()
+            x, info = self._solution(chosen)
+        except KeyboardInterrupt:
+            if not self.trials:  # in the first setup: there is no x yet
+                raise
+            x, _ = self._best()
+            self._fill(None, "Ctrl-C ended the runs.")
+            raise Interrupted(x.reshape(-1) if problem.one else x) from None
+        finally:
+            self._close()
+        if chosen is not None:
+            is_stale = chosen.is_stale
+            self.choice = Choice(chosen.candidate.name, chosen.M, chosen.method, chosen.iterations, is_stale)
+        return self._ended(x, info, chosen)
+
+    def settled(self) -> Preconditioner:
+        """The preconditioner of the run that ends soonest, or came closest."""
+        try:
+            chosen = self._chooser.run(settle=True) or min(self.trials, key=lambda trial: trial.digits[-1])
+        finally:
+            self._close()
+        tried = ", ".join(dict.fromkeys(trial.candidate.name for trial in self.trials))
+        by = f" with lf.solvers.{chosen.solver}" if chosen.solver else ""
+        chosen.M.choice = f"{chosen.candidate.call}{by}; tried: {tried}"
+        return chosen.M
+
+    def _close(self) -> None:
+        for trial in self.trials:
+            trial.close()
+
+    def _run(self) -> Trial | None:
+        """The trial that converged: at once where factors are known or take little time."""
+        kept = self._system.choice
+        first = self._of_small_factors() if kept is None else self._kept_trial(kept)
+        if first is not None and first.has_converged:
+            self.trials.append(first)
+            return first
+        return self._chooser.run(first, 0 if kept is None else kept.iterations)
+
+    def _kept_trial(self, kept: Choice) -> Trial:
+        """A run with what an earlier solve chose."""
+        direct = kept.candidate == DIRECT.name
+        others = () if direct else self._chooser.untried
+        candidate = DIRECT if direct else next(each for each in others if each.name == kept.candidate)
+        return self._trial(candidate, kept.M, kept.method, 0.0, None, kept.is_stale)
+
+    def _of_small_factors(self) -> Trial | None:
+        """A trial with factors that take less time than to find the facts and choose; None for others."""
+        cost, options, factorization = self._cost, self._options, self._system.factorization
+        A = self._system.A
+        most = SMALL * cost.host.call
+        expected = cost.ordering(easy=True) + cost.factorization(SPARSE * A.nnz, 0.0)
+        if options.method not in ("auto", DIRECT.name) or options.nullspace is not None or A.centered:
+            return None
+        if expected > most or factorization.seconds(cost, most) > most:
+            return None
+        return self._start(DIRECT, "cg" if A.definite else "bicgstab", None)
+
+    def _start(self, candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
+        """A trial from the x of the present one if that is given and better than x0."""
+        # Factors that are asked for again did not suffice.
+        system, M = self._system, None if candidate.is_direct else self._made.get(candidate.name)
+        try:
+            if candidate.is_direct:
+                setup, M = system.factorization.expected, system.factorization.made()
+            elif M is None:
+                setup = self._cost.seconds(candidate.setup)
+                M = quietly(candidate.make, system.A, self._options.seed)
+            else:
+                setup = 0.0
+        except (MemoryError, OverflowError, ValueError) as error:
+            if candidate.name == "jacobi":
+                raise
+            self._chooser.events.append(f"{candidate.name} cannot be set up: {error}")
+            self._chooser.has_no_factors |= candidate.is_direct and isinstance(error, np.linalg.LinAlgError)
+            return None
+        self._made[candidate.name] = M
+        x = present.x.copy() if present is not None and present.is_better_than_its_start else None
+        return self._trial(candidate, M, method_for(M, method), setup, x)
+
+    def _trial(
+        self,
+        candidate: Candidate,
+        M: Preconditioner,
+        method: str,
+        setup: float,
+        x: Array | None,
+        is_stale: bool = False,
+    ) -> Trial:
+        iteration = self._cost.iteration(method, candidate.application)
+        if candidate.is_direct:
+            iteration += self._system.factorization.iteration(self._cost)
+        x_true = self._report.x_true
+        trial = Trial(candidate, M, method, self.problem, setup, iteration, self._callback, x, x_true)
+        trial.is_stale, trial.verbose = is_stale, self._options.verbose
+        if candidate.is_direct and self._is_plain:
+            self._solve_directly(trial)
+        return trial
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the system is solved as it was given, and no errors are recorded."""
+        problem = self.problem
+        return problem.null_space is None and problem.scaling.is_identity and self._report.x_true is None
+
+    def _solve_directly(self, trial: Trial) -> None:
+        """One correction of x by factors; where that does not suffice, a Krylov method goes on from it."""
+        start = trial.start
+        r = self.problem.b if start is None else self.problem.b - self._system.A.given @ start
+        with np.errstate(all="ignore"):
+            x = trial.M.matmat(r)
+            x = x if start is None else start + x
+            trial.take(x, self._norms(x))
+
+    def _norms(self, x: Array) -> npt.NDArray[np.float64]:
+        """Norms of b - A x; infinite where the problem is not plain, or x is not finite."""
+        if not self._is_plain:
+            return np.full(x.shape[1], np.inf)
+        with np.errstate(all="ignore"):
+            norms = np.asarray(norms_of(self.problem.b - self._system.A.given @ x, None))
+        return np.where(np.isfinite(norms), norms, np.inf)
+
+    def _forecast(self, most: float) -> float:
+        return self._system.factorization.seconds(self._cost, most)
+
+    def _solution(self, chosen: Trial | None) -> tuple[Array, npt.NDArray[np.int64]]:
+        """The solution, or the best iterates, and info."""
+        if chosen is not None:
+            x = chosen.solution()
+            assert chosen.info is not None
+            if not chosen.info.any():
+                return x, chosen.info
+        x, norms = self._best()
+        total = max(1, sum(trial.iterations for trial in self.trials))
+        failed = info_of(self._chooser, self._seconds_left() <= 0) or total
+        return x, np.where(norms <= self.problem.targets * SLACK, 0, failed).astype(np.int64)
+
+    def _best(self) -> tuple[Array, npt.NDArray[np.float64]]:
+        """For each column the iterate with the smallest residual of all trials, and the norms."""
+        problem = self.problem
+        columns = problem.b.shape[1]
+        norms = np.full(columns, np.inf)
+        x = problem.backend.xp.zeros_like(problem.b) if problem.x0 is None else problem.x0.copy()
+        for trial in self.trials:
+            found = trial.true_norms()
+            for c in np.flatnonzero(found < norms).tolist():
+                norms[c], x[:, c] = found[c], trial.x[:, c]
+        return problem.scaling.solution(x), norms
+
+    def _ended(self, x: Array, info: npt.NDArray[np.int64], chosen: Trial | None) -> tuple[Array, Any]:
+        words = complaint(self._chooser, self.problem, info) if info.any() else ""
+        self._fill(chosen if not info.any() else None, words)
+        if words:
+            warn_user(words)
+        return with_report(x, info, self.problem.one, self._report)
+
+    def _fill(self, chosen: Trial | None, advice: str) -> None:
+        lines = [TrialReport.of(trial) for trial in self.trials]
+        found = None if chosen is None else lines[self.trials.index(chosen)]
+        events = list(self._chooser.events) if "_chooser" in self.__dict__ else []
+        facts = self._system.known_facts or partial(facts_of, self._system.A)
+        self._report.fill(facts, lines, events, found, advice)
+        if self._options.verbose:
+            for line in lines:
+                print(line.sentence(), file=sys.stderr)
+
+
+def _digits(problem: Problem) -> float:
+    """Digits by which residuals have to be reduced, from 1 to 16."""
+    norms, targets = problem.norms, problem.targets
+    with np.errstate(all="ignore"):
+        ratios = np.where(norms > 0, targets / norms, 1.0)
+    return -math.log10(min(max(float(ratios.min(initial=1.0)), 1e-16), 0.1))

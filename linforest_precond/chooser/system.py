@@ -1,0 +1,128 @@
+"""A matrix with what is known and kept of it from one solve to the next, and what a user asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.chooser.candidates import DIRECT, Candidate, candidates_on
+from linforest_precond.chooser.factorization import Factorization
+from linforest_precond.chooser.facts import Facts, facts_of
+from linforest_precond.chooser.machine import CALIBRATIONS
+from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.precond.pattern_digest import pattern_digest
+from linforest_precond.precond.preconditioner import Preconditioner
+
+
+@dataclass(frozen=True)
+class Options:
+    """The arguments of `Solver`, checked; tolerances and the null space are checked with b."""
+
+    rtol: Any
+    seed: int
+    calibration: str
+    atol: Any = 0.0
+    method: str = "auto"
+    time_limit: float | None = None
+    nullspace: Any = None
+    maxiter: Any = None
+    verbose: bool = False
+
+    @classmethod
+    def of(cls, **given: Any) -> Options:
+        options = cls(**given)
+        limit = options.time_limit
+        if limit is not None and not (isinstance(limit, int | float | np.number) and limit > 0):
+            raise ValueError(f"time_limit must be None or a positive number of seconds, got {limit!r}")
+        as_choice("calibration", options.calibration, CALIBRATIONS)
+        return replace(options, seed=as_integer("seed", options.seed))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a solve took.
+
+    Attributes
+    ----------
+    candidate
+        Its name.
+    M, method
+        The preconditioner, and the Krylov method for it.
+    iterations
+        That it took.
+    is_stale
+        Whether M is that of an earlier matrix.
+    """
+
+    candidate: str
+    M: Preconditioner
+    method: str
+    iterations: int
+    is_stale: bool = False
+
+    @property
+    def in_words(self) -> str:
+        """Factors need no Krylov method, unless rounding errors are large."""
+        return self.candidate if self.candidate == DIRECT.name else f"{self.candidate} with {self.method}"
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A matrix, its facts and factors, and the choice that was made for it."""
+
+    A: CheckedMatrix
+    factorization: Factorization
+    choice: Choice | None = field(default=None)
+
+    @classmethod
+    def of(cls, A: CheckedMatrix, choice: Choice | None = None) -> System:
+        return cls(A, Factorization(A), choice)
+
+    @cached_property
+    def facts(self) -> Facts:
+        return facts_of(self.A)
+
+    @property
+    def known_facts(self) -> Facts | None:
+        """The facts, where they were asked for before."""
+        return self.__dict__.get("facts")
+
+    def candidates(self, method: str) -> list[Candidate]:
+        """Those that make sense for A, or the one that is named."""
+        found = candidates_on(self.A.backend.name, self.facts)
+        if method == "auto":
+            return list(found)
+        named = [each for each in found if each.name == method]
+        if not named:
+            names = ", ".join(f'"{each.name}"' for each in found)
+            raise ValueError(f'method must be "auto" or one of {names} for this A, got {method!r}')
+        return named
+
+    def chosen(self, choice: Choice) -> System:
+        """The same with a choice; facts that were found are kept."""
+        system = replace(self, choice=choice)
+        if self.known_facts is not None:
+            system.__dict__["facts"] = self.known_facts
+        return system
+
+    def updated(self, A: CheckedMatrix) -> System:
+        """For another matrix: with the same choice where it has the same pattern.
+
+        Factors are not made anew: the next solve tries the old ones first.
+        """
+        if self.choice is None or A.backend is not self.A.backend:
+            return System.of(A)
+        choice, M = self.choice, self.choice.M
+        try:
+            if choice.candidate == DIRECT.name:
+                M._pattern.require_same(pattern_digest(A))
+                return System(A, self.factorization.of_same_pattern(A), replace(choice, is_stale=True))
+            M = M.frozen()
+            M.update(A)
+        except ValueError:  # another pattern, or values that it cannot take
+            return System.of(A)
+        return System.of(A, replace(choice, M=M))
