@@ -173,6 +173,18 @@ class CheckedMatrix(OnBackend):
         """`exponent`, also where the largest magnitude is subnormal; `NO_EXPONENT` for zeros."""
         return exponent_of(self.data) if self.exponent is None else self.exponent
 
+    @cached_property
+    def log_maxima(self) -> tuple[Array, Array, Array]:
+        """Fixed-point logarithms of the largest entries of rows and columns, and of the diagonal, 64-bit.
+
+        That of a diagonal entry 0 is far below all others.
+        """
+        logs, magnitudes = self.backend.matrix.log_scaling, self.backend.matrix.entries.magnitudes
+        weights = logs.fixed_logarithms(magnitudes(self.data))
+        diagonal = logs.fixed_logarithms(magnitudes(self.diagonal)).astype(np.int64)
+        rows, columns = logs.maxima(self.indptr, self.indices, weights)
+        return rows, columns, diagonal - 4 * (2**31) * (diagonal == logs.NO_WEIGHT)
+
     def exponent_outside(self, low: int, high: int) -> int | None:
         """The exponent of the largest entry where it is below `low` or above `high`, None elsewhere."""
         found = self.largest_exponent

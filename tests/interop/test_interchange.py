@@ -30,6 +30,15 @@ def test_every_solver_takes_them(library, method):  # noqa: F811
     np.testing.assert_allclose(A @ library.host(x), b, atol=1e-8)
 
 
+def test_a_kept_solver_takes_them(library):  # noqa: F811
+    A, b = definite(), np.arange(12.0)
+    solver = lf.Solver(library.array(A.toarray()))
+    for _ in range(2):
+        x, info = solver.solve(library.array(b))
+        assert info == 0 and type(x) is type(library.array(b))
+        np.testing.assert_allclose(A @ library.host(x), b, atol=1e-6)
+
+
 def test_products_return_what_r_was(library):  # noqa: F811
     M, r = lf.jacobi(nonsymmetric()), np.arange(12.0)
     for product in (M @ library.array(r), M.matvec(library.array(r)), M.T @ library.array(r)):

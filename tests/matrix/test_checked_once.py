@@ -132,6 +132,17 @@ def test_a_checked_matrix_is_not_checked_again(backend, checks):
     assert len(checks) == 1
 
 
+@pytest.mark.parametrize("method", ["direct", "tridiagonal", "multilevel"])
+def test_a_solver_checks_each_matrix_once(backend, checks, method):
+    A = backend.csr(lf.matrices.poisson((7, 6)))
+    solver = lf.Solver(A, method=method)
+    for values in (1.0, 2.0, 3.0):
+        solver.update(values * A)
+        solver.solve(ones(A))
+        solver.solve(2 * ones(A))
+    assert len(checks) == 4
+
+
 def test_every_public_function_is_called():
     rooms = {"": lf, "graph.": lf.graph, "solvers.": lf.solvers}
     public = {

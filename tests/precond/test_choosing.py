@@ -340,6 +340,27 @@ class TestSolver:
             thread.join()
         assert all(residual(A, noise(900, seed=s), found[s][0]) <= 1.01e-8 for s in range(6))
 
+    def test_a_solve_meets_one_matrix_while_others_update(self):
+        """Each answer solves the system of one of the matrices, whatever thread came between."""
+        A = SYSTEMS["convection"]()
+        matrices = [sp.csr_array(A * scale) for scale in (1.0, 2.0, 4.0)]
+        solver, b, found = lf.Solver(A), noise(900), []
+
+        def solve():
+            found.extend(solver.solve(b) for _ in range(20))
+
+        def update():
+            for k in range(60):
+                solver.update(matrices[k % 3])
+
+        threads = [threading.Thread(target=work) for work in (solve, update, solve)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for x, info in found:
+            assert info == 0 and min(residual(B, b, x) for B in matrices) <= 1.01e-8
+
     def test_a_time_limit_ends_with_the_best_x(self):
         A = lf.matrices.poisson((60, 60))
         b = noise(3600)

@@ -99,7 +99,7 @@ def has_tiny_diagonal(csr: CheckedMatrix) -> bool:
 
 def count_tiny_diagonal(csr: CheckedMatrix) -> int:
     """The diagonal entries that are 0 or tiny, in rows that have entries."""
-    rows, columns, diagonal = _weights(csr)
+    rows, columns, diagonal = csr.log_maxima
     logs = csr.backend.matrix.log_scaling
     tiny = 2 * diagonal < rows + columns + 2 * TINY_EXPONENT * logs.UNIT
     return int((tiny & (rows > logs.NO_WEIGHT)).sum())  # stall: decides whether rows are matched
@@ -107,7 +107,7 @@ def count_tiny_diagonal(csr: CheckedMatrix) -> int:
 
 def has_weak_diagonal(csr: CheckedMatrix, ratio: float, share: float) -> bool:
     """Whether more than a share of the diagonal entries are below a ratio of their column's largest entry."""
-    _, columns, diagonal = _weights(csr)
+    _, columns, diagonal = csr.log_maxima
     logs = csr.backend.matrix.log_scaling
     weak = diagonal < columns + int(np.log2(ratio) * logs.UNIT)
     return int(weak.sum()) > share * csr.n  # stall: decides whether rows are matched
@@ -115,19 +115,8 @@ def has_weak_diagonal(csr: CheckedMatrix, ratio: float, share: float) -> bool:
 
 def smallest_diagonal(csr: CheckedMatrix) -> float:
     """The smallest diagonal magnitude relative to the largest one of its row; 1 where no row has entries."""
-    rows, _, diagonal = _weights(csr)
+    rows, _, diagonal = csr.log_maxima
     logs = csr.backend.matrix.log_scaling
     relative = (diagonal - rows)[rows > logs.NO_WEIGHT]
     least = int(relative.min()) if relative.size else 0  # stall: reported
     return 0.0 if least < -3000 * logs.UNIT else float(2.0 ** max(least / logs.UNIT, -1000.0))
-
-
-def _weights(csr: CheckedMatrix) -> tuple[Any, Any, Any]:
-    """Fixed-point logarithms of the largest entries of rows and columns, and of the diagonal, 64-bit.
-
-    That of a diagonal entry 0 is far below all others.
-    """
-    logs = csr.backend.matrix.log_scaling
-    rows, columns = logs.maxima(csr.indptr, csr.indices, logs.fixed_logarithms(magnitudes_of(csr.data)))
-    diagonal = logs.fixed_logarithms(magnitudes_of(csr.diagonal)).astype(np.int64)
-    return rows, columns, diagonal - 4 * (2**31) * (diagonal == logs.NO_WEIGHT)

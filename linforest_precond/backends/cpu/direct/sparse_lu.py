@@ -7,7 +7,7 @@ doi:10.1137/S0895479895291765.
 import numpy as np
 import scipy
 from scipy.sparse import csc_array, csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
+from scipy.sparse.csgraph import structural_rank
 from scipy.sparse.linalg import splu
 
 from ..matrix.entries import transposed
@@ -87,7 +87,7 @@ class SuperluFactors:
 
     def _factored(self, csr):
         # SuperLU writes beyond its arrays where a column has no entry to pivot on.
-        if not has_perfect_matching(csr):
+        if not has_full_rank(csr):
             raise ZeroDivisionError(
                 "structurally: some rows have entries in fewer columns than there are rows"
             )
@@ -116,23 +116,27 @@ class SuperluFactors:
         x[...] = self._lu.solve(permuted, trans)[self.rank]
 
 
-def has_perfect_matching(csr):
+def has_full_rank(csr):
     """Whether each row has a stored entry in a column of its own."""
     if (csr.diagonal != 0).all():
         return True
     pattern = csr_array((np.ones(csr.nnz, np.int8), csr.indices, csr.indptr), shape=(csr.n, csr.n))
-    return bool((maximum_bipartite_matching(pattern) >= 0).all())
+    return structural_rank(pattern) == csr.n
 
 
 def by_columns(csr, rank):
     """The CSC matrix, with rows and columns permuted to their ranks.
 
-    The transpose of a matrix has sorted rows whatever the order of its own entries: two transpositions, each
-    with renumbered columns, permute rows and columns.
+    The transpose of a matrix has sorted rows whatever the order of its own entries.
     """
     indptr, indices, data = csr.indptr, csr.indices, csr.data
-    for _ in range(0 if rank is None else 2):
-        indptr, indices, data = transposed(indptr, rank[indices], data)
+    if rank is not None:
+        order = np.empty_like(rank)
+        order[rank] = np.arange(rank.size, dtype=rank.dtype)
+        starts, lengths = indptr[:-1][order], np.diff(indptr)[order]
+        indptr = np.concatenate([indptr[:1], np.cumsum(lengths, dtype=indptr.dtype)])
+        slots = np.arange(csr.nnz, dtype=indptr.dtype) + np.repeat(starts - indptr[:-1], lengths)
+        indices, data = rank[indices[slots]], data[slots]
     indptr, indices, data = transposed(indptr, indices, data)
     indptr, indices = indptr.astype(np.int32, copy=False), indices.astype(np.int32, copy=False)
     return csc_array((data, indices, indptr), shape=(csr.n, csr.n))
