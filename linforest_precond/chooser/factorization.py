@@ -10,9 +10,10 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.graph.reordering.minimum_degree import predicted_fill
 from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.precond.direct.direct import direct, unverified
 from linforest_precond.precond.direct.libraries import library_of
-from linforest_precond.precond.direct.orders import has_pivots, is_nearly_symmetric
+from linforest_precond.precond.direct.orders import has_pivots, is_nearly_symmetric, matched_pattern
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.records.fill import Fill
 
@@ -22,8 +23,8 @@ SOONER = "it is expected to take less time"
 class Factorization:
     """The factors of one matrix: their order and size when first asked for.
 
-    The counts are exact for pivots on the diagonal. Where rows have to be matched first, or the pattern is
-    far from symmetric, they stand for those of other orders.
+    The counts are exact for pivots on the diagonal. Where rows have to be matched first, they stand for those
+    of other orders; a pattern far from symmetric is counted with each row on a column where it has an entry.
 
     Parameters
     ----------
@@ -48,6 +49,10 @@ class Factorization:
         return library_of(self._A, "auto", "diagonal").name != "cpu"
 
     @cached_property
+    def _pattern(self) -> Pattern:
+        return self._A.pattern if is_nearly_symmetric(self._A) else matched_pattern(self._A)
+
+    @cached_property
     def is_plain(self) -> bool:
         """Whether diagonal pivots are likely to do, in an order for A + A^T."""
         return has_pivots(self._A) and is_nearly_symmetric(self._A)
@@ -59,7 +64,7 @@ class Factorization:
         """
         if self.counted is None:
             flops = cost.flops_in(most, not self._has_own_library)
-            self.counted = predicted_fill(self._A.pattern, flops)
+            self.counted = predicted_fill(self._pattern, flops)
         if self.counted is None:
             return math.inf
         fill = self.counted[1]

@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse as sp
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.scaling.methods import count_tiny_diagonal
 
@@ -200,7 +196,7 @@ def facts_of(csr: CheckedMatrix) -> Facts:
     is_positive = bool((positive | ~is_stored).all())  # stall: CG or not
     may_be_definite = csr.hermitian and is_positive
     has_diagonal = zero == 0 and bool(is_stored.all())  # stall: a full diagonal has full rank
-    unmatched = np.empty(0, np.int64) if has_diagonal else _unmatched_rows(csr)
+    unmatched = np.empty(0, np.int64) if has_diagonal else np.flatnonzero(csr.matched_columns < 0)
     return Facts(
         rows=csr.n,
         entries=csr.nnz,
@@ -241,14 +237,6 @@ def _surplus(diagonal: Array, magnitudes: Array, zero: int) -> dict[str, float]:
         "surplus": float(((surplus > 0) * surplus).mean()),  # stall: predicts iterations
         "zero_sum_share": float(vanishes.mean()),  # stall: the same
     }
-
-
-def _unmatched_rows(csr: CheckedMatrix) -> npt.NDArray[np.int64]:
-    """The rows without a column in a largest matching of rows and columns with entries that are not 0."""
-    arrays = (on_host(array) for array in (csr.data != 0, csr.indices, csr.indptr))  # stall: on the host
-    pattern = sp.csr_array(tuple(arrays), shape=(csr.n, csr.n), copy=True)  # zeros are removed in place
-    pattern.eliminate_zeros()
-    return np.flatnonzero(maximum_bipartite_matching(pattern, perm_type="column") < 0)
 
 
 def _heavy_share(csr: CheckedMatrix, backend: Backend) -> float:

@@ -15,9 +15,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from linforest_precond.backends import Backend, OnBackend, backend_of
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.returns import EntryScan, RowFacts
 from linforest_precond.matrix.checks import check_entries, value_dtype
 from linforest_precond.matrix.conversion import as_square_matrix, canonical_csr, csr_arrays, index_dtype
@@ -172,6 +176,16 @@ class CheckedMatrix(OnBackend):
     def largest_exponent(self) -> int:
         """`exponent`, also where the largest magnitude is subnormal; `NO_EXPONENT` for zeros."""
         return exponent_of(self.data) if self.exponent is None else self.exponent
+
+    @cached_property
+    def matched_columns(self) -> npt.NDArray[np.int64]:
+        """On the host, a column for each row, in a largest matching of rows and columns with entries that are
+        not 0; -1 for rows that are left over."""
+        # stall: matched on the host
+        nonzero, indices, indptr = (on_host(array) for array in (self.data != 0, self.indices, self.indptr))
+        pattern = sp.csr_array((nonzero, indices, indptr), shape=self.shape, copy=True)
+        pattern.eliminate_zeros()  # in place
+        return maximum_bipartite_matching(pattern, perm_type="column").astype(np.int64)
 
     @cached_property
     def log_maxima(self) -> tuple[Array, Array, Array]:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
 from linforest_precond.backends import Backend
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.graph.reordering.minimum_degree import order_by_degree
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.doors import as_pattern
+from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.precond.scaling.methods import has_weak_diagonal
 from linforest_precond.records.forest import Ordering
 
@@ -59,3 +65,16 @@ def is_nearly_symmetric(csr: CheckedMatrix) -> bool:
     edges = int(csr.directed_pattern.degrees.sum())  # stall: decides on the order
     both = int(csr.pattern.degrees.sum())  # stall: decides on the order
     return 2 * edges - both >= LEAST_SYMMETRY * edges
+
+
+def matched_pattern(csr: CheckedMatrix) -> Pattern:
+    """The pattern of B + B^T, on the host, where B has A's rows in an order with a full diagonal.
+
+    Where there is none, that of A + A^T.
+    """
+    columns = csr.matched_columns
+    if (columns < 0).any():
+        return csr.pattern
+    indptr, indices = (on_host(array) for array in (csr.indptr, csr.indices))  # stall: counted on the host
+    stored = sp.csr_array((np.ones(csr.nnz, np.int8), indices, indptr), shape=csr.shape)
+    return as_pattern(stored[np.argsort(columns)])
