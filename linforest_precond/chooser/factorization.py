@@ -46,7 +46,7 @@ class Factorization:
     @cached_property
     def _has_own_library(self) -> bool:
         """Whether the GPU can factor it."""
-        return library_of(self._A, "auto", "diagonal").name != "cpu"
+        return library_of(self._A, "auto", "diagonal") is not backend_named("cpu")
 
     @cached_property
     def _pattern(self) -> Pattern:

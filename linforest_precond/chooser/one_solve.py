@@ -210,12 +210,12 @@ class OneSolve:
 
     def _solve_directly(self, trial: Trial) -> None:
         """One correction of x by factors; where that does not suffice, a Krylov method goes on from it."""
-        start = trial.start
+        start, began = trial.start, time.perf_counter()
         r = self.problem.b if start is None else self.problem.b - self._system.A.given @ start
         with np.errstate(all="ignore"):
             x = trial.M.matmat(r)
             x = x if start is None else start + x
-            trial.take(x, self._norms(x))
+            trial.take(x, self._norms(x), time.perf_counter() - began)
 
     def _norms(self, x: Array) -> npt.NDArray[np.float64]:
         """Norms of b - A x; infinite where the problem is not plain, or x is not finite."""

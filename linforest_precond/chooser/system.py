@@ -35,7 +35,7 @@ class Options:
     @classmethod
     def of(cls, **given: Any) -> Options:
         options = cls(**given)
-        limit = options.time_limit
+        limit: Any = options.time_limit
         if limit is not None and not (isinstance(limit, int | float | np.number) and limit > 0):
             raise ValueError(f"time_limit must be None or a positive number of seconds, got {limit!r}")
         as_choice("calibration", options.calibration, CALIBRATIONS)

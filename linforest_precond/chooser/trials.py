@@ -114,15 +114,16 @@ class Trial:
         started = problem.started_at(self.start).preconditioned(self.M)
         return Run(METHODS[self.method](), started, self.history, line)
 
-    def take(self, x: Array, norms: npt.NDArray[np.float64]) -> None:
+    def take(self, x: Array, norms: npt.NDArray[np.float64], seconds: float) -> None:
         """Take a solution by factors, with its residual norms, if it meets the tolerance; start from it if
         it is better than x0."""
         problem = self.problem
         if (norms <= problem.targets).all():
             self.is_solved_directly, self.info = True, np.zeros(norms.size, np.int64)
-            self.history.begin("direct", *problem.b.shape, problem.b.dtype, problem.norms, None)
+            n, columns = problem.b.shape
+            self.history.begin("direct", n, columns, problem.b.dtype, problem.norms, None)
             records = np.vstack([problem.norms, norms])
-            self.history.add(np.arange(2.0), np.zeros(2), records, None)
+            self.history.add(np.arange(2.0), np.array([0.0, seconds]), records, None)
             for column, norm in enumerate(norms.tolist()):
                 self.history.add_true(1.0, column, norm)
             self.digits = self._missing_digits()
@@ -235,7 +236,7 @@ class Trial:
     @property
     def x(self) -> Array:
         """The present iterate of the scaled system, (n, k)."""
-        return self.start if self.is_solved_directly else self._run.space["x"]
+        return self._run.space["x"] if self.start is None or not self.is_solved_directly else self.start
 
     def true_norms(self) -> npt.NDArray[np.float64]:
         """Norms of b - A x of the scaled system, infinite where x is not finite."""

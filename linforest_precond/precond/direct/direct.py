@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import DirectOrder, MatrixLike, Permutation, Pivoting, ScalingName
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.array_libraries import device_name
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.graph.reordering.minimum_degree import fill, minimum_degree
@@ -90,8 +91,7 @@ def direct(
         raise ValueError(
             f"order must be one of {', '.join(map(repr, ORDERS))} or a permutation, got {order!r}"
         )
-    if pivoting not in PIVOTINGS:
-        raise ValueError(f"pivoting must be one of {', '.join(map(repr, PIVOTINGS))}, got {pivoting!r}")
+    as_choice("pivoting", pivoting, PIVOTINGS)
     if isinstance(order, str) and order == "colamd" and pivoting == "auto":
         pivoting = "partial"  # what COLAMD's order is for
     may_match = scaling is None and pivoting == "auto"
@@ -130,7 +130,8 @@ def diagonally_pivoted(setup: Setup, order: Any) -> DirectPart | None:
     """Factors that are accurate; None where they are not, or where A + A^T has far more entries than A."""
     csr = setup.csr
     given = not isinstance(order, str) or order != "auto"
-    if given or library_of(csr, order, "diagonal").name == "cuda" or is_nearly_symmetric(csr):
+    library = library_of(csr, order, "diagonal")
+    if given or library.direct.sparse_lu.OWN_ORDER or is_nearly_symmetric(csr):
         part = DirectPart.of(csr, setup.stored, order, "diagonal", automatic=True)
         return part if part.is_accurate else None
     return None

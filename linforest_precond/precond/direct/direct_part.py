@@ -106,7 +106,7 @@ class DirectPart(OnBackend, schema.Stored):
         is_known = flops is not None
         if flops is None:
             flops = 0.0
-            if ordering is not None and library.name == "cpu":
+            if ordering is not None and library is backend_named("cpu"):
                 flops = predicted_flops(csr, stored, ordering)
         kept = owned(csr, stored)
         factors = factored(kept, name, ordering, pivoting, reason)

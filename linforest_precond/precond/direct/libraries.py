@@ -22,12 +22,8 @@ def library_of(csr: CheckedMatrix, order: Any, pivoting: str) -> Backend:
 
 def why_on_host(csr: CheckedMatrix, order: Any, pivoting: str) -> str:
     """Why the backend of a matrix does not factor it itself; empty where it does."""
-    unusable: str = csr.backend.direct.sparse_lu.unusable()
-    if csr.backend.name == "cpu" or unusable:
-        return unusable
-    if pivoting == "partial":
-        return "cuDSS has no partial pivoting in a nested dissection order"
-    return "COLAMD's order is SuperLU's" if isinstance(order, str) and order == "colamd" else ""
+    name = order if isinstance(order, str) else "given"
+    return str(csr.backend.direct.sparse_lu.unusable(name, pivoting))
 
 
 def factored(

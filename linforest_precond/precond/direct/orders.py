@@ -33,9 +33,8 @@ def name_of(order: Any, pivoting: str, library: Backend) -> str:
         return "given"
     if order != "auto":
         return order
-    if library.name == "cuda":
-        return OF_CUDSS
-    return "colamd" if pivoting == "partial" else "minimum_degree"
+    own: str = library.direct.sparse_lu.OWN_ORDER
+    return own or ("colamd" if pivoting == "partial" else "minimum_degree")
 
 
 def ordering_by(csr: CheckedMatrix, name: str, order: Any) -> Ordering | None:

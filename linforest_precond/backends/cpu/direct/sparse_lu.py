@@ -23,8 +23,12 @@ SPACE = 1
 MOST_ENTRIES = 2**31 - 1
 
 
-def unusable():
-    """Why this backend cannot factor matrices; empty where it can."""
+# The library's own symmetric order, which needs none from elsewhere.
+OWN_ORDER = ""
+
+
+def unusable(order, pivoting):
+    """Why this backend cannot factor a matrix so; empty where it can."""
     return ""
 
 

@@ -9,9 +9,15 @@ NORMAL, TRANSPOSED = 0, 1
 SPACE = 4
 
 
-def unusable():
-    """Why this backend cannot factor matrices; empty where it can."""
-    return cudss.unusable()
+# The library's own symmetric order, which needs none from elsewhere.
+OWN_ORDER = "nested_dissection"
+
+
+def unusable(order, pivoting):
+    """Why this backend cannot factor a matrix so; empty where it can."""
+    if pivoting == "partial":
+        return cudss.unusable() or "cuDSS has no partial pivoting in a nested dissection order"
+    return cudss.unusable() or ("COLAMD's order is SuperLU's" if order == "colamd" else "")
 
 
 def factor(csr, ordering, pivoting, definite):
