@@ -1,0 +1,40 @@
+"""The program that runs every kernel under compute-sanitizer: its choice of tests, and what it finds."""
+
+import json
+
+import run_sanitizer
+
+
+def test_the_sources_are_read():
+    kernels = run_sanitizer.all_kernels()
+    assert len(kernels) > 250 and "csgraph/coloring:color" in kernels
+
+
+def test_a_cover_reaches_every_kernel(tmp_path):
+    launches = {"a": {"p:x": 1, "p:y": 1}, "b": {"p:y": 4}, "c": {"q:z": 2, "p:x": 900}, "d": {"q:z": 3}}
+    for number, (test, found) in enumerate(launches.items()):
+        (tmp_path / f"{number}.jsonl").write_text(json.dumps({"test": test, "launches": found}) + "\n")
+    tests, reached = run_sanitizer.cover(run_sanitizer.read_launches(tmp_path))
+    assert tests == ["a", "d"] and reached == {"p:x", "p:y", "q:z"}
+
+
+def test_what_is_done_is_not_done_again(tmp_path, monkeypatch, capsys):
+    (tmp_path / "launches").mkdir()
+    (tmp_path / "launches" / "1.jsonl").write_text(json.dumps({"test": "t", "launches": {"p:x": 1}}) + "\n")
+    ran = []
+
+    def checked(tool, tests, end):
+        ran.append(tool)
+        outcome = "errors" if tool == "racecheck" else "clean"
+        return {"tool": tool, "tests": tests, "outcome": outcome, "seconds": 1.0, "text": "a race"}
+
+    monkeypatch.setattr(run_sanitizer, "checked", checked)
+    for _ in range(2):
+        assert run_sanitizer.main(["--out", str(tmp_path), "--tools", "memcheck,racecheck"]) == 1
+    printed = capsys.readouterr().out
+    assert ran == ["memcheck", "racecheck"] and "a race" in printed
+    assert "memcheck: 1 of 1 tests, 0 of 1 processes not clean" in printed
+
+
+def test_no_time_left():
+    assert run_sanitizer.checked("memcheck", ("t",), end=0.0) is None
