@@ -13,6 +13,7 @@ from linforest_precond.chooser.candidates import DIRECT, Candidate, candidates_o
 from linforest_precond.chooser.factorization import Factorization
 from linforest_precond.chooser.facts import Facts, facts_of
 from linforest_precond.chooser.machine import CALIBRATIONS
+from linforest_precond.chooser.outcome import quietly
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.pattern_digest import pattern_digest
 from linforest_precond.precond.preconditioner import Preconditioner
@@ -122,7 +123,7 @@ class System:
                 M._pattern.require_same(pattern_digest(A))
                 return System(A, self.factorization.of_same_pattern(A), replace(choice, is_stale=True))
             M = M.frozen()
-            M.update(A)
+            quietly(M.update, A)
         except ValueError:  # another pattern, or values that it cannot take
             return System.of(A)
         return System.of(A, replace(choice, M=M))

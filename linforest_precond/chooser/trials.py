@@ -153,7 +153,7 @@ class Trial:
             ratios = np.fmin.accumulate(residuals / np.where(wanted > 0, wanted, 1), axis=0)
             worst = np.log10(np.maximum(np.nan_to_num(ratios, nan=1.0, posinf=1e300).max(axis=1), 1e-300))
         steps = np.ceil(self.history.iterations).astype(int)
-        found = np.full(steps[-1] + 1, np.inf)
+        found = np.full(steps.max() + 1, np.inf)
         np.minimum.at(found, steps, worst)
         return np.minimum.accumulate(found).tolist()
 

@@ -98,9 +98,7 @@ def all_kernels() -> set[str]:
     return {
         f"{path.relative_to(KERNELS).with_suffix('').as_posix()}:{name}"
         for path in KERNELS.rglob("*.cu")
-        for name in re.findall(
-            r"__global__ void(?: __launch_bounds__\([^)]*\))?\s+(\w+)\(", path.read_text(encoding="utf-8")
-        )
+        for name in re.findall(r"__global__ void(?: \w+(?:\([^)]*\))?)?\s+(\w+)\(", path.read_text("utf-8"))
     }
 
 
