@@ -59,6 +59,8 @@ class CheckedMatrix(OnBackend):
     to_rounding
         Whether the user's matrix is Hermitian to rounding, and not exactly. `data` are then a copy, in which
         each entry below the diagonal is the conjugate of its mirror image.
+    given_data
+        The user's own values where `to_rounding`: residuals are of the user's matrix. None elsewhere.
     """
 
     indptr: Array
@@ -73,6 +75,7 @@ class CheckedMatrix(OnBackend):
     exponent: int | None = field(default=None, metadata={"packed": False})
     given: Any = field(default=None, repr=False, metadata={"packed": False})
     to_rounding: bool = field(default=False, metadata={"packed": False})
+    given_data: Array | None = field(default=None, repr=False, metadata={"packed": False})
 
     @property
     def n(self) -> int:
@@ -108,7 +111,7 @@ class CheckedMatrix(OnBackend):
 
     def detached(self) -> CheckedMatrix:
         """The arrays alone, for objects that outlive a setup: no reference to the user's matrix, no graph."""
-        return replace(self, given=None)
+        return replace(self, given=None, given_data=None)
 
     @cached_property
     def graph(self) -> Graph:
@@ -245,7 +248,9 @@ def _without_rounding(csr: CheckedMatrix) -> CheckedMatrix:
     if data is None:
         return csr
     diagonal = csr.diagonal.real.astype(data.dtype) if is_complex else csr.diagonal
-    return replace(csr, data=data, diagonal=diagonal, symmetric=True, to_rounding=True)
+    return replace(
+        csr, data=data, diagonal=diagonal, symmetric=True, to_rounding=True, given_data=csr.data
+    )
 
 
 def described(indptr: Array, indices: Array, data: Array) -> CheckedMatrix:
