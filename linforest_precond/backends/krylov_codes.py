@@ -6,7 +6,7 @@ from enum import IntEnum, StrEnum
 
 # The most inner products that one scalar step takes.
 LARGEST_SUMS = 2
-# Residuals in twice the working precision: a longer row is summed by 32 lanes, which are added in their order.
+# Residuals in twice the working precision: longer rows are summed by 32 lanes, added in their order.
 LONGEST_ROW_OF_LANE = 128
 
 

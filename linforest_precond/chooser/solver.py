@@ -26,7 +26,6 @@ from linforest_precond.chooser.report import SolveReport, TrialReport
 from linforest_precond.chooser.trials import Trial, method_for
 from linforest_precond.interop.dlpack import native_matrix, takes_foreign_arrays
 from linforest_precond.matrix.checked import checked
-from linforest_precond.matrix.vectors import norms_of
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.pattern_digest import pattern_digest
 from linforest_precond.precond.preconditioner import Preconditioner
@@ -34,6 +33,7 @@ from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.solvers.driver import SLACK, Callback
 from linforest_precond.solvers.problem import Problem, checked_problem
 from linforest_precond.solvers.scaling import unscaled_callback
+from linforest_precond.solvers.singular import LastFinite
 from linforest_precond.solvers.status import Interrupted, Status
 
 # The most iterations of a run, unless the user says otherwise.
@@ -327,9 +327,7 @@ class _Solve:
         problem = self.problem
         if problem.null_space is not None or not problem.scaling.is_identity:
             return False
-        with np.errstate(all="ignore"):
-            norms = np.asarray(norms_of(problem.b - self._solver._A.given @ x0, None))
-        return bool((norms <= problem.targets).all())
+        return bool((problem.residual_norms(x0) <= problem.targets).all())
 
     def settled(self) -> Preconditioner:
         """The preconditioner of the run that ends soonest, or came closest."""
@@ -401,12 +399,12 @@ class _Solve:
         problem = self.problem
         columns = problem.b.shape[1]
         norms = np.full(columns, np.inf)
-        x = problem.backend.xp.zeros_like(problem.b) if problem.x0 is None else problem.x0.copy()
+        x = LastFinite(problem).x
         for trial in self.chooser.trials:
-            found = trial.true_norms()
+            own, found = trial.rounded()
             for c in np.flatnonzero(found < norms).tolist():
-                norms[c], x[:, c] = found[c], trial.x[:, c]
-        return problem.scaling.solution(x), norms
+                norms[c], x[:, c] = found[c], own[:, c]
+        return x, norms
 
     def _ended(self, x: Array, info: npt.NDArray[np.int64], chosen: Trial | None) -> tuple[Array, Any]:
         words = complaint(self.chooser, self.problem, info) if info.any() else ""
@@ -552,5 +550,6 @@ def auto(
     random = np.random.default_rng(solver._seed % 2**64).standard_normal(A.n)
     x = A.backend.xp.asarray(random.astype(A.dtype))
     # b must be in the range of A.
-    search = _Solve(solver, A @ x if solver.facts.centered else x, None, None, SolveReport())
+    is_singular = solver.facts.centered or A.zero_rows.size
+    search = _Solve(solver, A @ x if is_singular else x, None, None, SolveReport())
     return search.settled()

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.chooser.candidates import Candidate
-from linforest_precond.matrix.vectors import residual_norms
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.bicgstab import Bicgstab
 from linforest_precond.solvers.cg import Cg
@@ -130,7 +129,7 @@ class Trial:
             ratios = np.fmin.accumulate(residuals / np.where(wanted > 0, wanted, 1), axis=0)
             worst = np.log10(np.maximum(np.nan_to_num(ratios, nan=1.0, posinf=1e300).max(axis=1), 1e-300))
         steps = np.ceil(self.history.iterations).astype(int)
-        found = np.full(steps[-1] + 1, np.inf)
+        found = np.full(steps.max() + 1, np.inf)  # a half step that broke down is recorded, not counted
         np.minimum.at(found, steps, worst)
         return np.minimum.accumulate(found).tolist()
 
@@ -183,7 +182,7 @@ class Trial:
     @property
     def reached(self) -> float:
         """The smallest relative residual; a true one where the recursive one has drifted away from it."""
-        if self.status is Status.STAGNATED:
+        if self.status in (Status.STAGNATED, Status.UNATTAINABLE):
             last = {column: norm for _, column, norm in self.history.true_residuals}
             return max(last.values())
         return self.relative_target * 10 ** self.digits[-1]
@@ -191,6 +190,8 @@ class Trial:
     @property
     def is_at_rounding(self) -> bool:
         """Whether it ended because rounding errors limit the residual: no other candidate would do better."""
+        if self.status is Status.UNATTAINABLE and self.candidate.is_direct:
+            return True
         eps = float(np.finfo(self.problem.b.dtype).eps)
         return self.has_failed and self.reached <= ROUNDING * eps
 
@@ -210,12 +211,13 @@ class Trial:
         """The present iterate of the scaled system, (n, k)."""
         return self._run.space["x"]
 
-    def true_norms(self) -> npt.NDArray[np.float64]:
-        """Norms of b - A x of the scaled system, infinite where x is not finite."""
-        space, scratch = self._run.space, self._run.method.names[-1]
-        space.multiply(self.problem.product, "x", scratch)
-        norms = np.asarray(residual_norms(self.problem.b, space[scratch], None))
-        return np.where(np.isfinite(norms), norms, np.inf)
+    def rounded(self) -> tuple[Array, npt.NDArray[np.float64]]:
+        """x of the given system, and its residual norms in the scaled one: infinite if x is not finite."""
+        problem = self.problem
+        x = problem.scaling.solution(self.x)
+        norms = problem.residual_norms(problem.scaling.scaled_solution(x))
+        finite = problem.backend.krylov.norms.finite_columns(x) & np.isfinite(norms)
+        return x, np.where(finite, norms, np.inf)
 
     def solution(self) -> Array:
         """x of the given system; updates `info` where scaling back lost digits."""

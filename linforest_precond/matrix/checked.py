@@ -22,7 +22,7 @@ from linforest_precond.backends.returns import EntryScan, RowFacts
 from linforest_precond.matrix.checks import check_entries, value_dtype
 from linforest_precond.matrix.conversion import as_square_matrix, canonical_csr, csr_arrays, index_dtype
 from linforest_precond.matrix.graphs import Graph, Pattern, pattern_from_scan, symmetrized_pattern
-from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of
+from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, nonzero_entries
 
 # A sum of any number of magnitudes, each scaled by this factor, does not overflow in float64.
 OVERFLOW_SCALE = 2.0**-128
@@ -176,6 +176,16 @@ class CheckedMatrix(OnBackend):
         """`exponent`, also where the largest magnitude is subnormal; `NO_EXPONENT` for zeros."""
         return exponent_of(self.data) if self.exponent is None else self.exponent
 
+    @cached_property
+    def zero_rows(self) -> Array:
+        """The rows whose entries are all 0, or that have none; entries are read where diagonal ones are 0."""
+        xp = self.backend.xp
+        if bool(nonzero_entries(self.diagonal).all()):  # stall: one flag
+            return xp.empty(0, np.int64)
+        before = xp.zeros(self.nnz + 1, np.int64)
+        xp.cumsum(nonzero_entries(self.data), out=before[1:])
+        return xp.flatnonzero(before[self.indptr[1:]] == before[self.indptr[:-1]])
+
     def exponent_outside(self, low: int, high: int) -> int | None:
         """The exponent of the largest entry where it is below `low` or above `high`, None elsewhere."""
         found = self.largest_exponent
@@ -248,9 +258,7 @@ def _without_rounding(csr: CheckedMatrix) -> CheckedMatrix:
     if data is None:
         return csr
     diagonal = csr.diagonal.real.astype(data.dtype) if is_complex else csr.diagonal
-    return replace(
-        csr, data=data, diagonal=diagonal, symmetric=True, to_rounding=True, given_data=csr.data
-    )
+    return replace(csr, data=data, diagonal=diagonal, symmetric=True, to_rounding=True, given_data=csr.data)
 
 
 def described(indptr: Array, indices: Array, data: Array) -> CheckedMatrix:

@@ -1,8 +1,8 @@
 """Residuals b - A x in twice the working precision, on the CPU.
 
-Each row is a compensated dot product (Dot2 of Ogita, Rump & Oishi, "Accurate sum and dot product", SIAM J. Sci.
-Comput. 26 (2005), doi:10.1137/030601818) in double precision, which begins with b and is rounded once. The order
-of summation is that of the entries; a row of more than `LONGEST_ROW_OF_LANE` entries is summed by 32 lanes.
+Each row is a compensated dot product in double precision (Dot2 of Ogita, Rump & Oishi, "Accurate sum and dot
+product", SIAM J. Sci. Comput. 26 (2005), doi:10.1137/030601818), which begins with b and is rounded once. The
+order of summation is that of the entries; rows of more than `LONGEST_ROW_OF_LANE` are summed by 32 lanes.
 
 Numbers are real here: a complex one is two of them.
 """
@@ -70,8 +70,8 @@ def subtract_products(starts, indptr, indices, data, period, parts, b, x, column
         )
 
 
-# The lanes of a row are summed one after the other. A complex number's parts are neighbours: the imaginary part of A
-# is multiplied with the other part of x.
+# The lanes of a row are summed one after the other. The parts of a complex number are neighbours: the
+# imaginary part of A is multiplied with the other part of x.
 @helper
 def subtract_rows(first, last, indptr, indices, data, period, parts, b, x, columns, target):
     width = np.uint64(columns)

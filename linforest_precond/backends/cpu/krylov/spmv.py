@@ -98,6 +98,10 @@ class Product(Operator):
         with np.errstate(all="ignore"):
             np.subtract(b, target, out=target)
 
+    def magnitudes(self, x):
+        """|A| |x| in double precision; None where A is an operator."""
+        return None if self.entries is None else self.entries.magnitudes(x)
+
 
 class Preconditioning(Operator):
     """Products with M: in place where M can, by its `@` otherwise; None is the identity."""
