@@ -37,6 +37,8 @@ GROWTH, LINEAR = 1.5, 2.0
 HORIZON = 10
 # Digits that a run must have won before anything is predicted from them.
 HOVERING = 0.1
+# What an infinite residual lacks, and residuals that are 0 have to spare.
+MOST_DIGITS = 300.0
 # Relative residuals that rounding errors explain, in units of the machine precision.
 ROUNDING = 1e3
 METHODS: dict[str, Callable[[], Any]] = {
@@ -121,15 +123,17 @@ class Trial:
 
     def _missing_digits(self) -> list[float]:
         """For each iteration, the digits that the worst system's smallest residual lacks."""
-        residuals = self.history.residuals.reshape(len(self.history), -1)
+        residuals = self._residuals
         norms, targets = self.problem.norms, self.problem.targets
         eps = np.finfo(self.problem.b.dtype).eps
         with np.errstate(all="ignore"):
             wanted = np.maximum(targets, eps**2 * norms) / np.where(norms > 0, norms, 1)
             ratios = np.fmin.accumulate(residuals / np.where(wanted > 0, wanted, 1), axis=0)
-            worst = np.log10(np.maximum(np.nan_to_num(ratios, nan=1.0, posinf=1e300).max(axis=1), 1e-300))
+            ratios = np.nan_to_num(ratios, nan=1.0, posinf=10**MOST_DIGITS)
+            worst = np.log10(ratios.max(axis=1, initial=10**-MOST_DIGITS))
         steps = np.ceil(self.history.iterations).astype(int)
-        found = np.full(steps.max() + 1, np.inf)  # a half step that broke down is recorded, not counted
+        # Steps may go back: a half step that breaks down is recorded, but its iteration is not counted.
+        found = np.full(steps.max(initial=0) + 1, MOST_DIGITS)
         np.minimum.at(found, steps, worst)
         return np.minimum.accumulate(found).tolist()
 
@@ -184,7 +188,7 @@ class Trial:
         """The smallest relative residual; a true one where the recursive one has drifted away from it."""
         if self.status in (Status.STAGNATED, Status.UNATTAINABLE):
             last = {column: norm for _, column, norm in self.history.true_residuals}
-            return max(last.values())
+            return max(last.values(), default=math.inf)
         return self.relative_target * 10 ** self.digits[-1]
 
     @property
@@ -197,9 +201,14 @@ class Trial:
 
     @property
     def is_better_than_its_start(self) -> bool:
-        residuals = self.history.residuals.reshape(len(self.history), -1)
-        last = np.where(np.isnan(residuals[-1]), 0, residuals[-1])
-        return bool((last <= residuals[0]).all() and np.isfinite(last).all())
+        residuals = self._residuals
+        last = np.where(np.isnan(residuals[-1:]), 0, residuals[-1:])
+        return bool((last <= residuals[:1]).all() and np.isfinite(last).all())
+
+    @property
+    def _residuals(self) -> npt.NDArray[np.float64]:
+        """(records, k)"""
+        return self.history.residuals.reshape(len(self.history), self.problem.norms.size)
 
     def remaining(self) -> float:
         """Predicted iterations."""
