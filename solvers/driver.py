@@ -36,9 +36,12 @@ Callback: TypeAlias = Callable[[Array], object]
 SLACK = 1 + 1e-12
 _ACTIVE = {float(RunningState.RUNNING), float(RunningState.HALF)}
 # The outcomes that b - A x is computed after.
-_VERIFIED = Status.CONVERGED, Status.RHO, Status.OMEGA, Status.STAGNATED, Status.SINGULAR
+_VERIFIED = Status.CONVERGED, Status.RHO, Status.OMEGA, Status.SINGULAR
 # A residual that rounding errors of x explain, in units of their bound.
 ROUNDING = 4.0
+# Where rounding errors of x cause a residual above this share of b, A is singular to working precision rather
+# than the tolerance too small. With a larger share, noise along a null vector counts as a solution.
+LARGEST_ROUNDING = 1e-3
 
 
 class Method:
@@ -315,9 +318,10 @@ class Run:
         if norm > self.last_true[c] and self.restarted_from is not None:
             norm, x[:, c] = self.last_true[c], self.restarted_from[:, c]
         attainable = self.problem.attainable(x[:, c : c + 1])
-        if self.problem.targets[c] < attainable and norm <= ROUNDING * attainable:
+        target, size = self.problem.targets[c], self.problem.norms[c]
+        if target < attainable <= LARGEST_ROUNDING * size and norm <= ROUNDING * attainable:
             self.settle(c, Status.UNATTAINABLE)
-            self.attainable[c] = attainable / self.problem.norms[c]
+            self.attainable[c] = attainable / size
         else:
             self.settle(c, self.statuses[c] or Status.STAGNATED)  # or the breakdown
 
