@@ -1,8 +1,9 @@
 """The loop that all Krylov methods share: batches of iterations, polled reports, verified residuals.
 
 The host polls the status asynchronously: the next batch of iterations is enqueued before the report of the
-last one has arrived. Convergence is verified on b - A x; where the recursive residual has drifted away from
-it, the true residual replaces it and the method restarts (residual replacement).
+last one has arrived. Convergence is verified on b - A x, in twice the working precision where A has entries;
+where the recursive residual has drifted away from it, the true residual replaces it and the method restarts
+(residual replacement).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.krylov_codes import RunningState
 from linforest_precond.backends.returns import Report
 from linforest_precond.backends.user_warnings import warn_user
-from linforest_precond.matrix.vectors import norms_of, residual_norms
+from linforest_precond.matrix.vectors import norms_of
 
 from .history import History
 from .live_line import LiveLine, live_line
@@ -36,6 +37,11 @@ SLACK = 1 + 1e-12
 _ACTIVE = {float(RunningState.RUNNING), float(RunningState.HALF)}
 # The outcomes that b - A x is computed after.
 _VERIFIED = Status.CONVERGED, Status.RHO, Status.OMEGA, Status.SINGULAR
+# A residual that rounding errors of x explain, in units of their bound.
+ROUNDING = 4.0
+# Where rounding errors of x cause a residual above this share of b, A is singular to working precision rather
+# than the tolerance too small. With a larger share, noise along a null vector counts as a solution.
+LARGEST_ROUNDING = 1e-3
 
 
 class Method:
@@ -106,6 +112,7 @@ def solve(
             line.close(run.ending())
     info = run.info()
     if history is not None:
+        history.attainable = run.attainable
         history.finish(info, problem.one)
     run.warn()
     return (x.reshape(-1), int(info[0])) if problem.one else (x, info)
@@ -154,7 +161,11 @@ class Run:
         self.has_begun = self.has_ended = False
         # The iteration of each column's last record, and the final statuses of verified columns.
         self.ends = [0.0] * columns
-        self.settled: dict[int, float] = {}
+        self.settled: dict[int, float] = {c: float(Status.SINGULAR) for c in problem.zero_rows}
+        # By column, relative to b: the residual that rounding errors of x cause, where it exceeds the target.
+        self.attainable: dict[int, float] = {}
+        # The x that columns were restarted from.
+        self.restarted_from: Array | None = None
         if history is not None:
             true_norm = None if x_true is None else norms_of(x_true, problem.inner)
             history.begin(method.name, n, columns, problem.b.dtype, problem.norms, true_norm)
@@ -194,7 +205,7 @@ class Run:
         assert first is not None  # the report of the start
         self._read(first)
         if self.history is not None:
-            for c in range(self.problem.b.shape[1]):
+            for c in np.flatnonzero(~np.isnan(first.norms[0])).tolist():
                 self.history.add_true(0.0, c, first.norms[0, c])
         if self.problem.most_iterations == 0:
             self.statuses[self.statuses == RunningState.RUNNING] = RunningState.LIMIT
@@ -229,7 +240,9 @@ class Run:
             space.multiply(self.problem.product, "x", "r")
             with np.errstate(all="ignore"):  # reported as Status.NONFINITE
                 space["r"][...] = b - space["r"]
-        self._start(np.ones(b.shape[1], bool))
+        starting = np.ones(b.shape[1], bool)
+        starting[list(self.problem.zero_rows)] = False
+        self._start(starting)
 
     def _start(self, starting: npt.NDArray[np.bool_]) -> None:
         """(Re)start columns from the present r."""
@@ -270,10 +283,8 @@ class Run:
         restarting = np.zeros(ended.shape, bool)
         if not ended.any():
             return restarting
-        problem, space, scratch = self.problem, self.space, self.method.names[-1]
-        space.multiply(problem.product, "x", scratch)
-        residual = space[scratch]
-        norms = residual_norms(problem.b, residual, problem.inner)
+        problem, space = self.problem, self.space
+        residual, norms = self._residual()
         for c in np.flatnonzero(ended).tolist():
             if c in self.settled:
                 continue
@@ -282,7 +293,7 @@ class Run:
             if norms[c] <= problem.targets[c] * SLACK:
                 self.settle(c, Status.CONVERGED)
             elif self.statuses[c] == Status.SINGULAR or not norms[c] <= 0.5 * self.last_true[c]:
-                self.settle(c, self.statuses[c] or Status.STAGNATED)  # or the breakdown
+                self._settle_failed(c, norms[c])
             elif self.iterations[c] >= problem.most_iterations:
                 self.settle(c, RunningState.LIMIT)
             else:
@@ -291,7 +302,28 @@ class Run:
                 space["r"][:, c] = residual[:, c]
                 if self.history is not None:
                     self.history.add_replacement(self.ends[c], c)
+        if restarting.any():
+            self.restarted_from = space["x"].copy()
         return restarting
+
+    def _residual(self) -> tuple[Array, npt.NDArray[np.float64]]:
+        """b - A x of the scaled system, in the method's last vector, and the norms of its columns."""
+        problem, target = self.problem, self.space[self.method.names[-1]]
+        problem.product.residual(problem.b, self.space["x"], target)
+        return target, np.asarray(norms_of(target, problem.inner))
+
+    def _settle_failed(self, c: int, norm: float) -> None:
+        """Fix the status of a column whose residual does not halve any more, and take its better x."""
+        x = self.space["x"]
+        if norm > self.last_true[c] and self.restarted_from is not None:
+            norm, x[:, c] = self.last_true[c], self.restarted_from[:, c]
+        attainable = self.problem.attainable(x[:, c : c + 1])
+        target, size = self.problem.targets[c], self.problem.norms[c]
+        if target < attainable <= LARGEST_ROUNDING * size and norm <= ROUNDING * attainable:
+            self.settle(c, Status.UNATTAINABLE)
+            self.attainable[c] = attainable / size
+        else:
+            self.settle(c, self.statuses[c] or Status.STAGNATED)  # or the breakdown
 
     def solution(self) -> Array:
         """The solution of the given system: finite, and verified again where it was scaled back."""
@@ -327,10 +359,8 @@ class Run:
 
     def _residual_norms(self, x: Array) -> npt.NDArray[np.float64]:
         """Of the scaled system, for a solution of the given one."""
-        problem, space, scratch = self.problem, self.space, self.method.names[-1]
-        space["x"][...] = problem.scaling.scaled_solution(x)
-        space.multiply(problem.product, "x", scratch)
-        return np.asarray(residual_norms(problem.b, space[scratch], problem.inner))
+        self.space["x"][...] = self.problem.scaling.scaled_solution(x)
+        return self._residual()[1]
 
     def _verify_rounded(self, norms: npt.NDArray[np.float64]) -> None:
         """Verify convergence for x as it is returned: scaled back, small numbers may have lost digits."""
@@ -384,8 +414,17 @@ class Run:
         found = [
             f"{self.method.name} stopped after {self.iterations[info == code].max()} iterations"
             + (f" in {np.count_nonzero(info == code)} of {info.size} columns" if info.size > 1 else "")
-            + f" ({Status.from_info(code)}): {Status.from_info(code).advice}"
+            + f" ({Status.from_info(code)}): {self._advice(Status.from_info(code))}"
             for code in np.unique(info[info < 0]).tolist()
         ]
         if found:
             warn_user("; ".join(found))
+
+    def _advice(self, status: Status) -> str:
+        """The cause of a failure, and what to try."""
+        if status is Status.SINGULAR and self.problem.zero_rows:
+            return self.problem.contradiction
+        if status is Status.UNATTAINABLE:
+            most = max(self.attainable.values())
+            return f"{status.advice} These rounding errors are up to {most:.1e}, relative to b."
+        return status.advice

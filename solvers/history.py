@@ -49,7 +49,10 @@ class History(Printed):
         Seconds since the start.
     true_residuals : list of (iteration, column, norm)
         Norms of ``b - A x`` relative to those of b, wherever they were computed: at the start, where a system
-        converged or was restarted, and at its end.
+        converged or was restarted, and at its end. In twice the working precision unless A is an operator.
+    attainable : dict of int to float
+        For columns with the status `UNATTAINABLE`: the norm of the residual that rounding errors of x can
+        cause, relative to that of b.
     replacements : list of (iteration, column)
         Where the true residual replaced the recursive one, which had drifted away from it.
     status : Status, or list of Status for k systems
@@ -105,6 +108,7 @@ class History(Printed):
         self.info: int | npt.NDArray[np.int64] | None = None
         self.true_residuals: list[tuple[float, int, float]] = []
         self.replacements: list[tuple[float, int]] = []
+        self.attainable: dict[int, float] = {}
         self.interrupted = False
         self._columns, self._squeeze = columns, columns == 1
         self._b_norms = _divisors(b_norms)
@@ -271,6 +275,8 @@ class History(Printed):
             ("true residual", _span(list(verified.values()))),
             ("replacements", str(len(self.replacements))),
         ]
+        if self.attainable:
+            rows.append(("attainable", _span(list(self.attainable.values()))))
         if self._true_norm is not None:
             errors = [_known(self.iterations, self._errors, column)[1] for column in range(self._columns)]
             rows.append(("error", _span([values[-1] for values in errors if values.size])))

@@ -80,6 +80,16 @@ class ProjectedOperator:
         self._operator.into(space, source, target)
         self._null_space.project(space[target])
 
+    def residual(self, b: Array, x: Array, target: Array) -> None:
+        """Write b - A x into `target`, without its part in the null space."""
+        self._operator.residual(b, x, target)
+        self._null_space.project(target)
+
+    def magnitudes(self, x: Array) -> Array | None:
+        """|A| |x|; None where A is an operator."""
+        found: Array | None = self._operator.magnitudes(x)
+        return found
+
 
 def null_space_of(
     nullspace: Any, A: Any, n: int, dtype: Any, backend: Backend, inner: Any

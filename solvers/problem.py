@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -12,9 +12,11 @@ import numpy.typing as npt
 
 from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.matrix.checked import checked
+from linforest_precond.backends.array_libraries import on_host, xp_of
+from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.checks import VALUE_DTYPES, value_dtype
 from linforest_precond.matrix.sparse_output import csr
+from linforest_precond.matrix.value_range import nonzero_entries
 from linforest_precond.matrix.vectors import (
     checked_vectors,
     norms_of,
@@ -67,6 +69,8 @@ class Problem:
         What is projected out of all vectors, or None.
     reordering
         The order of the rows of A, M and all vectors.
+    zero_rows
+        For each column whose b is not 0 in some row that is 0 in A: the first such row, in A's order.
     """
 
     backend: Backend
@@ -83,6 +87,31 @@ class Problem:
     one: bool
     null_space: NullSpace | None = None
     reordering: Reordering = Reordering()
+    zero_rows: dict[int, int] = field(default_factory=dict)
+
+    def residual_norms(self, x: Array) -> npt.NDArray[np.float64]:
+        """Of b - A x, for an (n, k) array x of the scaled system."""
+        residual = self.backend.xp.empty_like(x)
+        self.product.residual(self.b, x, residual)
+        return np.asarray(norms_of(residual, self.inner))
+
+    @property
+    def contradiction(self) -> str:
+        """In words: the first equation that no x solves, because its row of A is zero."""
+        row = min(self.zero_rows.values())
+        return (
+            f"Row {row} of A is zero, and b is not zero there: no x solves the system. Remove this equation, "
+            "or make b zero there."
+        )
+
+    def attainable(self, x: Array) -> float:
+        """The norm of the residual that rounding errors of x, (n, 1), can cause; 0 where A is an operator.
+
+        Half a unit in the last place of every entry of x, and the magnitudes of A: u |A| |x|.
+        """
+        sizes = self.product.magnitudes(x)
+        unit = 0.5 * float(np.finfo(self.b.dtype).eps)
+        return 0.0 if sizes is None else unit * float(norms_of(sizes, self.inner)[0])
 
     def preconditioned(self, M: Any) -> Problem:
         """The same problem with another checked M, in the problem's order; None is the identity."""
@@ -132,7 +161,7 @@ def checked_problem(
     dtype = _working_dtype(matrix.data if matrix is not None else A, b, x0)
     if matrix is not None:
         prefetch("product", matrix, dtype)
-    columns = _as_columns(b).astype(dtype, copy=False)
+    columns = given = _as_columns(b).astype(dtype, copy=False)
     start = None if x0 is None else _as_columns(x0).astype(dtype, copy=False)
     null_space = null_space_of(nullspace, A, n, dtype, backend, inner)
     if null_space is not None:
@@ -170,7 +199,25 @@ def checked_problem(
         one=b.ndim == 1 or b.shape[1] == 1,
         null_space=null_space,
         reordering=reordering,
+        zero_rows={}
+        if nullspace is not None or inner is not None
+        else _zero_rows(A if matrix is None else matrix, given),
     )
+
+
+def _zero_rows(A: Any, b: Array) -> dict[int, int]:
+    """`Problem.zero_rows`; A is a `CheckedMatrix`, a dense array or an operator, whose rows are unknown."""
+    xp = xp_of(b)
+    if isinstance(A, CheckedMatrix):
+        rows = A.zero_rows
+    elif isinstance(A, xp.ndarray):
+        rows = xp.flatnonzero(~(nonzero_entries(A) if A.dtype.kind in "fc" else A).any(axis=1))
+    else:
+        return {}
+    if not rows.size:
+        return {}
+    rows, found = on_host(rows), on_host(nonzero_entries(b[rows]))  # stall: of a singular A alone
+    return {c: int(rows[found[:, c].argmax()]) for c in np.flatnonzero(found.any(axis=0)).tolist()}
 
 
 def _preconditioning(

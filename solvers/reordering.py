@@ -26,6 +26,7 @@ class PermutedMatrix(NamedTuple):
     indices: Array
     data: Array
     longest_row: int
+    given_data: Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +50,13 @@ class Reordering:
         index = csr.indices.dtype
         order, rank = (array.astype(index, copy=False) for array in (self.ordering.order, self.ordering.rank))
         rows = csr.backend.matrix.row_scaling
-        arrays: CSRArrays = rows.permuted_matrix(csr.indptr, csr.indices, csr.data, order, rank)
-        return PermutedMatrix(*arrays, csr.longest_row)
+
+        def permuted(data: Array) -> CSRArrays:
+            arrays: CSRArrays = rows.permuted_matrix(csr.indptr, csr.indices, data, order, rank)
+            return arrays
+
+        given_data = None if csr.given_data is None else permuted(csr.given_data)[2]
+        return PermutedMatrix(*permuted(csr.data), csr.longest_row, given_data)
 
     def callback(self, callback: Callable[[Array], object] | None) -> Callable[[Array], object] | None:
         """A user's callback, called with vectors in A's order."""

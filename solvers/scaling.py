@@ -113,6 +113,16 @@ class ScaledOperator:
         space[source][...] = given
         space[target][...] = shifted(space[target], self._after)
 
+    def residual(self, b: Array, x: Array, target: Array) -> None:
+        """Write b - A x into `target`."""
+        self._operator.residual(shifted(b, -self._after), shifted(x, self._before), target)
+        target[...] = shifted(target, self._after)
+
+    def magnitudes(self, x: Array) -> Array | None:
+        """|A| |x|; None where A is an operator."""
+        found = self._operator.magnitudes(shifted(x, self._before))
+        return None if found is None else shifted(found, self._after)
+
 
 def unscaled_callback(callback: Callable[[Array], object] | None, scaling: Scaling) -> Any:
     """A user's callback, called with solutions of the given system."""

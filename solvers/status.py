@@ -80,11 +80,16 @@ class Status(IntEnum):
         "at least to working precision: b must lie in the range of A. Constants are projected out with "
         'nullspace="constant". x is close to a least squares solution where the method is minres.',
     )
-
     TIME_LIMIT = (
         StatusCode.TIME_LIMIT,
         "The time limit has passed before the residual met the tolerance. Raise time_limit, or continue with "
         "x0=x.",
+    )
+    UNATTAINABLE = (
+        StatusCode.UNATTAINABLE,
+        "The tolerance is below what float64, or float32 for vectors of that type, can verify for this A: "
+        "rounding errors of x cause a larger residual, however x is computed. x is the best that was found. "
+        "Raise rtol, scale the system, or use double precision.",
     )
 
     @classmethod

@@ -28,17 +28,29 @@ class MatrixProduct(Protocol):
     def into(self, space: Any, source: str, target: str) -> None:
         """Write the product with vector `source` into vector `target`."""
 
+    def residual(self, b: Array, x: Array, target: Array) -> None:
+        """Write b - A x into `target`, in twice the working precision where A has entries."""
 
-class Preconditioning(MatrixProduct, Protocol):
+    def magnitudes(self, x: Array) -> Array | None:
+        """|A| |x| in double precision; None where A is an operator."""
+
+
+class Preconditioning(Protocol):
     """Products with M, the backend's `krylov.spmv.Preconditioning`.
 
     Attributes
     ----------
+    capturable
+        As of `MatrixProduct`.
     is_identity
         Whether there is no M.
     """
 
+    capturable: bool
     is_identity: bool
+
+    def into(self, space: Any, source: str, target: str) -> None:
+        """Write the product with vector `source` into vector `target`."""
 
 
 class VectorSpace(Protocol):

@@ -6,6 +6,8 @@ from enum import IntEnum, StrEnum
 
 # The most inner products that one scalar step takes.
 LARGEST_SUMS = 2
+# Residuals in twice the working precision: longer rows are summed by 32 lanes, added in their order.
+LONGEST_ROW_OF_LANE = 128
 
 
 class StatusCode(IntEnum):
@@ -21,6 +23,7 @@ class StatusCode(IntEnum):
     NONFINITE = -15
     SINGULAR = -16
     TIME_LIMIT = -17  # of `lf.Solver`; never set by a backend
+    UNATTAINABLE = -18  # found where convergence is verified; never set by a backend
 
 
 class RunningState(IntEnum):

@@ -23,11 +23,11 @@ from linforest_precond.chooser.outcome import complaint, info_of, is_inconsisten
 from linforest_precond.chooser.report import SolveReport, TrialReport
 from linforest_precond.chooser.system import Choice, Options, System
 from linforest_precond.chooser.trials import Trial, method_for
-from linforest_precond.matrix.vectors import norms_of
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.driver import SLACK, Callback
 from linforest_precond.solvers.problem import Problem, checked_problem
 from linforest_precond.solvers.scaling import unscaled_callback
+from linforest_precond.solvers.singular import LastFinite
 from linforest_precond.solvers.status import Interrupted, Status
 
 # The most iterations of a run, unless the user says otherwise.
@@ -219,10 +219,7 @@ class OneSolve:
 
     def _norms(self, x: Array) -> npt.NDArray[np.float64]:
         """Norms of b - A x; infinite where the problem is not plain, or x is not finite."""
-        if not self._is_plain:
-            return np.full(x.shape[1], np.inf)
-        with np.errstate(all="ignore"):
-            norms = np.asarray(norms_of(self.problem.b - self._system.A.given @ x, None))
+        norms = self.problem.residual_norms(x) if self._is_plain else np.full(x.shape[1], np.inf)
         return np.where(np.isfinite(norms), norms, np.inf)
 
     def _forecast(self, most: float) -> float:
@@ -245,12 +242,12 @@ class OneSolve:
         problem = self.problem
         columns = problem.b.shape[1]
         norms = np.full(columns, np.inf)
-        x = problem.backend.xp.zeros_like(problem.b) if problem.x0 is None else problem.x0.copy()
+        x = LastFinite(problem).x
         for trial in self.trials:
-            found = trial.true_norms()
+            own, found = trial.rounded()
             for c in np.flatnonzero(found < norms).tolist():
-                norms[c], x[:, c] = found[c], trial.x[:, c]
-        return problem.scaling.solution(x), norms
+                norms[c], x[:, c] = found[c], own[:, c]
+        return x, norms
 
     def _ended(self, x: Array, info: npt.NDArray[np.int64], chosen: Trial | None) -> tuple[Array, Any]:
         words = complaint(self._chooser, self.problem, info) if info.any() else ""

@@ -64,14 +64,16 @@ def quietly(make: Callable[..., Preconditioner], *arguments: Any) -> Preconditio
 
 
 def is_inconsistent(problem: Problem, A: CheckedMatrix) -> bool:
-    """Whether A is Hermitian and maps constants to 0, and some b has a constant part."""
-    return A.centered and bool(has_constant_part(problem).any())
+    """Whether some b is not 0 in a zero row of A; or A is Hermitian and centered, and some b has a mean."""
+    return bool(problem.zero_rows) or (A.centered and bool(has_constant_part(problem).any()))
 
 
 def info_of(chooser: Chooser, is_late: bool) -> int:
     """The status of a solve that did not converge; 0 where it is the number of iterations."""
     if is_late:
         return int(Status.TIME_LIMIT)
+    if any(trial.status is Status.UNATTAINABLE for trial in chooser.trials):
+        return int(Status.UNATTAINABLE)
     if any(trial.is_at_rounding for trial in chooser.trials):
         return int(Status.STAGNATED)
     return int(Status.SINGULAR) if chooser.facts.is_singular or chooser.found_singular else 0
@@ -84,6 +86,13 @@ def complaint(chooser: Chooser, problem: Problem, info: npt.NDArray[np.int64]) -
     reached = (
         "" if best is None else f"the relative residual is {best.reached:.1e} with {best.candidate.name}"
     )
+    if problem.zero_rows:
+        return problem.contradiction
+    if status == Status.UNATTAINABLE:
+        return (
+            f"The tolerance is below what {problem.b.real.dtype} can verify for this A: rounding errors of x "
+            f"cause a larger residual; {reached}. Raise rtol, scale the system, or use double precision."
+        )
     if facts.structural_rank < facts.rows:
         rows = ", ".join(map(str, facts.dependent_rows))
         return (

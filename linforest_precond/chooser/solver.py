@@ -333,4 +333,5 @@ def auto(
     random = np.random.default_rng(options.seed % 2**64).standard_normal(A.n)
     x = A.backend.xp.asarray(random.astype(A.dtype))
     # b must be in the range of A.
-    return OneSolve(system, options, A @ x if A.centered else x).settled()
+    is_singular = A.centered or A.zero_rows.size > 0
+    return OneSolve(system, options, A @ x if is_singular else x).settled()

@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.chooser.candidates import Candidate
-from linforest_precond.matrix.vectors import residual_norms
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.bicgstab import Bicgstab
 from linforest_precond.solvers.cg import Cg
@@ -39,6 +38,8 @@ GROWTH, LINEAR = 1.5, 2.0
 HORIZON = 10
 # Digits that a run must have won before anything is predicted from them.
 HOVERING = 0.1
+# What an infinite residual lacks, and residuals that are 0 have to spare.
+MOST_DIGITS = 300.0
 # Relative residuals that rounding errors explain, in units of the machine precision.
 ROUNDING = 1e3
 METHODS: dict[str, Callable[[], Any]] = {
@@ -145,15 +146,17 @@ class Trial:
 
     def _missing_digits(self) -> list[float]:
         """For each iteration, the digits that the worst system's smallest residual lacks."""
-        residuals = self.history.residuals.reshape(len(self.history), -1)
+        residuals = self._residuals
         norms, targets = self.problem.norms, self.problem.targets
         eps = np.finfo(self.problem.b.dtype).eps
         with np.errstate(all="ignore"):
             wanted = np.maximum(targets, eps**2 * norms) / np.where(norms > 0, norms, 1)
             ratios = np.fmin.accumulate(residuals / np.where(wanted > 0, wanted, 1), axis=0)
-            worst = np.log10(np.maximum(np.nan_to_num(ratios, nan=1.0, posinf=1e300).max(axis=1), 1e-300))
+            ratios = np.nan_to_num(ratios, nan=1.0, posinf=10**MOST_DIGITS)
+            worst = np.log10(ratios.max(axis=1, initial=10**-MOST_DIGITS))
         steps = np.ceil(self.history.iterations).astype(int)
-        found = np.full(steps.max() + 1, np.inf)
+        # Steps may go back: a half step that breaks down is recorded, but its iteration is not counted.
+        found = np.full(steps.max(initial=0) + 1, MOST_DIGITS)
         np.minimum.at(found, steps, worst)
         return np.minimum.accumulate(found).tolist()
 
@@ -211,22 +214,29 @@ class Trial:
     @property
     def reached(self) -> float:
         """The smallest relative residual; a true one where the recursive one has drifted away from it."""
-        if self.status is Status.STAGNATED:
+        if self.status in (Status.STAGNATED, Status.UNATTAINABLE):
             last = {column: norm for _, column, norm in self.history.true_residuals}
-            return max(last.values())
+            return max(last.values(), default=math.inf)
         return self.relative_target * 10 ** self.digits[-1]
 
     @property
     def is_at_rounding(self) -> bool:
         """Whether it ended because rounding errors limit the residual: no other candidate would do better."""
+        if self.status is Status.UNATTAINABLE and self.candidate.is_direct:
+            return True
         eps = float(np.finfo(self.problem.b.dtype).eps)
         return self.has_failed and self.reached <= ROUNDING * eps
 
     @property
     def is_better_than_its_start(self) -> bool:
-        residuals = self.history.residuals.reshape(len(self.history), -1)
-        last = np.where(np.isnan(residuals[-1]), 0, residuals[-1])
-        return bool((last <= residuals[0]).all() and np.isfinite(last).all())
+        residuals = self._residuals
+        last = np.where(np.isnan(residuals[-1:]), 0, residuals[-1:])
+        return bool((last <= residuals[:1]).all() and np.isfinite(last).all())
+
+    @property
+    def _residuals(self) -> npt.NDArray[np.float64]:
+        """(records, k)"""
+        return self.history.residuals.reshape(len(self.history), self.problem.norms.size)
 
     def remaining(self) -> float:
         """Predicted iterations."""
@@ -238,14 +248,13 @@ class Trial:
         """The present iterate of the scaled system, (n, k)."""
         return self._run.space["x"] if self.start is None or not self.is_solved_directly else self.start
 
-    def true_norms(self) -> npt.NDArray[np.float64]:
-        """Norms of b - A x of the scaled system, infinite where x is not finite."""
-        if self.is_solved_directly:
-            return self.history.residuals.reshape(len(self.history), -1)[-1] * self.problem.norms
-        space, scratch = self._run.space, self._run.method.names[-1]
-        space.multiply(self.problem.product, "x", scratch)
-        norms = np.asarray(residual_norms(self.problem.b, space[scratch], None))
-        return np.where(np.isfinite(norms), norms, np.inf)
+    def rounded(self) -> tuple[Array, npt.NDArray[np.float64]]:
+        """x of the given system, and its residual norms in the scaled one: infinite if x is not finite."""
+        problem = self.problem
+        x = problem.scaling.solution(self.x)
+        norms = problem.residual_norms(problem.scaling.scaled_solution(x))
+        finite = problem.backend.krylov.norms.finite_columns(x) & np.isfinite(norms)
+        return x, np.where(finite, norms, np.inf)
 
     def solution(self) -> Array:
         """x of the given system; updates `info` where scaling back lost digits."""

@@ -26,7 +26,7 @@ from linforest_precond.backends.returns import EntryScan, RowFacts
 from linforest_precond.matrix.checks import check_entries, value_dtype
 from linforest_precond.matrix.conversion import as_square_matrix, canonical_csr, csr_arrays, index_dtype
 from linforest_precond.matrix.graphs import Graph, Pattern, pattern_from_scan, symmetrized_pattern
-from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of
+from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, nonzero_entries
 
 # A sum of any number of magnitudes, each scaled by this factor, does not overflow in float64.
 OVERFLOW_SCALE = 2.0**-128
@@ -63,6 +63,8 @@ class CheckedMatrix(OnBackend):
     to_rounding
         Whether the user's matrix is Hermitian to rounding, and not exactly. `data` are then a copy, in which
         each entry below the diagonal is the conjugate of its mirror image.
+    given_data
+        The user's own values where `to_rounding`: residuals are of the user's matrix. None elsewhere.
     """
 
     indptr: Array
@@ -77,6 +79,7 @@ class CheckedMatrix(OnBackend):
     exponent: int | None = field(default=None, metadata={"packed": False})
     given: Any = field(default=None, repr=False, metadata={"packed": False})
     to_rounding: bool = field(default=False, metadata={"packed": False})
+    given_data: Array | None = field(default=None, repr=False, metadata={"packed": False})
 
     @property
     def n(self) -> int:
@@ -112,7 +115,7 @@ class CheckedMatrix(OnBackend):
 
     def detached(self) -> CheckedMatrix:
         """The arrays alone, for objects that outlive a setup: no reference to the user's matrix, no graph."""
-        return replace(self, given=None)
+        return replace(self, given=None, given_data=None)
 
     @cached_property
     def graph(self) -> Graph:
@@ -199,6 +202,16 @@ class CheckedMatrix(OnBackend):
         rows, columns = logs.maxima(self.indptr, self.indices, weights)
         return rows, columns, diagonal - 4 * (2**31) * (diagonal == logs.NO_WEIGHT)
 
+    @cached_property
+    def zero_rows(self) -> Array:
+        """The rows whose entries are all 0, or that have none; entries are read where diagonal ones are 0."""
+        xp = self.backend.xp
+        if bool(nonzero_entries(self.diagonal).all()):  # stall: one flag
+            return xp.empty(0, np.int64)
+        before = xp.zeros(self.nnz + 1, np.int64)
+        xp.cumsum(nonzero_entries(self.data), out=before[1:])
+        return xp.flatnonzero(before[self.indptr[1:]] == before[self.indptr[:-1]])
+
     def exponent_outside(self, low: int, high: int) -> int | None:
         """The exponent of the largest entry where it is below `low` or above `high`, None elsewhere."""
         found = self.largest_exponent
@@ -271,7 +284,7 @@ def _without_rounding(csr: CheckedMatrix) -> CheckedMatrix:
     if data is None:
         return csr
     diagonal = csr.diagonal.real.astype(data.dtype) if is_complex else csr.diagonal
-    return replace(csr, data=data, diagonal=diagonal, symmetric=True, to_rounding=True)
+    return replace(csr, data=data, diagonal=diagonal, symmetric=True, to_rounding=True, given_data=csr.data)
 
 
 def described(indptr: Array, indices: Array, data: Array) -> CheckedMatrix:

@@ -69,15 +69,6 @@ def _norm_by(inner: Callable[[Array, Array], Any], column: Array) -> float:
     return math.sqrt(size)
 
 
-def residual_norms(b: Array, product: Array, inner: Callable[[Array, Array], Any] | None) -> Array:
-    """Replace A x by the residual b - A x in `product`, and return the norms of its columns as `norms_of`."""
-    if inner is None:
-        return backend_of(b).krylov.norms.residual_norms(b, product)
-    with np.errstate(all="ignore"):
-        product[...] = b - product
-        return norms_of(product, inner)
-
-
 def type_name(thing: object) -> str:
     """The type of an argument, with its module, for error messages."""
     return f"{type(thing).__module__}.{type(thing).__qualname__}"

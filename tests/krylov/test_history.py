@@ -20,6 +20,7 @@ CODES = {
     -14: "DIVERGED",
     -15: "NONFINITE",
     -16: "SINGULAR",
+    -18: "UNATTAINABLE",
 }
 
 
@@ -270,7 +271,7 @@ def test_positive_info_means_maxiter(info):
     assert Status.from_info(info) is Status.MAXITER
 
 
-@pytest.mark.parametrize("info", [-1, -9, -18, 0.5, "converged", None, np.array([0, 0])])
+@pytest.mark.parametrize("info", [-1, -9, -19, 0.5, "converged", None, np.array([0, 0])])
 def test_no_status_of_other_info(info):
     with pytest.raises(ValueError, match="info must be"):
         Status.from_info(info)

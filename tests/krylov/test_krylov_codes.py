@@ -35,7 +35,7 @@ PREFIXES = {
     "FOUND_": (PivotFinding,),
 }
 # Set by the solvers: after the iterations ran out, and after the residual was verified.
-NOT_IN_KERNELS = {"STATUS_MAXITER", "STATUS_STAGNATED", "STATUS_TIME_LIMIT"}
+NOT_IN_KERNELS = {"STATUS_MAXITER", "STATUS_STAGNATED", "STATUS_TIME_LIMIT", "STATUS_UNATTAINABLE"}
 
 
 def kernel_text(program):

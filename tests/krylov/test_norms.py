@@ -64,13 +64,10 @@ def test_norms_of_numbers_that_are_not_finite(backend):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
-@pytest.mark.parametrize("columns", [1, 3, 200])
-def test_residual_and_its_norms(backend, columns, dtype):
-    b, product = np.random.default_rng(0).standard_normal((2, 90, columns)).astype(dtype)
-    r = backend.array(product.copy())
-    found = norms(backend).residual_norms(backend.array(b), r)
-    np.testing.assert_array_equal(backend.host(r), b - product)
-    np.testing.assert_allclose(found, norms_by_scaling(b - product), rtol=1e-13)
+def test_norms_of_many_columns(backend, dtype):
+    x = np.random.default_rng(0).standard_normal((90, 200)).astype(dtype)
+    found = norms(backend).column_norms(backend.array(x))
+    np.testing.assert_allclose(found, norms_by_scaling(x), rtol=1e-13)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

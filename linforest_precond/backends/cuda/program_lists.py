@@ -4,7 +4,7 @@ import numpy as np
 
 from .csgraph import independent_set
 from .forest import bands, bidirectional_scan, block_bands, factor, linear_forest, ordering, pairs, path_pairs
-from .krylov import norms, spmv, vector_space
+from .krylov import norms, residuals, spmv, vector_space
 from .matrix import conversion, pattern_digest, sparse_products, sums
 from .matrix import hermitian as hermitian_matrices
 from .multigrid import dense, smoothed_aggregation
@@ -112,8 +112,10 @@ def solver_programs(dtype):
 
 @lists_programs_of("product")
 def product_programs(csr, dtype):
-    """Of products with a matrix."""
-    return [spmv.PROGRAM(VALUE=dtype.type, INDEX=csr.indices.dtype.type)]
+    """Of products with a matrix, and of residuals."""
+    index = csr.indices.dtype.type
+    reals = {"VALUE": dtype.type(0).real.dtype.type, "DATA": csr.data.real.dtype.type}
+    return [spmv.PROGRAM(VALUE=dtype.type, INDEX=index), residuals.PROGRAM(INDEX=index, **reals)]
 
 
 def _types(csr):

@@ -11,13 +11,6 @@ def column_norms(columns):
         return largest * np.sqrt(((magnitudes / largest) ** 2).sum(axis=0))
 
 
-def residual_norms(b, product):
-    """Replace A x by the residual b - A x in the contiguous `product`; the norms of its columns."""
-    with np.errstate(all="ignore"):
-        np.subtract(b, product, out=product)
-    return column_norms(product)
-
-
 def finite_columns(columns):
     """Which columns have no NaN and no infinity."""
     return np.isfinite(columns).all(axis=0)

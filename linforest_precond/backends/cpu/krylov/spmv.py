@@ -1,5 +1,7 @@
 """Products of matrices and preconditioners with the vectors of Krylov solvers, on the CPU."""
 
+import functools
+
 import numpy as np
 from numba import prange
 from scipy.sparse.linalg import LinearOperator
@@ -7,6 +9,7 @@ from scipy.sparse.linalg import LinearOperator
 from ..matrix.sparse_products import row_shares
 from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel, serial_version
+from .residuals import Entries
 
 
 class Operator:
@@ -20,7 +23,10 @@ class Operator:
 
     def into(self, space, source, target):
         """Write the product with vector `source` into vector `target`; both are given by name."""
-        source, target = space[source], space[target]
+        self.multiply(space[source], space[target])
+
+    def multiply(self, source, target):
+        """Write the product with the columns of `source` into `target`."""
         columns = target.shape[1]
         # Users' functions often take one-dimensional vectors only.
         source = source[:, 0] if columns == 1 else source
@@ -74,6 +80,27 @@ class Product(Operator):
             return
         multiply = self.one if space.columns == 1 else self.many
         multiply(*self.arrays, space.flat[source], space.flat[target], space.columns)
+
+    @functools.cached_property
+    def entries(self):
+        """A's entries as residuals read them; None for an operator, which has none."""
+        A = self.matrix
+        if self.arrays is not None:
+            return Entries(A.indptr, A.indices, A.data if A.given_data is None else A.given_data)
+        return Entries.of_dense(A) if isinstance(A, np.ndarray) else None
+
+    def residual(self, b, x, target):
+        """Write b - A x into `target`, in twice the working precision unless A is an operator."""
+        if self.entries is not None:
+            self.entries.residual(b, x, target)
+            return
+        self.multiply(x, target)
+        with np.errstate(all="ignore"):
+            np.subtract(b, target, out=target)
+
+    def magnitudes(self, x):
+        """|A| |x| in double precision; None where A is an operator."""
+        return None if self.entries is None else self.entries.magnitudes(x)
 
 
 class Preconditioning(Operator):

@@ -14,12 +14,19 @@ PROGRAM = Program("krylov/norms", VALUE=WEIGHTS, WIDE=wide_type, BLOCK=1)
 
 def column_norms(columns):
     """The norms of the columns of an (n, k) array, on the host; nothing overflows inside."""
-    return _norms(None, columns)
-
-
-def residual_norms(b, product):
-    """Replace A x by the residual b - A x in the contiguous `product`; the norms of its columns."""
-    return _norms(b, product)
+    (rows, count), value = columns.shape, columns.real.dtype
+    if count > THREADS // 2:  # more than a block has threads for, perhaps
+        parts = [slice(first, first + THREADS // 2) for first in range(0, count, THREADS // 2)]
+        return np.concatenate([column_norms(columns[:, part]) for part in parts])
+    # Real and imaginary parts are separate columns.
+    reals = cupy.ascontiguousarray(columns).view(value)
+    sums, _held = sums_of(reals.shape[1], SUMS, np.float64)
+    norms = cupy.empty(reals.shape[1])
+    blocks = max(1, min(LARGEST_GRID, -(-reals.size // (THREADS * ENTRIES_OF_THREAD))))
+    program = PROGRAM(VALUE=value.type)
+    launch_blocks(program.find_norms, blocks, (rows, sums, reals, norms), block=THREADS)
+    found = norms.get().reshape(count, -1)  # stall: tolerances are relative to it
+    return found[:, 0] if found.shape[1] == 1 else np.hypot(*found.T)
 
 
 def finite_columns(columns):
@@ -28,30 +35,3 @@ def finite_columns(columns):
     if finite.all():
         return finite
     return cupy.isfinite(columns).all(axis=0).get()  # stall: numbers were too large for a norm
-
-
-def _norms(b, r):
-    """The norms of r's columns; where b is given, of b - r, which is written to r."""
-    (rows, count), value = r.shape, r.real.dtype
-    if count > THREADS // 2:  # more than a block has threads for, perhaps
-        parts = [slice(first, first + THREADS // 2) for first in range(0, count, THREADS // 2)]
-        return np.concatenate([_norms_of_part(b, r, part) for part in parts])
-    # Real and imaginary parts are separate columns.
-    b, reals = (None if each is None else cupy.ascontiguousarray(each).view(value) for each in (b, r))
-    sums, _held = sums_of(reals.shape[1], SUMS, np.float64)
-    norms = cupy.empty(reals.shape[1])
-    blocks = max(1, min(LARGEST_GRID, -(-reals.size // (THREADS * ENTRIES_OF_THREAD))))
-    program = PROGRAM(VALUE=value.type)
-    launch_blocks(
-        program.find_norms, blocks, (rows, sums, 0 if b is None else b, reals, norms), block=THREADS
-    )
-    found = norms.get().reshape(count, -1)  # stall: tolerances are relative to it
-    return found[:, 0] if found.shape[1] == 1 else np.hypot(*found.T)
-
-
-def _norms_of_part(b, r, part):
-    own = cupy.ascontiguousarray(r[:, part])
-    norms = _norms(None if b is None else b[:, part], own)
-    if b is not None:
-        r[:, part] = own
-    return norms

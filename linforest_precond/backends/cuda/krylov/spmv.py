@@ -1,5 +1,7 @@
 """Products of matrices and preconditioners with the vectors of Krylov solvers, on the device."""
 
+import functools
+
 import numpy as np
 
 from ..matrix.long_row_split import LONGEST_ROW, PIECE, split_long_rows
@@ -7,6 +9,7 @@ from ..runtime import cupy
 from ..runtime.column_sums import LARGEST_GRID, THREADS
 from ..runtime.launch import launch_blocks
 from ..runtime.loader import INDICES, VALUES, Program, wide_type
+from .residuals import Entries
 
 # Blocks of a product without sums: many times the resident ones, so that multiprocessors finish together.
 MOST_BLOCKS = 8 * LARGEST_GRID
@@ -26,7 +29,10 @@ class Operator:
 
     def into(self, space, source, target):
         """Write the product with vector `source` into vector `target`; both are given by name."""
-        source, target = space[source], space[target]
+        self.multiply(space[source], space[target])
+
+    def multiply(self, source, target):
+        """Write the product with the columns of `source` into `target`."""
         one = source.shape[1] == 1
         product = self.matrix @ (source[:, 0] if one else source)
         if not isinstance(product, cupy.ndarray):
@@ -48,7 +54,7 @@ class Product(Operator):
     """
 
     def __init__(self, A, dtype, is_csr):
-        super().__init__("A", None if is_csr else A)
+        super().__init__("A", A)
         self.own = self.capturable = is_csr
         if not is_csr:
             return
@@ -72,6 +78,26 @@ class Product(Operator):
                 own, product = cupy.ascontiguousarray(x[:, column]), cupy.empty(x.shape[0], x.dtype)
                 self._multiply_one_column(space, own, product)
                 y[:, column] = product
+
+    @functools.cached_property
+    def entries(self):
+        """A's entries as residuals read them; None for an operator, which has none."""
+        A = self.matrix
+        if self.own:
+            return Entries(A.indptr, A.indices, A.data if A.given_data is None else A.given_data)
+        return Entries.of_dense(A) if isinstance(A, cupy.ndarray) else None
+
+    def residual(self, b, x, target):
+        """Write b - A x into `target`, in twice the working precision unless A is an operator."""
+        if self.entries is not None:
+            self.entries.residual(b, x, target)
+            return
+        self.multiply(x, target)
+        cupy.subtract(b, target, out=target)
+
+    def magnitudes(self, x):
+        """|A| |x| in double precision; None where A is an operator."""
+        return None if self.entries is None else self.entries.magnitudes(x)
 
     def _multiply_one_column(self, space, x, y):
         self._multiply_long_rows(space, x, y)

@@ -25,17 +25,14 @@ __device__ __forceinline__ double norm_of(const double* sums) {
     return hypot(sqrt(sums[OTHER]), sqrt(sums[SMALL]) / SMALL_FACTOR);
 }
 
-// The norm of each column of r; where there is a b, of b - r, which is written to r.
+// The norm of each column.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    find_norms(i64 rows, Sums sums, const VALUE* __restrict__ b, VALUE* __restrict__ r, double* norms) {
+    find_norms(i64 rows, Sums sums, const VALUE* __restrict__ columns, double* norms) {
     __shared__ double totals[LARGEST_SUMS * THREADS];
     const ColumnWalk walk(rows, (int)sums.columns);
     double own[3] = {};
-    EACH_ENTRY (e, walk) {
-        const VALUE value = b ? b[e] - r[e] : r[e];
-        if (b) r[e] = value;
-        add_square(own, widen(value));
-    }
+    EACH_ENTRY (e, walk)
+        add_square(own, widen(columns[e]));
     if (!add_up<3>(sums, own, totals)) return;
     for (int i = threadIdx.x; i < sums.columns; i += THREADS) norms[i] = norm_of(totals + 3 * i);
 }

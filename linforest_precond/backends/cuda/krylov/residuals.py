@@ -1,0 +1,54 @@
+"""Residuals b - A x in twice the working precision, on the device: the same bits as on the CPU."""
+
+import numpy as np
+
+from linforest_precond.backends.krylov_codes import LONGEST_ROW_OF_LANE
+
+from ..runtime import cupy
+from ..runtime.launch import launch
+from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime.structs import Struct
+
+ENTRIES = Struct(
+    "Entries", "krylov/residuals.cu", indptr="P", indices="P", data="P", rows="q", period="q", parts="q"
+)
+# VALUE is the type of the vectors, DATA that of the entries: the same, or single precision.
+PROGRAM = Program(
+    "krylov/residuals",
+    [{"VALUE": value, "DATA": data} for value in WEIGHTS for data in WEIGHTS if np.can_cast(data, value)],
+    INDEX=INDICES,
+    LONGEST_ROW_OF_LANE=LONGEST_ROW_OF_LANE,
+)
+
+
+class Entries:
+    """The entries of A as residuals read them; the parameters are those of the CPU's `Entries`."""
+
+    def __init__(self, indptr, indices, data, period=0):
+        self._indptr, self._indices, self._data, self._period = indptr, indices, data, period
+
+    @classmethod
+    def of_dense(cls, A):
+        """Of an (n, n) array."""
+        n, dtype = A.shape[0], np.result_type(A.dtype, np.float32)
+        return cls(cupy.arange(n + 1) * n, cupy.arange(n), cupy.ascontiguousarray(A, dtype).reshape(-1), n)
+
+    def residual(self, b, x, target):
+        """Write b - A x into `target`; all are (n, k) arrays of one type, `target` is contiguous."""
+        rows, real, data = target.shape[0], target.real.dtype, self._data
+        if not target.size:
+            return
+        b, x, result = (cupy.ascontiguousarray(each).view(real) for each in (b, x, target))
+        matrix = ENTRIES(
+            indptr=self._indptr, indices=self._indices, data=data, rows=rows, period=self._period,
+            parts=2 if data.dtype.kind == "c" else 1,
+        )  # fmt: skip
+        program = PROGRAM(VALUE=real.type, DATA=data.real.dtype.type, INDEX=self._indices.dtype.type)
+        launch(program.subtract_products, (matrix, b, x, result.size // rows, result), items=result.size)
+
+    def magnitudes(self, x):
+        """|A| |x|, in double precision."""
+        sizes, x = (abs(each).astype(np.float64, copy=False) for each in (self._data, x))
+        result = cupy.empty_like(x)
+        Entries(self._indptr, self._indices, sizes, self._period).residual(cupy.zeros_like(x), x, result)
+        return -result
