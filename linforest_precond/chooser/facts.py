@@ -8,6 +8,7 @@ import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.scaling.methods import count_tiny_diagonal
 
@@ -184,6 +185,7 @@ class Facts:
         ]  # fmt: skip
 
 
+@without_numpy_warnings
 def facts_of(csr: CheckedMatrix) -> Facts:
     """The facts of a checked matrix, by existing scans of its rows and a few reads of scalars."""
     backend = csr.backend

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,11 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.chooser.chooser import Chooser
 from linforest_precond.chooser.report import SolveReport
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.problem import Problem
 from linforest_precond.solvers.singular import has_constant_part
 from linforest_precond.solvers.status import Status
+
+Made = TypeVar("Made")
 
 
 class ReportedInfo(int):
@@ -56,8 +57,8 @@ def with_report(x: Array, info: npt.NDArray[np.int64], one: bool, report: SolveR
     return x, infos
 
 
-def quietly(make: Callable[..., Preconditioner], *arguments: Any) -> Preconditioner:
-    """Set up a preconditioner without its warnings: most are of candidates that are not chosen."""
+def quietly(make: Callable[..., Made], *arguments: Any) -> Made:
+    """Set up or update a preconditioner without its warnings: most are of candidates that are not chosen."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return make(*arguments)

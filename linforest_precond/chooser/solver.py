@@ -19,6 +19,7 @@ from linforest_precond.chooser.report import SolveReport
 from linforest_precond.chooser.system import Choice, Options, System
 from linforest_precond.interop.dlpack import native_matrix, takes_foreign_arrays
 from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.value_range import shifted
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.records.printing import Printed, Printout
@@ -331,7 +332,7 @@ def auto(
     if not A.n:
         return jacobi(A)
     random = np.random.default_rng(options.seed % 2**64).standard_normal(A.n)
-    x = A.backend.xp.asarray(random.astype(A.dtype))
-    # b must be in the range of A.
-    is_singular = A.centered or A.zero_rows.size > 0
-    return OneSolve(system, options, A @ x if is_singular else x).settled()
+    b = x = A.backend.xp.asarray(random.astype(A.dtype))
+    if A.centered or A.zero_rows.size > 0:  # b must be in the range of A
+        b = A @ shifted(x, -max(0, A.largest_exponent))
+    return OneSolve(system, options, b).settled()
