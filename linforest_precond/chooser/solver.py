@@ -196,7 +196,7 @@ class Solver(Printed):
             residual norm of all runs.
         info : int, or (k,) array of int
             0: converged. Positive: the number of iterations of all runs together, not converged. Negative:
-            a `solvers.Status`, such as SINGULAR, UNATTAINABLE or TIME_LIMIT. A RuntimeWarning names the cause. It has the
+            a `solvers.Status`, such as SINGULAR or UNATTAINABLE. A RuntimeWarning names the cause. It has the
             attribute `report`, a `SolveReport`.
 
         Raises
@@ -483,7 +483,7 @@ def solve(
         residual norm of all runs.
     info : int, or (k,) array of int
         0: converged. Positive: the number of iterations of all runs together, not converged. Negative: a
-        `solvers.Status`, such as SINGULAR, UNATTAINABLE or TIME_LIMIT. A RuntimeWarning names the cause. It has the
+        `solvers.Status`, such as SINGULAR or UNATTAINABLE. A RuntimeWarning names the cause. It has the
         attribute `report`, a `SolveReport`.
 
     Raises
