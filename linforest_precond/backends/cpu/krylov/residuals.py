@@ -48,8 +48,8 @@ class Entries:
     def residual(self, b, x, target):
         """Write b - A x into `target`; all are (n, k) arrays of one type, the latter two contiguous."""
         real = target.real.dtype
-        b, x = (readonly(np.ascontiguousarray(each).view(real).reshape(-1)) for each in (b, x))
-        result = target.view(real).reshape(-1)
+        b, x = (readonly(each.astype(target.dtype, "C", copy=False).ravel().view(real)) for each in (b, x))
+        result = target.reshape(-1).view(real)
         columns = result.size // max(1, target.shape[0])
         self._subtract(*self._arrays, self._period, self._parts, b, x, columns, result)
 
