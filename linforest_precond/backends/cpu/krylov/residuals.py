@@ -56,7 +56,7 @@ class Entries:
     def magnitudes(self, x):
         """|A| |x|, in double precision."""
         sizes, x = (np.abs(each).astype(np.float64, copy=False) for each in (self._data, x))
-        result = np.empty_like(x)
+        result = np.empty(x.shape)
         Entries(self._indptr, self._indices, sizes, self._period).residual(np.zeros_like(x), x, result)
         return -result
 
