@@ -64,7 +64,8 @@ def minres(
     """Solve A x = b by minimal residuals (MINRES), for a Hermitian A that may be indefinite or singular.
 
     Paige & Saunders (1975), doi:10.1137/0712047. A singular system is solved where b is in the range of A;
-    elsewhere the result is close to a least squares solution, with the status `SINGULAR`. There is no
+    elsewhere the result is close to a least squares solution, with the status `SINGULAR`; not where a row of
+    A is zero and b is not zero there, which is seen before the first iteration: x is then x0. There is no
     `shift`: pass A - shift I. SciPy stops by a norm that depends on M and on an estimate of the norm of A,
     this function by the 2-norm of b - A x.
 

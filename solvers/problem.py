@@ -91,7 +91,7 @@ class Problem:
 
     def residual_norms(self, x: Array) -> npt.NDArray[np.float64]:
         """Of b - A x, for an (n, k) array x of the scaled system."""
-        residual = self.backend.xp.empty_like(x)
+        residual = self.backend.xp.empty(x.shape, x.dtype)
         self.product.residual(self.b, x, residual)
         return np.asarray(norms_of(residual, self.inner))
 

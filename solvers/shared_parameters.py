@@ -18,7 +18,9 @@ x0 : array, optional
 rtol, atol : float
     Converged when the norm of the residual is at most ``max(rtol * norm(b), atol)``. Convergence is
     verified on b - A x: where the recursive residual is smaller, it is replaced by the true one and the
-    iteration goes on.
+    iteration goes on. b - A x is computed in twice the working precision for a matrix or an array; a
+    LinearOperator has no entries, so its own product is trusted. A tolerance that rounding errors of x
+    exceed ends with the status `UNATTAINABLE` and the best x.
 maxiter : int, optional
     The most iterations, 10 n by default.
 M : LinearOperator, matrix or array, optional
@@ -47,7 +49,8 @@ restart : int, optional
 x : array
     (n,), or (n, k) for k right-hand sides.
 info : int, or (k,) array of int
-    0: converged. Positive: the iterations made, `maxiter`. Negative: a `Status`, with a RuntimeWarning.
+    0: converged, and x is finite. Positive: the iterations made, `maxiter`. Negative: a `Status`, with a
+    RuntimeWarning; x is then the last finite iterate, x0 or 0.
 """
 # By the first name of each entry.
 ENTRIES = {re.split(r"[ ,]", entry)[0]: entry for entry in re.split(r"\n(?=\w)", TEXT.strip())}

@@ -39,7 +39,8 @@ class Solver(Printed):
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy. It is kept, not copied.
     rtol, atol : float
-        Converged when the norm of b - A x is at most ``max(rtol * norm(b), atol)``, which is verified.
+        Converged when the norm of b - A x is at most ``max(rtol * norm(b), atol)``, which is verified in
+        twice the working precision.
     method : str
         "auto", or one of "direct", "jacobi", "tridiagonal", "ilu", "approximate_inverse", "multilevel".
     time_limit : float, optional
@@ -164,7 +165,7 @@ class Solver(Printed):
             residual norm of all runs.
         info : int, or (k,) array of int
             0: converged. Positive: the number of iterations of all runs together, not converged. Negative:
-            a `solvers.Status`, such as SINGULAR or TIME_LIMIT. A RuntimeWarning names the cause. It has the
+            a `solvers.Status`, such as SINGULAR or UNATTAINABLE. A RuntimeWarning names the cause. It has the
             attribute `report`, a `SolveReport`.
 
         Raises
@@ -265,7 +266,7 @@ def solve(
         residual norm of all runs.
     info : int, or (k,) array of int
         0: converged. Positive: the number of iterations of all runs together, not converged. Negative: a
-        `solvers.Status`, such as SINGULAR or TIME_LIMIT. A RuntimeWarning names the cause. It has the
+        `solvers.Status`, such as SINGULAR or UNATTAINABLE. A RuntimeWarning names the cause. It has the
         attribute `report`, a `SolveReport`.
 
     Raises

@@ -206,10 +206,10 @@ class CheckedMatrix(OnBackend):
     def zero_rows(self) -> Array:
         """The rows whose entries are all 0, or that have none; entries are read where diagonal ones are 0."""
         xp = self.backend.xp
-        if bool(nonzero_entries(self.diagonal).all()):  # stall: one flag
+        if bool(self.diagonal.all()):  # stall: one flag, which CuPy also clears for subnormal numbers
             return xp.empty(0, np.int64)
         before = xp.zeros(self.nnz + 1, np.int64)
-        xp.cumsum(nonzero_entries(self.data), out=before[1:])
+        before[1:] = xp.cumsum(nonzero_entries(self.data))
         return xp.flatnonzero(before[self.indptr[1:]] == before[self.indptr[:-1]])
 
     def exponent_outside(self, low: int, high: int) -> int | None:

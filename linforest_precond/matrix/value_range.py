@@ -124,6 +124,6 @@ def is_nonzero(values: Array) -> Array:
 def nonzero_entries(values: Array) -> Array:
     """Where real or complex numbers are not 0, for an array of at most two axes."""
     columns = values.reshape(-1, 1) if values.ndim == 1 else values
-    nonzero = is_nonzero(_real_parts(columns))
-    found: Array = nonzero.any(axis=2).reshape(values.shape)  # type: ignore[assignment]
-    return found
+    parts: Any = is_nonzero(_real_parts(columns))
+    nonzero: Array = parts.any(axis=2).reshape(values.shape)
+    return nonzero

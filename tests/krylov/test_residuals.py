@@ -108,6 +108,16 @@ class TestVerification:
         x, info = EVERY["gmres"](backend.csr(A), backend.array(b), rtol=1e-10)
         assert info == 0
 
+    def test_starts_in_any_order_of_storage(self, backend):
+        """A start that solves the system ends a solve; one that does not must not."""
+        A, x = lf.matrices.poisson((6, 6)), np.asfortranarray(vectors(36, 3, np.float64))
+        for start, calls in ((x, 0), (x[:, ::-1], 1)):
+            given = backend.array(start).copy(order="F")
+            seen = []
+            found, info = lf.solve(backend.csr(A), backend.array(A @ x), given, callback=seen.append)
+            assert not info.any() and bool(seen) == bool(calls)
+            np.testing.assert_allclose(backend.host(found), x, atol=1e-6)
+
     @each_solver
     def test_operators_keep_the_plain_residual(self, backend, solver):
         A = lf.matrices.poisson((8, 8))

@@ -48,15 +48,15 @@ class Entries:
     def residual(self, b, x, target):
         """Write b - A x into `target`; all are (n, k) arrays of one type, the latter two contiguous."""
         real = target.real.dtype
-        b, x = (readonly(np.ascontiguousarray(each).view(real).reshape(-1)) for each in (b, x))
-        result = target.view(real).reshape(-1)
+        b, x = (readonly(each.astype(target.dtype, "C", copy=False).ravel().view(real)) for each in (b, x))
+        result = target.reshape(-1).view(real)
         columns = result.size // max(1, target.shape[0])
         self._subtract(*self._arrays, self._period, self._parts, b, x, columns, result)
 
     def magnitudes(self, x):
         """|A| |x|, in double precision."""
         sizes, x = (np.abs(each).astype(np.float64, copy=False) for each in (self._data, x))
-        result = np.empty_like(x)
+        result = np.empty(x.shape)
         Entries(self._indptr, self._indices, sizes, self._period).residual(np.zeros_like(x), x, result)
         return -result
 

@@ -124,6 +124,8 @@ def row_shares(indptr):
     Returns the first row of each share, and the number of rows.
     """
     nnz = int(indptr[-1])
-    parts = max(-(-nnz // SHARE), 1)
+    if nnz <= SHARE:
+        return np.array([0, indptr.size - 1])
+    parts = -(-nnz // SHARE)
     shares = np.arange(1, parts) * (nnz // parts)
     return np.array([0, *np.searchsorted(indptr, shares), indptr.size - 1], np.int64)

@@ -49,6 +49,6 @@ class Entries:
     def magnitudes(self, x):
         """|A| |x|, in double precision."""
         sizes, x = (abs(each).astype(np.float64, copy=False) for each in (self._data, x))
-        result = cupy.empty_like(x)
+        result = cupy.empty(x.shape)
         Entries(self._indptr, self._indices, sizes, self._period).residual(cupy.zeros_like(x), x, result)
         return -result
