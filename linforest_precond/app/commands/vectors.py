@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import math
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,17 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, SparseMatrix
 from linforest_precond.matrices.readers.atomic_files import check_writable, replacing
+from linforest_precond.matrices.readers.bounded_streams import (
+    MOST_ROWS,
+    ROWS_PER_ENTRY,
+    open_regular,
+    size_of,
+    text_lines,
+)
+from linforest_precond.matrices.readers.npy_arrays import read_array
 
+# Of text: a row of a million numbers with all their digits.
+LONGEST_LINE = 2**25
 SUFFIXES = (".npy", ".mtx", ".txt")
 
 
@@ -35,13 +47,18 @@ def right_hand_side(text: str, A: SparseMatrix, seed: int) -> tuple[Array, Array
 def read_vector(path: str, option: str) -> Array:
     """One vector, or several as columns, from a file of NumPy, Matrix Market or plain text."""
     suffix = _known_suffix(Path(path.removesuffix(".gz")), option)
-    if not Path(path).is_file():
-        raise ValueError(f"{option}: there is no file {path}")
     try:
-        vectors = _READERS[suffix](path)
+        vectors = np.asarray(_READERS[suffix](path))
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{option}: {error}") from error
     except (ValueError, OSError, EOFError, MemoryError) as error:
         raise ValueError(f"{option}: {path} is not a vector in {suffix} format: {error}") from error
-    vectors = np.asarray(vectors)
+    if vectors.dtype.kind in "fc" and not np.isfinite(vectors).all():
+        row, *_ = np.argwhere(~np.isfinite(vectors))[0]
+        raise ValueError(
+            f"{option}: {path} must hold finite numbers in the range of {vectors.dtype}, got "
+            f"{vectors[row].tolist()} in row {row + 1}"
+        )
     return vectors[:, 0] if vectors.ndim == 2 and vectors.shape[1] == 1 else vectors
 
 
@@ -74,13 +91,29 @@ def _known_suffix(path: Path, option: str) -> str:
     return path.suffix
 
 
+def _read_npy(path: str) -> Array:
+    with open_regular(path) as file:
+        return read_array(file, size_of(file))
+
+
+def _read_text(path: str) -> Array:
+    """Numbers in the columns of lines, as NumPy's `loadtxt` reads them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*input contained no data")  # its shape is refused
+        return np.loadtxt(text_lines(path, LONGEST_LINE), ndmin=1)
+
+
 def _read_matrix_market(path: str) -> Any:
     from linforest_precond.matrices.readers.matrix_market import (
         read_entries,  # imported late because it is slow
     )
 
     vectors = read_entries(path)
-    return vectors.toarray() if hasattr(vectors, "toarray") else vectors
+    if not hasattr(vectors, "toarray"):
+        return vectors
+    if math.prod(vectors.shape) > max(MOST_ROWS, ROWS_PER_ENTRY * vectors.nnz):
+        raise ValueError(f"it has the shape {vectors.shape}, and stores {vectors.nnz} entries")
+    return vectors.toarray()
 
 
 def _write_matrix_market(path: Path, x: Array) -> None:
@@ -96,9 +129,9 @@ def _write_text(path: Path, x: Array) -> None:
 
 
 _READERS: dict[str, Callable[[str], Any]] = {
-    ".npy": lambda path: np.load(path, allow_pickle=False),
+    ".npy": _read_npy,
     ".mtx": _read_matrix_market,
-    ".txt": lambda path: np.loadtxt(path, ndmin=1),
+    ".txt": _read_text,
 }
 _WRITERS: dict[str, Callable[[Path, Array], None]] = {
     ".npy": np.save,

@@ -90,7 +90,7 @@ def _in_type(largest: int, dtype: Any) -> Any:
 def _parsed(name: str, texts: Array) -> Array:
     """IPv4 addresses, each different one parsed once."""
     different, inverse = np.unique(texts.astype(str), return_inverse=True)
-    numbers = np.array([_address(name, text) for text in different], np.uint32)
+    numbers = np.array([_address(name, text) for text in different.tolist()], np.uint32)
     return numbers[inverse]
 
 
