@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,10 @@ def write_vector(path: Path, x: Array) -> None:
         _WRITERS[path.suffix](unfinished, x)
 
 
-def check_output(path: Path, suffixes: tuple[str, ...], option: str, force: bool) -> Path:
-    """The path, if it can be written to later; raises otherwise."""
+def check_output(
+    path: Path, suffixes: tuple[str, ...], option: str, force: bool, inputs: Iterable[str | None]
+) -> Path:
+    """The path, if it can be written to later and is none of the inputs; raises otherwise."""
     if suffixes and path.suffix not in suffixes:
         raise ValueError(f"{option} must end with one of {', '.join(suffixes)}, got {path}")
     if not path.parent.is_dir():
@@ -78,6 +81,10 @@ def check_output(path: Path, suffixes: tuple[str, ...], option: str, force: bool
         raise ValueError(f"{option}: {path} exists; --force overwrites it, {option} FILE takes another name")
     if path.is_dir():
         raise ValueError(f"{option}: {path} is a folder; {option} FILE takes another name")
+    if path.exists() and any(given and os.path.exists(given) and path.samefile(given) for given in inputs):
+        raise ValueError(
+            f"{option}: {path} is read by this command and is not replaced; {option} FILE takes another name"
+        )
     try:
         check_writable(path.parent)
     except OSError as error:
