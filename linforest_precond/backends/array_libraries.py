@@ -53,7 +53,7 @@ def refuse_masked(name: str, array: object) -> None:
     """Raise a TypeError for a masked array: kernels would read the numbers below its mask."""
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError(
-            f"{name} must not be a masked array, got one with {np.ma.count_masked(array)} masked entries; "
+            f"{name} must not be a masked array, got one with {array.size - array.count()} masked entries; "
             f"{name}.filled(0) replaces them by zeros"
         )
 
