@@ -8,9 +8,12 @@ as `check_rows` allows.
 from __future__ import annotations
 
 import bz2
+import codecs
 import contextlib
 import gzip
+import io
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +28,8 @@ MOST_INFLATION = 1032
 MOST_ROWS = 1 << 26
 ROWS_PER_ENTRY = 16
 LARGEST_SIZE = 2**63 - 1
+# Bytes of text that are split into lines at a time.
+CHUNK = 1 << 20
 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 
@@ -111,7 +116,7 @@ def text_lines(path: str | os.PathLike[str], most_bytes: int) -> Iterator[str]:
     path : path-like
         A regular file.
     most_bytes : int
-        The longest accepted line.
+        The longest accepted line, without its end.
 
     Raises
     ------
@@ -120,19 +125,34 @@ def text_lines(path: str | os.PathLike[str], most_bytes: int) -> Iterator[str]:
         the file and the line.
     """
     with open_bounded(path) as stream:
-        number = 0
-        while line := stream.readline(most_bytes + 1):
-            number += 1
-            if len(line) > most_bytes:
-                raise ValueError(f"{path}, line {number} must have at most {most_bytes:,} bytes, got more")
-            if b"\r" in line.removesuffix(b"\n").removesuffix(b"\r"):
-                raise ValueError(f"{path}, line {number} must end with a line feed, got a carriage return")
-            try:
-                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"{path} must be a text file in UTF-8: byte {error.start} of line {number} is not"
-                ) from None
+        before, rest = 0, b""
+        while chunk := stream.read(CHUNK):
+            whole, end, rest = (rest + chunk).rpartition(b"\n")
+            yield from _decoded(whole + end, path, before, most_bytes)
+            before += whole.count(b"\n") + len(end)
+            if len(rest) > most_bytes:
+                break
+        yield from _decoded(rest, path, before, most_bytes)
+
+
+def _decoded(piece: bytes, path: str | os.PathLike[str], before: int, most_bytes: int) -> Iterator[str]:
+    """The lines of a piece of text, `before` lines into the file."""
+    lines = piece.split(b"\n")
+    if max(map(len, lines)) > most_bytes:
+        number = before + next(at for at, line in enumerate(lines, 1) if len(line) > most_bytes)
+        raise ValueError(f"{path}, line {number} must have at most {most_bytes:,} bytes, got more")
+    if found := re.search(rb"\r(?!\n|\Z)", piece):
+        number = before + piece.count(b"\n", 0, found.start()) + 1
+        raise ValueError(f"{path}, line {number} must end with a line feed, got a carriage return")
+    try:
+        text = piece.removeprefix(codecs.BOM_UTF8 if before == 0 else b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        number = before + error.object.count(b"\n", 0, error.start) + 1
+        place = error.start - error.object.rfind(b"\n", 0, error.start) - 1
+        raise ValueError(
+            f"{path} must be a text file in UTF-8: byte {place} of line {number} is not"
+        ) from None
+    yield from io.StringIO(text, newline="\n")
 
 
 def most_expanded(size: int) -> int:

@@ -169,7 +169,7 @@ def vectors(rng, folder):
     path = folder / pick(rng, ("b.txt", "b.txt.gz"))
     content = written(rng, path, "".join(row + pick(rng, ENDS) for row in rows))
     try:
-        found = read_vector(str(path), "--rhs")
+        found = read_vector(str(path), "--rhs", 10**6)
     except ValueError as error:
         return refused(path, error)
     lines = [line.split("#")[0].split() for line in lines_of(content)]

@@ -27,10 +27,10 @@ READERS = {
     "packets.csv": lf.graph.traffic_statistics,
     "packets.npy": lf.graph.traffic_statistics,
     "packets.npz": lf.graph.traffic_statistics,
-    "b.txt": lambda path: read_vector(str(path), "--rhs"),
-    "b.txt.gz": lambda path: read_vector(str(path), "--rhs"),
-    "b.npy": lambda path: read_vector(str(path), "--rhs"),
-    "b.mtx": lambda path: read_vector(str(path), "--rhs"),
+    "b.txt": lambda path: read_vector(str(path), "--rhs", 10**6),
+    "b.txt.gz": lambda path: read_vector(str(path), "--rhs", 10**6),
+    "b.npy": lambda path: read_vector(str(path), "--rhs", 10**6),
+    "b.mtx": lambda path: read_vector(str(path), "--rhs", 10**6),
 }
 PLACES = {
     "device": lambda path: path.symlink_to("/dev/zero"),
@@ -87,11 +87,18 @@ class TestTextLines:
         assert self.lines(tmp_path, b"a\n\xef\xbb\xbfb\n") == ["a\n", "\ufeffb\n"]
         assert self.lines(tmp_path, gzip.compress("é\n".encode()), "a.txt.gz") == ["é\n"]
 
+    @pytest.mark.parametrize("chunk", [1, 2, 3, 7])
+    def test_chunks_do_not_matter(self, tmp_path, monkeypatch, chunk):
+        content = "\ufeffé\r\n\n\u2028b\x0bc\n\nend\r".encode()
+        expected = self.lines(tmp_path, content)
+        monkeypatch.setattr("linforest_precond.matrices.readers.bounded_streams.CHUNK", chunk)
+        assert self.lines(tmp_path, content) == expected == ["é\r\n", "\n", "\u2028b\x0bc\n", "\n", "end\r"]
+
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            (b"a\n0123456789\n", "line 2 must have at most 10 bytes"),
-            ("a\n12345678é".encode() + b"\n", "line 2 must have at most 10 bytes"),
+            (b"a\n0123456789a\n", "line 2 must have at most 10 bytes"),
+            ("a\n123456789é".encode() + b"\n", "line 2 must have at most 10 bytes"),
             (b"a\nb\xe9\n", "must be a text file in UTF-8: byte 1 of line 2 is not"),
             (b"a\nb\rc\n", "line 2 must end with a line feed, got a carriage return"),
         ],
@@ -111,28 +118,35 @@ class TestVectors:
         with pytest.raises(
             ValueError, match="--x0: .*b.txt.gz .* more than .* bytes, which is not plausible"
         ):
-            read_vector(str(path), "--x0")
+            read_vector(str(path), "--x0", 10**6)
+
+    def test_more_rows_than_wanted(self, tmp_path):
+        path = tmp_path / "b.txt"
+        path.write_text("1\n" * 12)
+        assert read_vector(str(path), "--rhs", 12).size == 12
+        with pytest.raises(ValueError, match="b.txt is not a vector .* it must have 11 rows, and has more"):
+            read_vector(str(path), "--rhs", 11)
 
     def test_compressed_text(self, tmp_path):
         path = tmp_path / "b.txt.gz"
         path.write_bytes(gzip.compress(b"# b\n1 2\n3 4.5\n"))
-        assert read_vector(str(path), "--rhs").tolist() == [[1, 2], [3, 4.5]]
+        assert read_vector(str(path), "--rhs", 10**6).tolist() == [[1, 2], [3, 4.5]]
 
     @pytest.mark.parametrize("text", ["1e400", "-1e999", "inf", "nan"])
     def test_numbers_that_are_not_finite(self, tmp_path, text):
         path = tmp_path / "b.txt"
         path.write_text(f"1\n{text}\n")
         with pytest.raises(ValueError, match="b.txt must hold finite numbers .*float64, got .* in row 2"):
-            read_vector(str(path), "--rhs")
+            read_vector(str(path), "--rhs", 10**6)
 
     def test_an_archive_is_no_array(self, tmp_path):
         np.savez(tmp_path / "b.npz", b=np.ones(3))
         (tmp_path / "b.npz").rename(tmp_path / "b.npy")
         with pytest.raises(ValueError, match="b.npy is not a vector in .npy format"):
-            read_vector(str(tmp_path / "b.npy"), "--rhs")
+            read_vector(str(tmp_path / "b.npy"), "--rhs", 10**6)
 
     def test_a_sparse_vector_with_too_many_rows_and_columns(self, tmp_path):
         path = tmp_path / "b.mtx"
         path.write_text("%%MatrixMarket matrix coordinate real general\n60000000 60000000 1\n1 1 1\n")
         with pytest.raises(ValueError, match="it has the shape .60000000, 60000000., and stores 1 entries"):
-            read_vector(str(path), "--rhs")
+            read_vector(str(path), "--rhs", 10**6)

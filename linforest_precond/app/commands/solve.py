@@ -117,7 +117,7 @@ def run(arguments: Namespace) -> int:
     if A.shape[0] != A.shape[1]:
         raise ValueError(f"A must be square, got the shape {A.shape} of {arguments.matrix}")
     b, x_true = vectors.right_hand_side(arguments.rhs, A, arguments.seed)
-    x0 = None if arguments.x0 is None else vectors.read_vector(arguments.x0, "--x0")
+    x0 = None if arguments.x0 is None else vectors.read_vector(arguments.x0, "--x0", A.shape[0])
     limit = _state_limit(arguments, A.shape[0])
     if arguments.precond == "auto":
         return _run_auto(on_device(A, arguments.device), b, x0, x_true, arguments, outputs, limit)

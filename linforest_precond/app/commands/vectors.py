@@ -42,14 +42,17 @@ def right_hand_side(text: str, A: SparseMatrix, seed: int) -> tuple[Array, Array
         return np.random.default_rng(seed).standard_normal(n), None
     if text == "sine":
         return A @ sine(n), sine(n)
-    return read_vector(text, "--rhs"), None
+    return read_vector(text, "--rhs", n), None
 
 
-def read_vector(path: str, option: str) -> Array:
-    """One vector, or several as columns, from a file of NumPy, Matrix Market or plain text."""
+def read_vector(path: str, option: str, rows: int) -> Array:
+    """One vector, or several as columns, from a file of NumPy, Matrix Market or plain text.
+
+    Of plain text, no more than a row after `rows` is read.
+    """
     suffix = _known_suffix(Path(path.removesuffix(".gz")), option)
     try:
-        vectors = np.asarray(_READERS[suffix](path))
+        vectors = np.asarray(_READERS[suffix](path, rows))
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{option}: {error}") from error
     except (ValueError, OSError, EOFError, MemoryError) as error:
@@ -98,19 +101,22 @@ def _known_suffix(path: Path, option: str) -> str:
     return path.suffix
 
 
-def _read_npy(path: str) -> Array:
+def _read_npy(path: str, _: int) -> Array:
     with open_regular(path) as file:
         return read_array(file, size_of(file))
 
 
-def _read_text(path: str) -> Array:
+def _read_text(path: str, rows: int) -> Array:
     """Numbers in the columns of lines, as NumPy's `loadtxt` reads them."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*input contained no data")  # its shape is refused
-        return np.loadtxt(text_lines(path, LONGEST_LINE), ndmin=1)
+        warnings.filterwarnings("ignore", ".*contained no data")  # comments, and a shape that is refused
+        vectors = np.loadtxt(text_lines(path, LONGEST_LINE), ndmin=1, max_rows=rows + 1)
+    if len(vectors) > rows:
+        raise ValueError(f"it must have {rows:,} rows, and has more")
+    return vectors
 
 
-def _read_matrix_market(path: str) -> Any:
+def _read_matrix_market(path: str, _: int) -> Any:
     from linforest_precond.matrices.readers.matrix_market import (
         read_entries,  # imported late because it is slow
     )
@@ -135,7 +141,7 @@ def _write_text(path: Path, x: Array) -> None:
     np.savetxt(path, x, fmt="%.17g")
 
 
-_READERS: dict[str, Callable[[str], Any]] = {
+_READERS: dict[str, Callable[[str, int], Any]] = {
     ".npy": _read_npy,
     ".mtx": _read_matrix_market,
     ".txt": _read_text,
