@@ -28,6 +28,7 @@ from .download.places import (
     search_folders,
     split_name,
 )
+from .readers.bounded_streams import open_regular
 from .readers.files import matrix_suffix, read_matrix
 
 
@@ -68,7 +69,7 @@ def load(
     MatrixNotAvailable
         If no matrix or several matrices have this name, or it can be neither found nor downloaded.
     FileNotFoundError
-        If ``name`` is the path of a file that does not exist.
+        If ``name`` is the path of a file that does not exist, or is no regular file.
     ValueError
         If a file is damaged; the message names it.
 
@@ -181,8 +182,7 @@ def is_generated(name: str | os.PathLike[str]) -> bool:
 
 def _existing(name: str | os.PathLike[str]) -> Path:
     path = Path(name).expanduser()
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} does not exist" if not path.exists() else f"{path} is not a file")
+    open_regular(path).close()
     return path
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.array_libraries import on_host, xp_of
+from linforest_precond.backends.array_libraries import on_host, refuse_masked, xp_of
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.checks import VALUE_DTYPES, value_dtype
 from linforest_precond.matrix.sparse_output import csr
@@ -265,6 +265,7 @@ def _checked_maxiter(maxiter: Any, n: int) -> int:
 
 
 def _checked_rows(name: str, matrix: Any) -> int:
+    refuse_masked(name, matrix)
     if hasattr(matrix, "aspreconditioner"):
         kind = type(matrix).__name__
         raise TypeError(f"{name} must be an operator, got a {kind}: pass its .aspreconditioner()")

@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done, 1 not converged, 2 an error, 3 a matrix that is not available, 130 interrupted.
+        0 done, 1 not converged, 2 an error, 3 a matrix or a file that is not available, 130 interrupted.
 
     Examples
     --------

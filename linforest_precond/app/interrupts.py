@@ -34,7 +34,7 @@ exit codes:
   0    done; a solve converged, all cases of a study were run
   1    a solve did not converge, or cases of a study failed
   2    wrong usage, bad input, or another error: one line on stderr says which
-  3    a given matrix is not available: unknown, or offline and not in the cache
+  3    a given matrix or file is not available: unknown, missing, or offline and not in the cache
   130  stopped by Ctrl-C
   143  a study was ended by SIGTERM; its report shows the finished cases
 """

@@ -49,6 +49,15 @@ def is_foreign(thing: object) -> bool:
     return hasattr(type(thing), "__dlpack__") or is_jax_sparse(thing) or is_traced(thing)
 
 
+def refuse_masked(name: str, array: object) -> None:
+    """Raise a TypeError for a masked array: kernels would read the numbers below its mask."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} must not be a masked array, got one with {array.size - array.count()} masked entries; "
+            f"{name}.filled(0) replaces them by zeros"
+        )
+
+
 def is_on_gpu(thing: Any) -> bool:
     """Whether a foreign array or sparse matrix is in the memory of a CUDA device."""
     array = thing.data if is_jax_sparse(thing) else thing

@@ -15,7 +15,13 @@ from typing import Any, ParamSpec, TypeVar
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import is_foreign, is_jax_sparse, is_torch, is_traced
+from linforest_precond.backends.array_libraries import (
+    is_foreign,
+    is_jax_sparse,
+    is_torch,
+    is_traced,
+    refuse_masked,
+)
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -23,6 +29,7 @@ Result = TypeVar("Result")
 
 def native_array(name: str, array: Any) -> Any:
     """A foreign array as one of NumPy or CuPy on the same memory; all else is returned as it is."""
+    refuse_masked(name, array)
     if not is_foreign(array):
         return array
     _refuse_derivatives(name, array)
@@ -41,6 +48,7 @@ def native_array(name: str, array: Any) -> Any:
 
 def native_matrix(name: str, A: Any) -> Any:
     """A foreign matrix, sparse or dense, as one of SciPy, NumPy or CuPy; all else is returned as it is."""
+    refuse_masked(name, A)
     if not is_foreign(A):
         return A
     _refuse_derivatives(name, A)

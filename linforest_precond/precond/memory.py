@@ -1,18 +1,15 @@
-"""Estimates of the memory of a preconditioner, from the size of the matrix alone."""
+"""Estimates of the memory of a preconditioner, from the size of the matrix."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import MatrixLike
 from linforest_precond.backends.arguments import as_choice
-from linforest_precond.backends.array_libraries import xp_of
-from linforest_precond.interop.dlpack import native_matrix
-from linforest_precond.matrix.checks import value_dtype
-from linforest_precond.matrix.conversion import LARGEST_INT32_COUNT
+from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.conversion import LARGEST_INT32_COUNT, is_csr
 from linforest_precond.precond.kinds import faces
 from linforest_precond.precond.memory_sizes import Sizes
 from linforest_precond.precond.number_types import stored_dtype
@@ -58,7 +55,7 @@ def memory_estimate(
 ) -> MemoryEstimate:
     """Estimate the memory of a preconditioner from the shape, type and number of entries of A.
 
-    Nothing is set up, and A's entries are not read. Block tridiagonal preconditioners need less where most
+    A is checked, and nothing is set up. Block tridiagonal preconditioners need less where most
     vertices are matched, and systems that need pivoting may need more.
 
     Parameters
@@ -106,28 +103,17 @@ def memory_estimate(
 
 
 def _sizes(matrix: MatrixLike, dtype: npt.DTypeLike | None, symmetric: bool) -> Sizes:
-    A: Any = native_matrix("A", matrix)
-    sparse = hasattr(A, "tocoo")
-    if not sparse:
-        A = xp_of(A).asarray(A)
-    if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
-        raise ValueError(f"A must be square, got shape {tuple(A.shape)}")
-    try:
-        dtype_of_values, entries = A.dtype, int(A.nnz if sparse else A.size)
-        indices = [getattr(A, name).dtype.itemsize for name in ("indptr", "indices") if hasattr(A, name)]
-    except (AttributeError, TypeError, ValueError, IndexError) as error:
-        raise TypeError(f"A must have the arrays of its format ({error})") from error
-    value = value_dtype("A", dtype_of_values)
-    wide = (1 if symmetric else 2) * entries > LARGEST_INT32_COUNT or max(indices, default=4) > 4
+    A = checked(matrix)
+    wide = (1 if symmetric else 2) * A.nnz > LARGEST_INT32_COUNT or A.indices.dtype.itemsize > 4
     return Sizes(
-        rows=A.shape[0],
-        entries=entries,
+        rows=A.n,
+        entries=A.nnz,
         index=8 if wide else 4,
-        value=value.itemsize,
-        weight=value.type(0).real.itemsize,
-        stored=stored_dtype(dtype, value).itemsize,
+        value=A.dtype.itemsize,
+        weight=A.dtype.type(0).real.itemsize,
+        stored=stored_dtype(dtype, A.dtype).itemsize,
         symmetric=symmetric,
-        copied=getattr(A, "format", "dense") != "csr",
+        copied=A.given is not None and not is_csr(A.given),
         matrix=A,
     )
 

@@ -58,7 +58,7 @@ class Products:
     def dot(self, x: Any) -> Any:
         """The product with an array or another operator; ``M @ x`` calls it."""
         if not is_foreign(x):
-            return super().dot(x)  # type: ignore[misc]
+            return super().dot(native_array("r", x))  # type: ignore[misc]
         return returned_as(x)(self.dot(native_array("r", x)))
 
     def matvec(self, x: npt.ArrayLike) -> Array:

@@ -10,8 +10,9 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 
-# Longer elements could have similarities that differ and are equal in float64 (element_weights.py).
-LONGEST_ELEMENT = 2**24
+# Characters of an element. Longer ones could have Jaccard similarities that differ and are equal in float64
+# (element_weights.py); an edit distance takes time proportional to the square: seconds for this length.
+LONGEST_ELEMENTS = {"jaccard": 2**24, "edit": 2**15}
 # The places of the weights between two sets are counted in 32 bits.
 LARGEST_SET = 2**15
 
@@ -40,25 +41,30 @@ class Sets:
         return np.diff(self.indptr)
 
 
-def as_sets(name: str, sets: Iterable[Iterable[str]]) -> list[frozenset[str]]:
-    """The sets of an argument; a ValueError that names the first one which is none."""
+def as_sets(name: str, sets: Iterable[Iterable[str]], similarity: str) -> list[frozenset[str]]:
+    """The sets of an argument; a ValueError that names the first one which is none, or is too large."""
+    longest = LONGEST_ELEMENTS[similarity]
     if isinstance(sets, str | bytes):
         raise ValueError(f"{name} must be a sequence of sets of strings, got {sets!r}")
     try:
-        return [_as_set(f"{name}[{number}]", each) for number, each in enumerate(sets)]
+        return [_as_set(f"{name}[{number}]", each, longest) for number, each in enumerate(sets)]
     except TypeError:
         raise ValueError(f"{name} must be a sequence of sets of strings, got {sets!r}") from None
 
 
-def _as_set(name: str, given: Iterable[str]) -> frozenset[str]:
+def _as_set(name: str, given: Iterable[str], longest: int) -> frozenset[str]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise ValueError(f"{name} must be a set of strings such as ['a', 'b'], got {given!r}")
     elements = list(given)
     for element in elements:
         if not isinstance(element, str):
             raise ValueError(f"{name} must contain strings only, got {element!r}")
-        if len(element) > LONGEST_ELEMENT:
-            raise ValueError(f"{name} must have elements of at most {LONGEST_ELEMENT} characters")
+        if len(element) > longest:
+            limits = " and ".join(f'{most:,} for "{each}"' for each, most in LONGEST_ELEMENTS.items())
+            raise ValueError(
+                f"{name} must have elements of at most {longest:,} characters, got one of {len(element):,}; "
+                f"the limits are {limits}"
+            )
     if not elements:
         raise ValueError(f"{name} must not be empty: leave it out, it is similar to no set")
     if len(found := frozenset(elements)) > LARGEST_SET:

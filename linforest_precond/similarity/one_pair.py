@@ -61,7 +61,7 @@ def match_sets(
     q, epsilon = as_gram_length(q), as_epsilon(epsilon)
     similarity, matching = as_choice("similarity", similarity, SIMILARITIES), as_matching(matching, device)
     backend = backend_on(device)
-    given = as_sets("set_r", [set_r]) + as_sets("set_s", [set_s])
+    given = as_sets("set_r", [set_r], similarity) + as_sets("set_s", [set_s], similarity)
     sets, strings = encode(given)
     symbols = distinct_grams(strings, q) if similarity == "jaccard" else characters(strings)
     pairs = SetPairs.of(np.array([0]), np.array([1]), sets.sizes)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
+from linforest_precond.matrices.readers.bounded_streams import text_lines
 from linforest_precond.records.printing import one_line
+
+# An element of the longest accepted length, in characters of four bytes (encoding.py).
+LONGEST_LINE = 2**26
 
 
 def read_sets(path: str | os.PathLike[str], separator: str | None = None) -> list[frozenset[str]]:
@@ -27,7 +30,9 @@ def read_sets(path: str | os.PathLike[str], separator: str | None = None) -> lis
     Raises
     ------
     ValueError
-        If a line has no elements, or the file is not UTF-8; the message names the line.
+        If a line has no elements, is not UTF-8 or has more than 2**26 bytes; the message names it.
+    FileNotFoundError
+        If there is no such file, or not a regular one.
 
     Examples
     --------
@@ -42,14 +47,8 @@ def read_sets(path: str | os.PathLike[str], separator: str | None = None) -> lis
     if separator == "":
         raise ValueError("separator must not be empty: leave it out to split at white space")
     name = one_line(os.fspath(path))
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{name} must be a text file in UTF-8: byte {error.start} is not") from None
-    lines = lines[:-1] if lines[-1] == "" else lines
-    return [
-        _elements(line, separator, f"{name}, line {number}") for number, line in enumerate(lines, start=1)
-    ]
+    lines = enumerate(text_lines(path, LONGEST_LINE), start=1)
+    return [_elements(line, separator, f"{name}, line {number}") for number, line in lines]
 
 
 def _elements(line: str, separator: str | None, name: str) -> frozenset[str]:

@@ -68,6 +68,7 @@ def fuzzy_join(
         ``similarity="edit"``, tokens only filter, by the best length up to `q`.
     similarity : {"jaccard", "edit"}
         Of elements: common tokens by all tokens of both, or 1 - (edit distance) / (length of the longer one).
+        Elements have at most 2**24 characters with "jaccard", and 2**15 with "edit".
     matching : {"greedy", "locally_dominant", "paz_schwartzman", "exact"}
         The first two find the same matching; theirs weighs at least half of the heaviest, that of
         Paz and Schwartzman at least 1 / (2 + epsilon). "exact" is SciPy's `linear_sum_assignment`.
@@ -86,6 +87,13 @@ def fuzzy_join(
     JoinResult
         The pairs, their similarities, and upper bounds as certificates.
 
+    Raises
+    ------
+    ValueError
+        For empty sets, those of more than 2**15 elements, and elements that are too long.
+    MemoryError
+        If the weights between the elements of two sets do not fit into the free memory.
+
     Examples
     --------
     >>> import linforest_precond as lf
@@ -103,9 +111,9 @@ def fuzzy_join(
     similarity = as_choice("similarity", similarity, SIMILARITIES)
     matching, bound = as_matching(matching, device), as_choice("bound", bound, BOUNDS)
     backend = backend_on(device)
-    given = as_sets("sets_r", sets_r)
+    given = as_sets("sets_r", sets_r, similarity)
     lefts = None if sets_s is None else len(given)
-    given += [] if sets_s is None else as_sets("sets_s", sets_s)
+    given += [] if sets_s is None else as_sets("sets_s", sets_s, similarity)
     begun = clock()
     sets, strings = encode(given)
     index, token_sets, symbols = _index(sets, strings, Sides.of(sets.sizes, lefts), similarity, q, threshold)

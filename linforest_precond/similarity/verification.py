@@ -19,6 +19,8 @@ from linforest_precond.similarity.pairs import SetPairs, batches, on_device
 
 # Weights of one batch, 8 bytes each.
 CELLS = {"cpu": 2**21, "cuda": 2**26}
+# For each weight, with the heap of a greedy matching or SciPy's copy for an exact one.
+BYTES_PER_CELL = 16
 
 MATCHINGS = ("greedy", "locally_dominant", "paz_schwartzman", "exact")
 
@@ -46,9 +48,21 @@ class Weigher:
         return cls(backend, on_device(sets, backend), on_device(symbols, backend), similarity)
 
     def __call__(self, pairs: SetPairs) -> Array:
+        self._check_memory(pairs)
         module = self.backend.similarity.element_weights
         weigh = module.jaccard_weights if self.similarity == "jaccard" else module.edit_weights
         return weigh(self.sets, self.symbols, pairs)
+
+    def _check_memory(self, pairs: SetPairs) -> None:
+        """Raise if a pair of sets, too large for a batch, has more weights than fit into memory."""
+        if pairs.cells <= CELLS[self.backend.name]:
+            return
+        needed, free = BYTES_PER_CELL * pairs.cells, self.backend.runtime.memory.free_bytes()
+        if needed > free:
+            raise MemoryError(
+                f"two sets of {pairs.all_rows:,} and {pairs.all_columns:,} elements: the weights "
+                f"of their pairs need {needed:,} bytes, and {free:,} are free; split such sets"
+            )
 
 
 @dataclass(frozen=True)

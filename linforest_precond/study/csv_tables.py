@@ -11,7 +11,7 @@ from linforest_precond.matrices.readers.atomic_files import write_text
 from linforest_precond.study.extras import study_module
 
 # Spreadsheets take text that begins with one of these for a formula.
-FORMULA = ("=", "+", "-", "@")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)

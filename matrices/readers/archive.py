@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, cast
 
-from .bounded_streams import Bounded, Implausible, drain, most_expanded
+from .bounded_streams import Bounded, Implausible, drain, most_expanded, open_regular, size_of
 from .tar_members import open_member
 
 # Archives also contain right-hand sides, coordinates and notes.
@@ -44,11 +44,10 @@ def open_matrix(
         If the archive is truncated or damaged, has no such regular file, or is too large. The message names
         the archive.
     """
-    size = os.path.getsize(path)
-    most = most_expanded(size) if most_bytes is None else min(most_expanded(size), most_in_all(most_bytes))
     try:
-        with gzip.open(path) as file:
-            unpacked = Bounded(file, most)
+        with open_regular(path) as packed, gzip.open(packed) as file:
+            most = most_expanded(size_of(packed))
+            unpacked = Bounded(file, most if most_bytes is None else min(most, most_in_all(most_bytes)))
             yield cast(IO[bytes], open_member(unpacked, f"{name}/{name}.mtx", most_bytes))
             if whole:
                 drain(unpacked)

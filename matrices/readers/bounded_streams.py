@@ -8,12 +8,16 @@ as `check_rows` allows.
 from __future__ import annotations
 
 import bz2
+import codecs
+import contextlib
 import gzip
+import io
 import os
-from collections.abc import Callable
+import re
+import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 # Matrices of text expand by 3 to 30, those of one repeated number further. Small files may do so.
 MOST_EXPANSION = 256
@@ -24,6 +28,8 @@ MOST_INFLATION = 1032
 MOST_ROWS = 1 << 26
 ROWS_PER_ENTRY = 16
 LARGEST_SIZE = 2**63 - 1
+# Bytes of text that are split into lines at a time.
+CHUNK = 1 << 20
 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 
@@ -37,14 +43,6 @@ class Bounded:
 
     def __init__(self, stream: Any, most_bytes: int):
         self.stream, self.most_bytes, self.given = stream, most_bytes, 0
-
-    def __enter__(self) -> Bounded:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stream.close()
 
     def read(self, size: int = -1) -> bytes:
         """Up to `size` bytes, or all."""
@@ -66,13 +64,95 @@ class Bounded:
         return data
 
 
-def open_bounded(path: str | os.PathLike[str]) -> Bounded:
-    """A file, decompressed according to its suffix; at its end the checksum has been verified."""
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """
+    A regular file, opened for reading: devices and pipes may be endless.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no file, or not a regular one; the message names it.
+    """
+    try:
+        file = open(path, "rb", opener=_without_waiting)
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return file
+        file.close()
+    except IsADirectoryError:
+        pass
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a NUL in the path
+        raise FileNotFoundError(f"{path} does not exist") from None
+    raise FileNotFoundError(f"{path} is not a regular file: folders, devices and pipes are not read")
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe without a writer would block."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def size_of(file: BinaryIO) -> int:
+    """The length of an open file in bytes."""
+    return os.fstat(file.fileno()).st_size
+
+
+@contextlib.contextmanager
+def open_bounded(path: str | os.PathLike[str]) -> Iterator[Bounded]:
+    """A regular file, decompressed according to its suffix; at its end the checksum has been verified."""
     opener = OPENERS.get(Path(path).suffix.lower())
-    size = os.path.getsize(path)
-    if opener is None:
-        return Bounded(open(path, "rb"), size)
-    return Bounded(opener(path, "rb"), most_expanded(size))
+    with open_regular(path) as file:
+        if opener is None:
+            yield Bounded(file, size_of(file))
+            return
+        with opener(file, "rb") as unpacked:
+            yield Bounded(unpacked, most_expanded(size_of(file)))
+
+
+def text_lines(path: str | os.PathLike[str], most_bytes: int) -> Iterator[str]:
+    """
+    The lines of a text file in UTF-8, plain or compressed, without a byte order mark.
+
+    Parameters
+    ----------
+    path : path-like
+        A regular file.
+    most_bytes : int
+        The longest accepted line, without its end.
+
+    Raises
+    ------
+    ValueError
+        For a longer line, one that is not UTF-8, and a carriage return within a line; the message names
+        the file and the line.
+    """
+    with open_bounded(path) as stream:
+        before, rest = 0, b""
+        while chunk := stream.read(CHUNK):
+            whole, end, rest = (rest + chunk).rpartition(b"\n")
+            yield from _decoded(whole + end, path, before, most_bytes)
+            before += whole.count(b"\n") + len(end)
+            if len(rest) > most_bytes:
+                break
+        yield from _decoded(rest, path, before, most_bytes)
+
+
+def _decoded(piece: bytes, path: str | os.PathLike[str], before: int, most_bytes: int) -> Iterator[str]:
+    """The lines of a piece of text, `before` lines into the file."""
+    lines = piece.split(b"\n")
+    if max(map(len, lines)) > most_bytes:
+        number = before + next(at for at, line in enumerate(lines, 1) if len(line) > most_bytes)
+        raise ValueError(f"{path}, line {number} must have at most {most_bytes:,} bytes, got more")
+    if found := re.search(rb"\r(?!\n|\Z)", piece):
+        number = before + piece.count(b"\n", 0, found.start()) + 1
+        raise ValueError(f"{path}, line {number} must end with a line feed, got a carriage return")
+    try:
+        text = piece.removeprefix(codecs.BOM_UTF8 if before == 0 else b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        number = before + error.object.count(b"\n", 0, error.start) + 1
+        place = error.start - error.object.rfind(b"\n", 0, error.start) - 1
+        raise ValueError(
+            f"{path} must be a text file in UTF-8: byte {place} of line {number} is not"
+        ) from None
+    yield from io.StringIO(text, newline="\n")
 
 
 def most_expanded(size: int) -> int:

@@ -45,6 +45,34 @@ def from_diagonals(data: Array, offsets: Array, shape: tuple[int, int]) -> Any:
     return scipy.sparse.dia_array((data[inside], offsets[inside].astype(np.int64)), shape=shape)
 
 
+MIRRORED: dict[str, Any] = {"symmetric": np.positive, "skew-symmetric": np.negative, "hermitian": np.conj}
+
+
+def mirrored_triangle(data: Array, rows: Array, columns: Array, symmetry: str) -> tuple[Array, Array, Array]:
+    """Values, rows and columns of both triangles of a matrix of which one is given."""
+    if symmetry == "general":
+        return data, rows, columns
+    off_diagonal = rows != columns
+    check_diagonal(data[~off_diagonal], symmetry)
+    mirrored = MIRRORED[symmetry](data[off_diagonal])
+    return (
+        np.concatenate((data, mirrored)),
+        np.concatenate((rows, columns[off_diagonal])),
+        np.concatenate((columns, rows[off_diagonal])),
+    )
+
+
+def check_diagonal(diagonal: Array, symmetry: str) -> None:
+    """Raise if the diagonal of a Hermitian matrix is not real, or that of a skew-symmetric one not zero."""
+    wrong = {"hermitian": np.imag(diagonal), "skew-symmetric": diagonal}.get(symmetry, diagonal[:0])
+    if np.any(wrong):
+        expected = "be real" if symmetry == "hermitian" else "be zero"
+        raise ValueError(
+            f"the diagonal of a {symmetry} matrix must {expected}, got {diagonal[wrong != 0][0]}; "
+            "both triangles of another matrix are stored as general"
+        )
+
+
 def complex_from(real: Array, imaginary: Array) -> Array:
     """Complex numbers; real + 1j * imaginary would make NaN of infinities."""
     values = np.empty(real.size, dtype=np.complex128)

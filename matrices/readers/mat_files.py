@@ -7,7 +7,6 @@ MAT-File Format.
 
 from __future__ import annotations
 
-import os
 import struct
 import zlib
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 
 from . import mat4_files
-from .bounded_streams import most_inflated
+from .bounded_streams import most_inflated, open_regular, size_of
 from .index_arrays import complex_from, from_compressed
 
 HEADER_BYTES, TAG_BYTES = 128, 8
@@ -36,11 +35,11 @@ LOGICAL, COMPLEX = 0x0200, 0x0800
 
 def read_mat(path: Path) -> Any:
     """The matrix Problem.A, or the only sparse variable of a file."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         start = file.read(HEADER_BYTES)
         if start[:10] == b"MATLAB 7.3":
             raise ValueError("MATLAB 7.3 files are HDF5; save with -v7 instead")
-        size = os.fstat(file.fileno()).st_size
+        size = size_of(file)
         if 0 in start[:4]:  # text in version 5, a number below 5000 in version 4
             return mat4_files.read_sparse(_only(mat4_files.sparse_variables(file, size)))
         variables = _variables(file, start, size)

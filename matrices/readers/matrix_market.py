@@ -15,6 +15,7 @@ from linforest_precond.backends.annotations import Array
 
 from .bounded_streams import LARGEST_SIZE, Bounded, check_promise, check_rows, open_bounded
 from .entry_lines import LONGEST_LINE, Entries, Layout, read_entry_lines
+from .index_arrays import MIRRORED, check_diagonal, mirrored_triangle
 
 FORMATS = ("coordinate", "array")
 KINDS = {
@@ -181,13 +182,7 @@ def _matrix(header: Header, entries: Entries) -> Any:
         values = np.ones(entries.rows.size)
     if header.format == "array":
         return _dense(header, values)
-    rows, columns = entries.rows, entries.columns
-    if header.symmetry != "general":
-        off_diagonal = rows != columns
-        values = np.concatenate((values, _mirrored(values[off_diagonal], header.symmetry)))
-        lower = rows, columns
-        rows = np.concatenate((rows, columns[off_diagonal]))
-        columns = np.concatenate((columns, lower[0][off_diagonal]))
+    values, rows, columns = mirrored_triangle(values, entries.rows, entries.columns, header.symmetry)
     return scipy.sparse.coo_array((values, (rows, columns)), shape=(header.rows, header.columns))
 
 
@@ -200,11 +195,8 @@ def _dense(header: Header, values: Array) -> Array:
     first = 1 if header.symmetry == "skew-symmetric" else 0
     columns, rows = np.triu_indices(n, first)
     dense[rows, columns] = values
+    check_diagonal(np.diagonal(dense), header.symmetry)
     off_diagonal = rows != columns
     rows, columns = rows[off_diagonal], columns[off_diagonal]
-    dense[columns, rows] = _mirrored(dense[rows, columns], header.symmetry)
+    dense[columns, rows] = MIRRORED[header.symmetry](dense[rows, columns])
     return dense
-
-
-def _mirrored(values: Array, symmetry: str) -> Array:
-    return {"symmetric": np.positive, "skew-symmetric": np.negative, "hermitian": np.conj}[symmetry](values)

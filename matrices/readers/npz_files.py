@@ -14,7 +14,7 @@ from typing import Any
 from linforest_precond.backends.annotations import Array
 from linforest_precond.matrices.readers.npy_arrays import read_array
 
-from .bounded_streams import LARGEST_SIZE, most_inflated
+from .bounded_streams import LARGEST_SIZE, most_inflated, open_regular, size_of
 from .index_arrays import from_compressed, from_coordinates, from_diagonals
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -22,8 +22,8 @@ METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 def read_npz(path: Path) -> Any:
     """The matrix in a file, in the format in which it was saved."""
-    with zipfile.ZipFile(path) as archive:
-        arrays = _Arrays(archive, path.stat().st_size)
+    with open_regular(path) as file, zipfile.ZipFile(file) as archive:
+        arrays = _Arrays(archive, size_of(file))
         format, shape = arrays.text("format"), arrays.shape()
         if format in ("csr", "csc", "bsr"):
             return from_compressed(format, arrays["data"], arrays["indices"], arrays["indptr"], shape)
@@ -36,8 +36,8 @@ def read_npz(path: Path) -> Any:
 
 def read_arrays(path: Path, names: Iterable[str]) -> dict[str, Array]:
     """Those of the named arrays that are in a file."""
-    with zipfile.ZipFile(path) as archive:
-        arrays = _Arrays(archive, path.stat().st_size)
+    with open_regular(path) as file, zipfile.ZipFile(file) as archive:
+        arrays = _Arrays(archive, size_of(file))
         return {name: arrays[name] for name in names if f"{name}.npy" in arrays.names}
 
 

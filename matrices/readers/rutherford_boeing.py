@@ -19,6 +19,7 @@ from linforest_precond.backends.annotations import Array
 
 from .bounded_streams import Bounded, check_promise, check_rows, drain
 from .entry_lines import LONGEST_LINE, Layout, read_entry_lines
+from .index_arrays import mirrored_triangle
 
 # "(3E26.18)", "(1P,5D16.8)", "(26I3)": repetitions, letter, width; the scale factor 1P does not matter for
 # reading numbers with an exponent.
@@ -190,16 +191,7 @@ def _coordinates(pointers: Array, rows: Array, header: BoeingHeader) -> tuple[Ar
 def _mirrored(rows: Array, columns: Array, values: Array, header: BoeingHeader) -> Any:
     """The matrix with both triangles."""
     shape = (header.rows, header.columns)
-    if header.symmetry != "general":
-        if header.rows != header.columns:
-            raise ValueError(f"a {header.symmetry} matrix must be square, got shape {shape}")
-        off_diagonal = rows != columns
-        mirror: dict[str, Any] = {
-            "symmetric": np.positive,
-            "skew-symmetric": np.negative,
-            "hermitian": np.conj,
-        }
-        values = np.concatenate((values, mirror[header.symmetry](values[off_diagonal])))
-        both_rows = np.concatenate((rows, columns[off_diagonal]))
-        rows, columns = both_rows, np.concatenate((columns, rows[off_diagonal]))
+    if header.symmetry != "general" and header.rows != header.columns:
+        raise ValueError(f"a {header.symmetry} matrix must be square, got shape {shape}")
+    values, rows, columns = mirrored_triangle(values, rows, columns, header.symmetry)
     return scipy.sparse.coo_array((values, (rows, columns)), shape=shape)

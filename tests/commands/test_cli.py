@@ -345,7 +345,6 @@ class TestSolve:
         ("options", "words"),
         [
             (["--rhs", "b.dat"], ".npy, .mtx, .txt"),
-            (["--rhs", "none.npy"], "none.npy"),
             (["--rhs", "text.npy"], "text.npy"),
             (["--rhs", "short.npy"], "b must have the shape (64,)"),
             (["--x0", "short.npy"], "x0 must have the shape (64,)"),
@@ -363,6 +362,40 @@ class TestSolve:
         code, _, err = linforest("solve", "poisson2d:8", *options)
         assert code == 2 and words in one_line(err)
         assert sorted(os.listdir()) == before
+
+    @pytest.mark.parametrize("option", ["--out", "--history"])
+    @pytest.mark.parametrize("path", ["A.mtx", "./A.mtx", "link.mtx", "b.npy"])
+    def test_inputs_are_not_replaced(self, linforest, option, path):
+        content = Path(written(lf.matrices.poisson((4, 4)))).read_bytes()
+        Path("link.mtx").symlink_to("A.mtx")
+        np.save("b.npy", np.ones(16))
+        code, _, err = linforest("solve", "A.mtx", "--rhs", "b.npy", option, path, "--force")
+        assert code == 2 and f"{option}: {Path(path)} is read by this command" in one_line(err)
+        assert Path("A.mtx").read_bytes() == content and Path("link.mtx").is_symlink()
+        assert np.load("b.npy").tolist() == [1] * 16
+
+    def test_x_may_replace_x0(self, linforest):
+        np.save("x.npy", np.zeros(16))
+        assert linforest("solve", "poisson2d:4", "--x0", "x.npy", "--out", "x.npy", "--force")[0] == 0
+        assert np.load("x.npy").all()
+
+    @pytest.mark.parametrize("place", ["missing", "folder"])
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "info FILE.mtx", "solve FILE.mtx", "study FILE.mtx --offline", "traffic FILE.mtx",
+            "traffic FILE.csv", "traffic FILE.npy", "join FILE.txt", "solve poisson2d:4 --rhs FILE.npy",
+            "solve poisson2d:4 --rhs FILE.txt.gz", "solve poisson2d:4 --x0 FILE.mtx",
+        ],
+    )  # fmt: skip
+    def test_files_that_are_not_there(self, linforest, command, place):
+        name = next(word for word in command.split() if word.startswith("FILE"))
+        if place == "folder":
+            Path(name).mkdir()
+        code, _, err = linforest(*command.split())
+        assert code == 3
+        expected = "is not a regular file" if place == "folder" else "does not exist"
+        assert f"{name} {expected}" in err.splitlines()[-1]
 
     def test_pickles_are_rejected(self, linforest):
         np.save("b.npy", np.array([{}], dtype=object), allow_pickle=True)

@@ -74,7 +74,7 @@ class TestNames:
 
     def test_options(self, linforest, name):
         code, _, err = linforest("solve", "poisson2d:4", "--no-out", "--rhs", b"./" + name)
-        assert code == 2 and assert_printable(err).count("\n") == 1
+        assert code == 3 and assert_printable(err).count("\n") == 1
 
 
 def test_texts_of_a_file_cannot_control_the_terminal(linforest, monkeypatch):
@@ -139,7 +139,7 @@ class TestOutputs:
         assert code == 2 and b"different files" in err
 
     def test_a_check_leaves_no_file(self, tmp_path):
-        vectors.check_output(tmp_path / "x.npy", (".npy",), "--out", False)
+        vectors.check_output(tmp_path / "x.npy", (".npy",), "--out", False, ())
         assert list(tmp_path.iterdir()) == []
 
     def test_a_full_disk_leaves_no_file(self, tmp_path, small_files):

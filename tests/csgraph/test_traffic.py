@@ -1,6 +1,8 @@
 """Traffic matrices and their statistics: against a dictionary of links, and against SciPy."""
 
+import contextlib
 import dataclasses
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linforest_precond as lf
+from linforest_precond.graph.traffic.packet_files import read_packets
 from linforest_precond.graph.traffic.traffic_inputs import pieces_of
 
 statistics = lf.graph.traffic_statistics
@@ -310,6 +313,71 @@ def test_files_that_cannot_be_read(tmp_path):
         statistics(tmp_path / "g.npy")
     with pytest.raises(FileNotFoundError, match="nothing.csv"):
         statistics(tmp_path / "nothing.csv")
+
+
+class TestTextFiles:
+    """Numbers are read as written, or refused with the file and the line."""
+
+    def links(self, tmp_path, content):
+        path = tmp_path / "a.csv"
+        path.write_bytes(content)
+        found = [[], []]
+        for piece in read_packets(path):
+            found = [[*old, *new.tolist()] for old, new in zip(found, piece)]
+        return list(zip(*found))
+
+    @pytest.mark.parametrize(
+        "field", ["1\0", "1_000", "\uff11\uff12", "\u0663", "0x1", "1e3", "1.5", "-1", "", '"1\n2"']
+    )
+    @pytest.mark.parametrize("column", [0, 1, 2])
+    def test_numbers_of_other_programs(self, tmp_path, field, column):
+        fields = ["1", "2", "3"]
+        fields[column] = field
+        with pytest.raises(ValueError, match=r"a.csv, line 3: (sources|destinations|packets) must hold"):
+            self.links(tmp_path, f"4,5,6\n\n{','.join(fields)}\n".encode())
+
+    @pytest.mark.parametrize(
+        "start", ["abc,2", "a.b.c.d,10.0.0.1", "e1,7", "3,destination", "\uff11,a", ",", "# a,b"]
+    )
+    def test_first_lines_that_are_no_headers(self, tmp_path, start):
+        with pytest.raises(ValueError, match="a.csv, line 1: "):
+            self.links(tmp_path, f"{start}\n1,2\n".encode())
+
+    @pytest.mark.parametrize(
+        "start", ["source,destination\n", '"src ip","dst ip"\n', "\ufeff", "\ufeffa,b\r\n"]
+    )
+    def test_headers_and_byte_order_marks(self, tmp_path, start):
+        assert self.links(tmp_path, f"{start}1, 2\r\n\n+3,4".encode()) == [(1, 2), (3, 4)]
+
+    def test_a_header_of_another_width(self, tmp_path):
+        with pytest.raises(ValueError, match="got lines of 1, 3 columns"):
+            self.links(tmp_path, b"packets of today\n1,2\n")
+
+    def test_long_fields(self, tmp_path):
+        """The text of all rows would be as wide as the longest field."""
+        rows = "".join(f"{row},{row}\n" for row in range(1000))
+        for content in (f"{rows}{'1' * 200_000},2\n", f"{rows}{' ' * 900}1,2\n"):
+            tracemalloc.start()
+            try:
+                with contextlib.suppress(ValueError):
+                    self.links(tmp_path, content.encode())
+                assert tracemalloc.get_traced_memory()[1] < 2**21
+            finally:
+                tracemalloc.stop()
+        quoted = '"' + ("x" * 1000 + "\n") * 200 + '",2\n'
+        with pytest.raises(ValueError, match=r"a.csv, line .* cannot be read: field larger than field limit"):
+            self.links(tmp_path, quoted.encode())
+
+    @pytest.mark.parametrize("text", ["4294967296,1", "256.0.0.1,1.2.3.4", "1,2,9999999999999999999"])
+    def test_numbers_out_of_range(self, tmp_path, text):
+        with pytest.raises(ValueError, match="a.csv: (sources|packets) must hold"):
+            self.links(tmp_path, text.encode())
+
+    def test_an_archive_is_no_array(self, tmp_path):
+        np.savez(tmp_path / "a.npz", sources=np.arange(3), destinations=np.arange(3))
+        (tmp_path / "a.npz").rename(tmp_path / "a.npy")
+        with pytest.raises(ValueError, match="a.npy must be an .npy file of numbers"):
+            statistics(tmp_path / "a.npy")
 
 
 def test_records_print_themselves():

@@ -14,12 +14,14 @@ from changing_arrays import Scrambler, call
 from harness import on_device, on_gpu, on_host
 
 import linforest_precond as lf
+from linforest_precond.matrix.checks import ARRAYS
 from linforest_precond.records.forest import Ordering
 
 CLASSES = {
     "matrices broken in every format": (150, 20_000),
     "orderings and records changed": (100, 10_000),
     "arrays changed during a call": (5, 500),
+    "masked arrays": (50, 3_000),
 }
 if on_gpu():  # the others break and scramble arrays of NumPy
     CLASSES = {"orderings and records changed": (200, 5_000)}
@@ -49,6 +51,8 @@ def run_case(prepared, name, rng, folder):
             return _broken_matrix(prepared, rng)
         if name == "orderings and records changed":
             return _changed_record(prepared, rng)
+        if name == "masked arrays":
+            return _masked(prepared, rng)
         return _changing_arrays(rng)
 
 
@@ -67,6 +71,28 @@ def _broken_matrix(prepared, rng):
         outcome = "harmless"
     assert pickle.dumps(_content(A)) == before, "the matrix was modified"
     return outcome
+
+
+def _masked(prepared, rng):
+    """A dense matrix, or an array of a sparse one, with any number of masked entries."""
+    form = str(rng.choice(["dense", *(each for each in ARRAYS if each)]))
+    A = prepared["A"].toarray() if form == "dense" else prepared["A"].asformat(form, copy=True)
+    field = None if form == "dense" else str(rng.choice(list(ARRAYS[form])))
+    array = A if field is None else getattr(A, field)
+    masked = np.ma.masked_array(array, rng.random(array.shape) < rng.choice([0, 0.1, 1]))
+    if form == "coo" and field != "data":
+        A.coords = (masked, A.col) if field == "row" else (A.row, masked)
+    elif field is None:
+        A = masked
+    else:
+        setattr(A, field, masked)
+    door = str(rng.choice([each for each in DOORS if rng.random() < 0.1 or each not in SLOW]))
+    try:
+        DOORS[door](A)
+    except TypeError as error:
+        assert "must not be a masked array" in str(error), error
+        return "refused"
+    raise AssertionError(f"{door} took a masked {form}, {field}")
 
 
 def _content(A):

@@ -97,6 +97,9 @@ def real(word):
 
 
 def store(found, place, value, symmetry):
+    if place[0] == place[1]:
+        refuse_unless(symmetry != "hermitian" or complex(value).imag == 0)
+        refuse_unless(symmetry != "skew-symmetric" or value == 0)
     found.setdefault(place, []).append(value)
     mirror = {"symmetric": lambda x: x, "skew-symmetric": lambda x: -x, "hermitian": np.conj}.get(symmetry)
     if mirror and place[0] != place[1]:

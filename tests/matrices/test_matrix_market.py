@@ -313,3 +313,23 @@ def test_without_compilation(tmp_path):
     command = [sys.executable, "-W", "error::RuntimeWarning", "-c", WITHOUT_NUMBA, path]
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == str([real(text) for text in texts])
+
+
+@pytest.mark.parametrize(
+    ("banner", "entries", "words"),
+    [
+        (
+            "coordinate complex hermitian",
+            "2 2 2\n1 1 1 5\n2 1 1 1\n",
+            "hermitian matrix must be real, got .1.5j",
+        ),
+        ("array complex hermitian", "2 2\n1 5\n1 1\n2 0\n", "hermitian matrix must be real, got .1.5j"),
+        ("coordinate real skew-symmetric", "2 2 2\n2 2 3\n2 1 1\n", "must be zero, got 3.0"),
+        ("coordinate pattern skew-symmetric", "1 1 1\n1 1\n", "must be zero, got 1.0"),
+    ],
+)
+def test_diagonals_that_contradict_the_banner(tmp_path, banner, entries, words):
+    path = tmp_path / "A.mtx"
+    path.write_text(f"%%MatrixMarket matrix {banner}\n{entries}")
+    with pytest.raises(ValueError, match=f"A.mtx .*{words}.*stored as general"):
+        matrices.load(path)

@@ -195,3 +195,9 @@ def test_a_checksum_behind_right_hand_sides_is_verified(tmp_path):
     (tmp_path / "A.rb.gz").write_bytes(bytes(data))
     with pytest.raises(ValueError, match=r"A\.rb\.gz cannot be read: CRC check failed"):
         matrices.load(tmp_path / "A.rb.gz")
+
+
+@pytest.mark.parametrize("kind", ["cha", "cza"])
+def test_diagonals_that_contradict_the_type(kind):
+    with pytest.raises(ValueError, match="the diagonal of a .* matrix must be"):
+        read_rutherford_boeing(boeing_text(np.array([[1 + 5j]]), kind))

@@ -1,5 +1,7 @@
 """Joins against all pairs by the definition; certificates, recall, batches, bad input."""
 
+import tracemalloc
+
 import join_oracles as oracles
 import numpy as np
 import pytest
@@ -7,7 +9,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import linforest_precond as lf
-from linforest_precond.similarity import candidates, fuzzy_join, join_quality, noisy_sets, verification
+from linforest_precond.similarity import (
+    candidates,
+    fuzzy_join,
+    join_quality,
+    match_sets,
+    noisy_sets,
+    verification,
+)
 
 APPROXIMATE = ("greedy", "locally_dominant", "paz_schwartzman")
 TEXTS = st.text("abc\u00e9\U0001f600\ud800", max_size=7)
@@ -184,3 +193,37 @@ def test_options_that_do_not_exist(options, error, message):
 
 def test_the_package_is_imported_when_it_is_used():
     assert lf.similarity.fuzzy_join is fuzzy_join
+
+
+class TestBounds:
+    """Sizes are refused before anything of that size is allocated or computed."""
+
+    @pytest.mark.parametrize(
+        "join",
+        [
+            lambda a, b: match_sets(a, b, similarity="edit"),
+            lambda a, b: fuzzy_join([a], [b], similarity="edit"),
+        ],
+    )
+    def test_long_elements_for_edit_distances(self, join):
+        with pytest.raises(
+            ValueError, match=r"set.*must have elements of at most 32,768 .* got one of 200,000"
+        ):
+            join(["a" * 200_000], ["b" * 200_000])
+
+    @pytest.mark.parametrize("matching", ["greedy", "exact"])
+    def test_more_weights_than_memory(self, monkeypatch, matching):
+        free = 10**8
+        monkeypatch.setattr("linforest_precond.backends.cpu.runtime.memory.free_bytes", lambda: free)
+        words = [f"w{number}" for number in range(3000)]
+        tracemalloc.start()
+        try:
+            with pytest.raises(
+                MemoryError, match="two sets of 3,000 and 3,000 elements.*100,000,000 are free"
+            ):
+                fuzzy_join([words, words[1:] + ["x"]], matching=matching)
+            assert tracemalloc.get_traced_memory()[1] < free
+        finally:
+            tracemalloc.stop()
+        with pytest.raises(MemoryError, match="split such sets"):
+            match_sets(words, words, matching=matching)

@@ -60,6 +60,7 @@ def test_agrees_with_the_library(join, tmp_path):
         (["tags.txt", "--q", "0"], 2, "q must be at least 1"),
         (["tags.txt", "--out", "nowhere/p.csv"], 2, "no folder"),
         (["blank.txt"], 2, "blank.txt, line 2 must have at least one element"),
+        (["tags.txt", "--out", "tags.txt", "--force"], 2, "tags.txt is read by this command"),
         (["latin.txt"], 2, "must be a text file in UTF-8: byte 3"),
     ],
 )

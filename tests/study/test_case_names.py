@@ -74,20 +74,6 @@ def test_names_that_look_alike_are_both_kept(tmp_path):
         assert store.kept(cases.case_of(name, full=False)) == records[name]
 
 
-FORGED = ("[]", "7", '{"case": 1}', "[" * 100_000, '"\\ud800"', '{"stamp": {}, "asked": "a.mtx", "case": []}')
-
-
-@pytest.mark.parametrize("text", FORGED)
-def test_a_damaged_case_is_measured_again(tmp_path, text):
-    store, made = Store(tmp_path, {}, resume=True), cases.case_of("a.mtx", full=False)
-    (tmp_path / "cases").mkdir()
-    (tmp_path / "cases" / case_file("a.mtx")).write_text(text)
-    assert store.kept(made) is None
-    forged = {"stamp": store.stamp, "asked": "a.mtx", "case": {"status": "done"}}
-    write_json(tmp_path / "cases" / case_file("a.mtx"), forged)
-    assert store.kept(made) is None
-
-
 def test_a_study_of_hostile_names(start, capsys):
     names = [f"./{name}" for name in NAMES]
     report = start(names, progress=True)

@@ -64,7 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     path = Path(arguments.out or f"{inputs.plain_name(arguments.file)}.pairs.csv")
-    vectors.check_output(path, (), "--out", arguments.force)
+    vectors.check_output(path, (), "--out", arguments.force, (arguments.file, arguments.other))
     inputs.check_device(arguments.device)
     sets = read_sets(arguments.file, arguments.separator)
     others = None if arguments.other is None else read_sets(arguments.other, arguments.separator)

@@ -117,7 +117,7 @@ def run(arguments: Namespace) -> int:
     if A.shape[0] != A.shape[1]:
         raise ValueError(f"A must be square, got the shape {A.shape} of {arguments.matrix}")
     b, x_true = vectors.right_hand_side(arguments.rhs, A, arguments.seed)
-    x0 = None if arguments.x0 is None else vectors.read_vector(arguments.x0, "--x0")
+    x0 = None if arguments.x0 is None else vectors.read_vector(arguments.x0, "--x0", A.shape[0])
     limit = _state_limit(arguments, A.shape[0])
     if arguments.precond == "auto":
         return _run_auto(on_device(A, arguments.device), b, x0, x_true, arguments, outputs, limit)
@@ -196,14 +196,19 @@ def _preconditioner(A: Any, arguments: Namespace) -> Any:
 
 def _outputs(arguments: Namespace) -> dict[str, Path]:
     """The files to write, all checked before the solve."""
-    outputs = {}
-    if not arguments.no_out:
-        path = Path(arguments.out or f"{inputs.plain_name(arguments.matrix)}.x.npy")
-        outputs["out"] = vectors.check_output(path, vectors.SUFFIXES, "--out", arguments.force)
-    if arguments.history:
-        outputs["history"] = vectors.check_output(Path(arguments.history), (), "--history", arguments.force)
+    named = {"out": arguments.out, "history": arguments.history, "plot": arguments.plot}
+    if arguments.no_out:
+        del named["out"]
+    elif not arguments.out:
+        named["out"] = f"{inputs.plain_name(arguments.matrix)}.x.npy"
+    suffixes = {"out": vectors.SUFFIXES, "history": (), "plot": PICTURES}
+    given = arguments.matrix, arguments.rhs  # x may replace x0
+    outputs = {
+        name: vectors.check_output(Path(path), suffixes[name], f"--{name}", arguments.force, given)
+        for name, path in named.items()
+        if path
+    }
     if arguments.plot:
-        outputs["plot"] = vectors.check_output(Path(arguments.plot), PICTURES, "--plot", arguments.force)
         _new_figure()  # raises if Matplotlib is missing
     if len(set(outputs.values())) < len(outputs):
         raise ValueError("--out, --history and --plot must name different files")

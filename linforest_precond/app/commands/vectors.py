@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import math
+import os
+import warnings
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,17 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, SparseMatrix
 from linforest_precond.matrices.readers.atomic_files import check_writable, replacing
+from linforest_precond.matrices.readers.bounded_streams import (
+    MOST_ROWS,
+    ROWS_PER_ENTRY,
+    open_regular,
+    size_of,
+    text_lines,
+)
+from linforest_precond.matrices.readers.npy_arrays import read_array
 
+# Of text: a row of a million numbers with all their digits.
+LONGEST_LINE = 2**25
 SUFFIXES = (".npy", ".mtx", ".txt")
 
 
@@ -29,19 +42,27 @@ def right_hand_side(text: str, A: SparseMatrix, seed: int) -> tuple[Array, Array
         return np.random.default_rng(seed).standard_normal(n), None
     if text == "sine":
         return A @ sine(n), sine(n)
-    return read_vector(text, "--rhs"), None
+    return read_vector(text, "--rhs", n), None
 
 
-def read_vector(path: str, option: str) -> Array:
-    """One vector, or several as columns, from a file of NumPy, Matrix Market or plain text."""
+def read_vector(path: str, option: str, rows: int) -> Array:
+    """One vector, or several as columns, from a file of NumPy, Matrix Market or plain text.
+
+    Of plain text, no more than a row after `rows` is read.
+    """
     suffix = _known_suffix(Path(path.removesuffix(".gz")), option)
-    if not Path(path).is_file():
-        raise ValueError(f"{option}: there is no file {path}")
     try:
-        vectors = _READERS[suffix](path)
+        vectors = np.asarray(_READERS[suffix](path, rows))
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{option}: {error}") from error
     except (ValueError, OSError, EOFError, MemoryError) as error:
         raise ValueError(f"{option}: {path} is not a vector in {suffix} format: {error}") from error
-    vectors = np.asarray(vectors)
+    if vectors.dtype.kind in "fc" and not np.isfinite(vectors).all():
+        row, *_ = np.argwhere(~np.isfinite(vectors))[0]
+        raise ValueError(
+            f"{option}: {path} must hold finite numbers in the range of {vectors.dtype}, got "
+            f"{vectors[row].tolist()} in row {row + 1}"
+        )
     return vectors[:, 0] if vectors.ndim == 2 and vectors.shape[1] == 1 else vectors
 
 
@@ -51,8 +72,10 @@ def write_vector(path: Path, x: Array) -> None:
         _WRITERS[path.suffix](unfinished, x)
 
 
-def check_output(path: Path, suffixes: tuple[str, ...], option: str, force: bool) -> Path:
-    """The path, if it can be written to later; raises otherwise."""
+def check_output(
+    path: Path, suffixes: tuple[str, ...], option: str, force: bool, inputs: Iterable[str | None]
+) -> Path:
+    """The path, if it can be written to later and is none of the inputs; raises otherwise."""
     if suffixes and path.suffix not in suffixes:
         raise ValueError(f"{option} must end with one of {', '.join(suffixes)}, got {path}")
     if not path.parent.is_dir():
@@ -61,6 +84,10 @@ def check_output(path: Path, suffixes: tuple[str, ...], option: str, force: bool
         raise ValueError(f"{option}: {path} exists; --force overwrites it, {option} FILE takes another name")
     if path.is_dir():
         raise ValueError(f"{option}: {path} is a folder; {option} FILE takes another name")
+    if path.exists() and any(given and os.path.exists(given) and path.samefile(given) for given in inputs):
+        raise ValueError(
+            f"{option}: {path} is read by this command and is not replaced; {option} FILE takes another name"
+        )
     try:
         check_writable(path.parent)
     except OSError as error:
@@ -74,13 +101,32 @@ def _known_suffix(path: Path, option: str) -> str:
     return path.suffix
 
 
-def _read_matrix_market(path: str) -> Any:
+def _read_npy(path: str, _: int) -> Array:
+    with open_regular(path) as file:
+        return read_array(file, size_of(file))
+
+
+def _read_text(path: str, rows: int) -> Array:
+    """Numbers in the columns of lines, as NumPy's `loadtxt` reads them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*contained no data")  # comments, and a shape that is refused
+        vectors = np.loadtxt(text_lines(path, LONGEST_LINE), ndmin=1, max_rows=rows + 1)
+    if len(vectors) > rows:
+        raise ValueError(f"it must have {rows:,} rows, and has more")
+    return vectors
+
+
+def _read_matrix_market(path: str, _: int) -> Any:
     from linforest_precond.matrices.readers.matrix_market import (
         read_entries,  # imported late because it is slow
     )
 
     vectors = read_entries(path)
-    return vectors.toarray() if hasattr(vectors, "toarray") else vectors
+    if not hasattr(vectors, "toarray"):
+        return vectors
+    if math.prod(vectors.shape) > max(MOST_ROWS, ROWS_PER_ENTRY * vectors.nnz):
+        raise ValueError(f"it has the shape {vectors.shape}, and stores {vectors.nnz} entries")
+    return vectors.toarray()
 
 
 def _write_matrix_market(path: Path, x: Array) -> None:
@@ -95,10 +141,10 @@ def _write_text(path: Path, x: Array) -> None:
     np.savetxt(path, x, fmt="%.17g")
 
 
-_READERS: dict[str, Callable[[str], Any]] = {
-    ".npy": lambda path: np.load(path, allow_pickle=False),
+_READERS: dict[str, Callable[[str, int], Any]] = {
+    ".npy": _read_npy,
     ".mtx": _read_matrix_market,
-    ".txt": lambda path: np.loadtxt(path, ndmin=1),
+    ".txt": _read_text,
 }
 _WRITERS: dict[str, Callable[[Path, Array], None]] = {
     ".npy": np.save,

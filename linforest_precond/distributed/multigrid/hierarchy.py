@@ -61,7 +61,7 @@ class RankHierarchy(LevelsInterface):
         Parameters
         ----------
         cycle : {"V", "W", "F", "K"}, optional
-            The hierarchy's own by default.
+            The hierarchy's own by default. "F" is not symmetric where A is, and "K" is not linear.
 
         Returns
         -------

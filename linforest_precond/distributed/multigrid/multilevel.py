@@ -68,7 +68,7 @@ def multilevel(
     smoother : {"auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3"}
         "auto" is "jacobi", as on one rank.
     cycle : {"auto", "V", "W", "F", "K"}
-        "auto" is "K" for Hermitian matrices, else "V".
+        "auto" is "K" for Hermitian matrices, else "V". "F" is not symmetric where A is, and "K" not linear.
     max_coarse, max_levels, presmooth, postsmooth, weights, strength, seed, dtype
         As in `linforest_precond.multilevel`.
     gather_below : int

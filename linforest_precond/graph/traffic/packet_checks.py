@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import refuse_masked
 
 ADDRESSES = 2**32
 LARGEST_INT64 = 2**63 - 1
@@ -58,6 +59,7 @@ def check_total(total: int) -> None:
 
 def _as_vector(name: str, values: Any, xp: Any) -> Array:
     """A 1-D array on the device of `xp`."""
+    refuse_masked(name, values)
     array: Array = values if isinstance(values, xp.ndarray) else np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
@@ -90,7 +92,7 @@ def _in_type(largest: int, dtype: Any) -> Any:
 def _parsed(name: str, texts: Array) -> Array:
     """IPv4 addresses, each different one parsed once."""
     different, inverse = np.unique(texts.astype(str), return_inverse=True)
-    numbers = np.array([_address(name, text) for text in different], np.uint32)
+    numbers = np.array([_address(name, text) for text in different.tolist()], np.uint32)
     return numbers[inverse]
 
 

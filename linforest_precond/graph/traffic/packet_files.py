@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import itertools
 import os
+import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from linforest_precond.graph.traffic.packet_checks import as_addresses, as_packet_counts
 from linforest_precond.graph.traffic.traffic_records import LARGEST_EXACT_FLOAT
+from linforest_precond.matrices.readers.bounded_streams import open_regular, text_lines
 from linforest_precond.matrices.readers.files import read_matrix
 from linforest_precond.matrices.readers.npz_files import read_arrays, read_npz
 
@@ -22,6 +25,12 @@ AT_ONCE = 2**26
 LINES = 2**20
 TEXTS = ".csv", ".tsv", ".txt"
 NAMES = "sources", "destinations", "packets"
+LONGEST_LINE = 1024
+# ASCII alone: int() would also read 1_000, and digits of other scripts.
+INTEGER = re.compile(r"\+?[0-9]{1,19}")
+IPV4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
+# The beginning of a wrong field in an error.
+SHOWN = 40
 
 
 def read_packets(path: str | os.PathLike[str]) -> Iterator[Any]:
@@ -36,8 +45,7 @@ def read_packets(path: str | os.PathLike[str]) -> Iterator[Any]:
         else that `linforest_precond.matrices.load` reads: .mtx, .mat, .rb ...
     """
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not a file")
+    open_regular(path).close()
     suffix = path.suffix.lower()
     return _READERS.get(suffix, _matrix)(path)
 
@@ -73,9 +81,9 @@ def _packets_or_matrix(path: Path) -> Iterator[Any]:
 def _columns(path: Path) -> Iterator[Any]:
     """The columns of an .npy file, which stay on disk until parts of them are read."""
     try:
-        table = np.load(path, mmap_mode="r", allow_pickle=False)
+        table = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, OSError, EOFError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from error
+        raise ValueError(f"{path} must be an .npy file of numbers: {error}") from error
     if table.ndim != 2 or table.shape[1] not in (2, 3):
         raise ValueError(
             f"{path} must hold an array with a column of sources, one of destinations and optionally one of "
@@ -86,51 +94,61 @@ def _columns(path: Path) -> Iterator[Any]:
 
 def _lines(path: Path) -> Iterator[Any]:
     """The lines of a text file, LINES at a time."""
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = csv.reader(file, delimiter=_delimiter(path))
-        number = 0
+    texts = text_lines(path, LONGEST_LINE)
+    start = next(texts, "")
+    delimiter = next((mark for mark in ",\t;" if mark in start), " ")
+    # Blank lines become empty lists.
+    texts = (text if text.strip() else "\n" for text in itertools.chain([start], texts))
+    rows = csv.reader(texts, delimiter=delimiter)
+    number = 1
+    try:
         while lines := list(itertools.islice(rows, LINES)):
-            first, number = number, number + len(lines)
-            yield _parsed(path, lines, first)
-
-
-def _delimiter(path: Path) -> str:
-    """The character between two columns in the first line: a comma, a tabulator, a semicolon or a space."""
-    with path.open(encoding="utf-8") as file:
-        try:
-            start = file.readline()
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path} must be a text file in UTF-8: {error}") from error
-    return next((mark for mark in ",\t;" if mark in start), " ")
+            yield _parsed(path, lines, number)
+            number += len(lines)
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {rows.line_num} cannot be read: {error}") from error
 
 
 def _parsed(path: Path, lines: list[list[str]], first: int) -> tuple[Any, ...]:
-    """Columns of lines; the first line of a file may be a header, and empty lines are skipped."""
-    if first == 0 and lines[0] and lines[0][0].strip()[:1].isalpha():
-        lines = lines[1:]
-    rows = [line for line in lines if any(line)]
-    widths = {len(line) for line in rows}
-    if not rows:
-        return (np.zeros(0, np.uint32),) * 2
-    if len(widths) > 1 or not widths <= {2, 3}:
+    """Columns of lines from number `first` on; the first line of a file may be a header."""
+    rows = {number: line for number, line in enumerate(lines, first) if line}
+    widths = set(map(len, rows.values()))
+    if rows and (len(widths) > 1 or not widths <= {2, 3}):
         raise ValueError(
             f"every line of {path} must have a source, a destination and optionally a number of packets, "
             f"got lines of {', '.join(map(str, sorted(widths)))} columns"
         )
-    sources, destinations, *packets = zip(*rows, strict=True)
+    if first == 1 and rows and _is_header(next(iter(rows.values()))):
+        del rows[next(iter(rows))]
+    if not rows:
+        return (np.zeros(0, np.uint32),) * 2
+    columns = zip(*rows.values(), strict=True)
+    return tuple(_column(path, name, texts, rows) for name, texts in zip(NAMES, columns))
+
+
+def _is_header(fields: list[str]) -> bool:
+    """Whether every field begins with a letter: a line with one number is none."""
+    return all(field.strip()[:1].isalpha() for field in fields)
+
+
+def _column(path: Path, name: str, texts: tuple[str, ...], numbers: Iterable[int]) -> Any:
+    """A column of addresses or numbers of packets; `numbers` are those of the lines."""
+    joined = "".join(texts)
+    stripped = texts
+    if not (joined.isascii() and joined.isdigit() and all(0 < len(text) < 20 for text in texts)):
+        stripped = tuple(text.strip() for text in texts)
+        dotted = name != "packets" and "." in stripped[0]
+        form, wanted = (IPV4, "IPv4 addresses") if dotted else (INTEGER, "integers of at most 19 digits")
+        for number, text in zip(numbers, stripped):
+            if not form.fullmatch(text):
+                raise ValueError(f"{path}, line {number}: {name} must hold {wanted}, got {text[:SHOWN]!r}")
+        if dotted:
+            return as_addresses(f"{path}: {name}", np.array(stripped), np)
+    checked = as_packet_counts if name == "packets" else as_addresses
     try:
-        return (
-            *map(_addresses, (sources, destinations)),
-            *(np.array(each).astype(np.int64) for each in packets),
-        )
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from error
-
-
-def _addresses(texts: tuple[str, ...]) -> Any:
-    """Integers where all are, else text."""
-    array = np.array(texts)
-    return array if any("." in text for text in texts) else array.astype(np.int64)
+        return checked(f"{path}: {name}", np.array(stripped).astype(np.int64), np)
+    except OverflowError as error:
+        raise ValueError(f"{path}: {name} must hold integers below 2**63 ({error})") from error
 
 
 _READERS: dict[str, Callable[[Path], Iterator[Any]]] = {

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import DirectOrder, MatrixLike, Permutation, Pivoting, ScalingName
 from linforest_precond.backends.arguments import as_choice
-from linforest_precond.backends.array_libraries import device_name
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.graph.reordering.minimum_degree import fill, minimum_degree
 from linforest_precond.matrix.checked import CheckedMatrix
@@ -145,7 +143,7 @@ def memory_of_factors(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, in
     order = minimum_degree(sizes.matrix)
     entries = fill(sizes.matrix, order).lu_entries
     matrix = (sizes.index + sizes.stored) * (sizes.entries + sizes.rows)
-    space = backend_named(device_name(sizes.matrix)).direct.sparse_lu.SPACE
+    space = sizes.matrix.backend.direct.sparse_lu.SPACE
     factors = space * (entries * (sizes.stored + 4) + 16 * sizes.rows)
     operator = factors + matrix + 2 * sizes.index * sizes.rows
     # Beside A as it is kept: the pattern of A + A^T and what the order needs, or three permuted copies of A.

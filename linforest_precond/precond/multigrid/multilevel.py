@@ -124,7 +124,8 @@ def multilevel(
         nonsymmetric matrices; else "jacobi".
     cycle : {"auto", "V", "W", "F", "K"}
         The default of `solve` and `aspreconditioner`. "auto" is "K" for plain prolongators of Hermitian
-        matrices, else "V".
+        matrices, else "V". The F-cycle is a fixed operator but not symmetric: its second visit to a level is
+        a V-cycle. The K-cycle is not linear. Both need a flexible method such as `fcg`.
     max_coarse, max_levels : int
         A level with at most this many unknowns is the last, and so is the level with this number.
     smooth_prolongation : bool

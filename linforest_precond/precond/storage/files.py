@@ -17,6 +17,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.matrices.readers.atomic_files import replacing
+from linforest_precond.matrices.readers.bounded_streams import open_regular, size_of
 from linforest_precond.matrices.readers.npy_arrays import read_array
 from linforest_precond.precond.preconditioner import Preconditioner, packed, restore
 from linforest_precond.precond.storage.schema import PreconditionerFileError
@@ -89,13 +90,15 @@ def load_preconditioner(path: str | os.PathLike[str]) -> Preconditioner:
     PreconditionerFileError
         A ValueError for a file that is no such preconditioner, is damaged or cut off, has a later format
         version, or whose contents contradict each other. It names the file and the field.
+    FileNotFoundError
+        If there is no such file, or not a regular one.
 
     See Also
     --------
     save_preconditioner
     """
     path = os.fspath(path)
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         arrays = _read_arrays(file, path)
     header = _checked_header(arrays, path)
     return restore(header.pop("kind", None), (header, arrays), path)
@@ -105,7 +108,7 @@ def _read_arrays(file: BinaryIO, source: str) -> dict[str, Array]:
     """All arrays by name, writable and C-contiguous; each has exactly the bytes that the archive lists."""
     arrays = {}
     with _named_errors(source, "the archive"), zipfile.ZipFile(file) as archive:
-        _check_members(archive.infolist(), file.seek(0, 2))
+        _check_members(archive.infolist(), size_of(file))
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
             with _named_errors(source, name), archive.open(member) as content:

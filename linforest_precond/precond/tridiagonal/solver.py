@@ -11,6 +11,7 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import device_name, xp_of
 from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
+from linforest_precond.interop.dlpack import native_array
 from linforest_precond.matrix.checks import value_dtype
 from linforest_precond.precond.tridiagonal.elimination import Elimination, Factorization
 from linforest_precond.precond.tridiagonal.repair import Decision
@@ -190,7 +191,7 @@ class TridiagonalSolver(Printed):
             raise TypeError(
                 f"b must be on the solver's device ({self._backend.name}), got one on {device_name(b)}"
             )
-        b = self._backend.xp.asarray(b)
+        b = self._backend.xp.asarray(native_array("b", b))
         if b.ndim not in (1, 2) or b.shape[0] != self.n:
             raise ValueError(f"b must have shape ({self.n},) or ({self.n}, k), got {tuple(b.shape)}")
         return b.astype(np.promote_types(self.dtype, value_dtype("b", b.dtype)), copy=False)
