@@ -58,6 +58,21 @@ def pytest_configure(config):
         settings.load_profile("quick")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With `--dist loadscope`, a worker takes whole rooms: the files of a room need the same kernels, and two
+    workers that need a kernel at once both compile it."""
+    if config.getvalue("dist") != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Rooms(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return nodeid.partition("::")[0].rpartition("/")[0]
+
+    return Rooms(config, log)
+
+
 def pytest_collection_finish():
     """A quick run looks for garbage less often, and never among collected tests: compilation makes much."""
     if "slow" not in LEFT_OUT or GPU_USABLE:  # memory on the GPU is measured
