@@ -10,6 +10,7 @@ import itertools
 import os
 from pathlib import Path
 
+import harness
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -47,6 +48,7 @@ def pytest_configure(config):
 
     These have one type. Kernels run without threads, which give the same bits and compile twice as long.
     """
+    os.environ.setdefault("LINFOREST_FUZZ_SEED", str(harness.first_seed()))  # the same in every worker
     is_quick = "not slow" in config.option.markexpr
     if is_quick:
         LEFT_OUT.add("slow")
@@ -71,6 +73,11 @@ def pytest_xdist_make_scheduler(config, log):
             return nodeid.partition("::")[0].rpartition("/")[0]
 
     return Rooms(config, log)
+
+
+def pytest_report_header():
+    """What repeats this run's cases of the fuzzers."""
+    return f"LINFOREST_FUZZ_SEED={os.environ['LINFOREST_FUZZ_SEED']}"
 
 
 def pytest_collection_finish():
