@@ -180,15 +180,19 @@ class TestSolvers:
     """M goes into M= of the library's own solvers."""
 
     @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("stored", [None, np.float32])
     @pytest.mark.parametrize("solver", ["cg", "bicgstab"])
-    def test_solvers(self, backend, kind, stored, solver):
+    def test_solvers(self, backend, kind, solver, stored=None):
         solve = getattr(importlib.import_module(LIBRARIES[backend.name]), solver)
         A = backend.csr(lf.matrices.aniso(2, 20))
         b = A @ backend.xp.ones(A.shape[0])
         x, info = solve(A, b, M=KINDS[kind](A, dtype=stored), rtol=1e-10, maxiter=500)
         assert info == 0 and x.dtype == np.float64
         assert_close(backend.host(x), np.ones(A.shape[0]), 1e-8)
+
+    @pytest.mark.parametrize("kind", IN_SINGLE_PRECISION)
+    @pytest.mark.parametrize("solver", ["cg", "bicgstab"])
+    def test_solvers_in_single_precision(self, backend, kind, solver):
+        self.test_solvers(backend, kind, solver, np.float32)
 
     @pytest.mark.slow
     @pytest.mark.parametrize("kind", KINDS)

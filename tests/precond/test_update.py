@@ -231,8 +231,7 @@ class TestKnownSlots:
                 (np.float32, np.float64),
                 (np.complex128, np.complex64),
                 (np.complex64, np.complex64),
-            ],
-            2,
+            ]
         ),
     )
     def test_the_same_bits_as_with_checks_before(
