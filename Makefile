@@ -54,11 +54,14 @@ demo: $(ready)
 # Threads of OpenBLAS and idle threads of OpenMP would spin beside those that work.
 test test-all test-gpu test-oldest test-interop coverage: export OPENBLAS_NUM_THREADS := 1
 test test-all test-gpu test-oldest test-interop coverage: export OMP_WAIT_POLICY := passive
-# Most of a first run is compilation, by one thread: two workers share it, whole files of tests at a time.
-workers := -n 2 --dist loadfile
+# Most of a first run is compilation, by one thread: two workers share it, whole rooms of tests at a time. A lost
+# worker ends the run: xdist can wait for ever for its replacement (pytest-xdist #784).
+workers := -n 2 --dist loadscope --max-worker-restart 0
+# Seconds after which a test counts as hanging; pyproject.toml has the limit of the slow ones.
+quick := -m "not slow" -o faulthandler_timeout=300
 
 test: $(ready)
-	$(pytest) -m "not slow" $(workers)
+	$(pytest) $(quick) $(workers)
 
 test-all: $(ready)
 	$(pytest) $(workers)
@@ -68,10 +71,10 @@ test-gpu: $(ready)
 	$(pytest)
 
 coverage: $(ready)
-	$(pytest) -m "not slow" $(workers) --cov --cov-report=term-missing
+	$(pytest) $(quick) $(workers) --cov --cov-report=term-missing
 
 test-oldest: .venv-oldest/.ready
-	.venv-oldest/bin/python -m pytest tests --doctest-modules linforest_precond -m "not slow" $(workers)
+	.venv-oldest/bin/python -m pytest tests --doctest-modules linforest_precond $(quick) $(workers)
 
 # Ranks share the cores, so each has one thread; Open MPI refuses root without being told twice.
 test-petsc: export OMPI_ALLOW_RUN_AS_ROOT := 1
@@ -82,7 +85,7 @@ test-petsc: export NUMBA_NUM_THREADS := 1
 test-petsc: export LINFOREST_REQUIRE := petsc
 test-petsc: export PYTHONPATH := $(CURDIR)
 test-petsc: petsc
-	PETSC_DIR=$${PETSC_DIR:-$$($(petsc-dir))} .venv-petsc/bin/python -m pytest tests/petsc -m "not slow" $(ARGS)
+	PETSC_DIR=$${PETSC_DIR:-$$($(petsc-dir))} .venv-petsc/bin/python -m pytest tests/petsc $(quick) $(ARGS)
 
 # Torch's wheel for x86 needs gigabytes of CUDA packages: its tests run in `make test` where it is installed.
 test-interop: export LINFOREST_REQUIRE := jax,lineax,array_api_strict
@@ -150,7 +153,7 @@ bench: $(ready)
 .venv-interop/.ready: pyproject.toml
 	test -x .venv-interop/bin/python || python3 -m venv .venv-interop
 	.venv-interop/bin/python -m pip install --quiet --upgrade pip
-	.venv-interop/bin/python -m pip install --quiet --editable ".[jax]" "array-api-strict>=2.0" "hypothesis>=6.80" "pytest>=8"
+	.venv-interop/bin/python -m pip install --quiet --editable ".[jax]" "array-api-strict>=2.0" "hypothesis>=6.80" "pytest>=9"
 	touch $@
 
 .venv-dist/.ready: pyproject.toml
@@ -174,7 +177,7 @@ petsc: .venv-petsc/.ready
 		DEBIAN_FRONTEND=noninteractive $(sudo) apt-get install --quiet --yes --no-install-recommends $(debian); }
 	test -x .venv-petsc/bin/python || /usr/bin/python3 -m venv --system-site-packages .venv-petsc
 	.venv-petsc/bin/python $(pip) "numpy>=1.26,<2" "scipy>=1.15" "numba>=0.60" \
-		"mpi4py>=4.0" "hypothesis>=6.80" "pytest>=8"
+		"mpi4py>=4.0" "hypothesis>=6.80" "pytest>=9"
 	touch $@
 
 clean:

@@ -10,6 +10,7 @@ import itertools
 import os
 from pathlib import Path
 
+import harness
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -47,6 +48,7 @@ def pytest_configure(config):
 
     These have one type. Kernels run without threads, which give the same bits and compile twice as long.
     """
+    os.environ.setdefault("LINFOREST_FUZZ_SEED", str(harness.first_seed()))  # the same in every worker
     is_quick = "not slow" in config.option.markexpr
     if is_quick:
         LEFT_OUT.add("slow")
@@ -56,6 +58,26 @@ def pytest_configure(config):
     if is_quick and "HYPOTHESIS_PROFILE" not in os.environ:
         settings.register_profile("quick", settings.default, max_examples=QUICK_EXAMPLES)
         settings.load_profile("quick")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With `--dist loadscope`, a worker takes whole rooms: the files of a room need the same kernels, and two
+    workers that need a kernel at once both compile it."""
+    if config.getvalue("dist") != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Rooms(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return nodeid.partition("::")[0].rpartition("/")[0]
+
+    return Rooms(config, log)
+
+
+def pytest_report_header():
+    """What repeats this run's cases of the fuzzers."""
+    return f"LINFOREST_FUZZ_SEED={os.environ['LINFOREST_FUZZ_SEED']}"
 
 
 def pytest_collection_finish():

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import scipy.sparse as sp
+from strategies import with_types
 
 # Quadrature on triangles, in barycentric coordinates; exact for degree 2.
 MIDPOINTS = np.array([[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0, 0.5]])
@@ -39,7 +40,7 @@ def assembled(blocks, free, rng):
     rows, columns, values = (np.concatenate([part.ravel() for part in parts]) for parts in zip(*triplets))
     order, n = rng.permutation(rows.size), free.size
     A = sp.coo_array((values[order], (rows[order], columns[order])), shape=(n, n)).tocsr()
-    return sp.csr_array(A[free][:, free])
+    return with_types(sp.csr_array(A[free][:, free]), index_dtype=np.int32)
 
 
 def diffusion(cells, dimension=2, seed=0, dtype=np.float64):

@@ -343,7 +343,7 @@ class TestOneAnswer:
 
     @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")
     @pytest.mark.parametrize("degrees", graphs.quick([[2], [1, 3, 4]]), ids=str)
-    @pytest.mark.parametrize("kind", ["unit", "unique"])
+    @pytest.mark.parametrize("kind", graphs.quick(["unit", "unique"]))
     def test_any_number_of_threads(self, kind, degrees, with_threads):
         A = graphs.random_graph(60_000, kind, 2, symmetric=kind == "unit")
         before = numba.get_num_threads()

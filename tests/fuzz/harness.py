@@ -20,6 +20,7 @@ the case that ends the process is known. The parent then records the signal and 
 
 from __future__ import annotations
 
+import datetime
 import importlib
 import json
 import os
@@ -43,6 +44,7 @@ CORPUS = FOLDER / "corpus"
 # A child's address space. CUDA reserves more than any limit, so children on a GPU have none.
 MOST_BYTES = 6 << 30
 START_SECONDS = 600.0  # imports and `prepare`, which may compile
+CASES_A_DAY = 100_000  # seeds of a class, more than a full run has
 
 
 def fuzzers() -> list[str]:
@@ -58,6 +60,12 @@ def fuzzer(name: str):
 def corpus_files(name: str) -> list[Path]:
     """The cases of a fuzzer that failed once."""
     return sorted(path for path in (CORPUS / name).glob("*") if path.is_file())
+
+
+def first_seed() -> int:
+    """The seed of the first case: LINFOREST_FUZZ_SEED, or one that is new every day."""
+    given = os.environ.get("LINFOREST_FUZZ_SEED")
+    return int(given) if given else CASES_A_DAY * datetime.date.today().toordinal()
 
 
 def generator(name: str, of_class: str, seed: int) -> np.random.Generator:
@@ -98,27 +106,29 @@ class Tally:
         return self.outcomes.total()
 
 
-def run_seeds(
-    name: str, of_class: str, seeds: Sequence[int], keep: Path | None = None, child: Child | None = None
-) -> Tally:
+def run_seeds(name: str, of_class: str, seeds: Sequence[int], keep: Path | None = None) -> Tally:
     """Run the cases of one class; the files of a case that did not hold are kept in `keep`."""
-    return _run(Tally(name, of_class), list(seeds), keep, child)
+    with Child(name) as child:
+        return run_cases(child, of_class, seeds, keep)
 
 
-def run_corpus(name: str) -> Tally:
+def run_corpus(child: Child) -> Tally:
     """Run the cases of a fuzzer that failed once."""
-    return _run(Tally(name, "corpus"), [str(path) for path in corpus_files(name)], None, None)
+    return run_cases(child, "corpus", [str(path) for path in corpus_files(child.name)])
 
 
-def _run(tally: Tally, cases: list[int] | list[str], keep: Path | None, child: Child | None) -> Tally:
-    with child or Child(tally.fuzzer) as child:
-        for case in cases:
-            outcome, reason = child.run(tally.of_class, case)
-            if reason is None:
-                tally.outcomes[outcome] += 1
-            else:
-                tally.broken.append(Broken(tally.fuzzer, tally.of_class, case, reason))
-                child.keep_files(keep)
+def run_cases(
+    child: Child, of_class: str, cases: Sequence[int] | Sequence[str], keep: Path | None = None
+) -> Tally:
+    """Run cases of one class in a process that is started already, or will be for others, too."""
+    tally = Tally(child.name, of_class)
+    for case in cases:
+        outcome, reason = child.run(of_class, case)
+        if reason is None:
+            tally.outcomes[outcome] += 1
+        else:
+            tally.broken.append(Broken(child.name, of_class, case, reason))
+            child.keep_files(keep)
     return tally
 
 

@@ -33,6 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.case is not None or options.file:
         return run_again(options)
     options.out.mkdir(parents=True, exist_ok=True)
+    print(f"first seed: {options.seed}")
     tallies = run_all(options)
     print(as_table(tallies))
     write_json(options.out / "fuzz.json", tallies, options)
@@ -49,7 +50,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", metavar="NAME", choices=harness.fuzzers(), help="one fuzzer")
     parser.add_argument("--class", dest="of_class", metavar="NAME", help="one class of its cases")
     parser.add_argument("--quick", action="store_true", help="the cases of `make test`")
-    parser.add_argument("--seed", type=int, default=0, help="of the first case (default: 0)")
+    parser.add_argument(
+        "--seed", type=int, default=harness.first_seed(),
+        help="of the first case (default: LINFOREST_FUZZ_SEED, or a new one every day)",
+    )  # fmt: skip
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="child processes at once")
     parser.add_argument("--minutes", type=float, help="start no further cases after this time")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "fuzz", help="default: build/fuzz")

@@ -11,22 +11,28 @@ each_fuzzer = pytest.mark.parametrize(
 )
 
 
-class TestFuzzers:
-    @each_fuzzer
-    def test_quick_run(self, name, tmp_path):
+@each_fuzzer
+def test_quick_run_and_corpus(name, tmp_path):
+    """One process for all: most of its time is imports and compilation."""
+    first, has_corpus = harness.first_seed(), hasattr(harness.fuzzer(name), "run_file")
+    with harness.Child(name) as child:
         for of_class, (count, _) in harness.fuzzer(name).CLASSES.items():
-            tally = harness.run_seeds(name, of_class, range(count), tmp_path)
+            tally = harness.run_cases(child, of_class, range(first, first + count), tmp_path)
             assert not tally.broken, "\n\n".join(map(str, tally.broken[:3]))
             assert tally.held == count
+        assert has_corpus == bool(harness.corpus_files(name))
+        if has_corpus:
+            tally = harness.run_corpus(child)
+            assert not tally.broken, "\n\n".join(map(str, tally.broken))
+            assert tally.held == len(harness.corpus_files(name))
 
-    @each_fuzzer
-    def test_corpus(self, name):
-        if not hasattr(harness.fuzzer(name), "run_file"):
-            assert not harness.corpus_files(name)
-            return
-        tally = harness.run_corpus(name)
-        assert not tally.broken, "\n\n".join(map(str, tally.broken))
-        assert tally.held == len(harness.corpus_files(name)) > 0
+
+def test_seeds_are_new_every_day(monkeypatch):
+    monkeypatch.delenv("LINFOREST_FUZZ_SEED", raising=False)
+    most = max(count for name in harness.fuzzers() for _, count in harness.fuzzer(name).CLASSES.values())
+    assert harness.first_seed() % harness.CASES_A_DAY == 0 and most <= harness.CASES_A_DAY
+    monkeypatch.setenv("LINFOREST_FUZZ_SEED", "17")
+    assert harness.first_seed() == 17
 
 
 class TestHarness:

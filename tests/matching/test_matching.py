@@ -397,7 +397,7 @@ class TestOneAnswer:
                 np.testing.assert_array_equal(one, other)
 
     @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")
-    @pytest.mark.parametrize("kind", ["unit", "unique"])
+    @pytest.mark.parametrize("kind", graphs.quick(["unit", "unique"]))
     def test_any_number_of_threads(self, kind, with_threads):
         A = graphs.random_graph(60_000, kind, 2, symmetric=kind == "unit")
         before = numba.get_num_threads()

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+import strategies as graphs
 from collection_server import (  # noqa: F401 (fixtures)
     SMALL,
     SMALL_LINE,
@@ -297,20 +298,21 @@ def load_in_a_process(address, cache, queue):
         queue.put(repr(error))
 
 
-def test_concurrent_downloads(server, cache, noise):
-    """Four processes download the same matrix; the first response breaks, so that a part is handed over."""
+@pytest.mark.parametrize("count", graphs.quick([2, 4]))
+def test_concurrent_downloads(server, cache, noise, count):
+    """Processes download the same matrix; the first response breaks, so that a part is handed over."""
     values, answer = noise
     answer.cuts = (100_000,)
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     arguments = (server.address, str(cache), queue)
-    processes = [context.Process(target=load_in_a_process, args=arguments) for _ in range(4)]
+    processes = [context.Process(target=load_in_a_process, args=arguments) for _ in range(count)]
     for process in processes:
         process.start()
     sums = [queue.get(timeout=120) for _ in processes]
     for process in processes:
         process.join()
-    assert sums == [float(values.sum())] * 4
+    assert sums == [float(values.sum())] * count
     assert files_in(cache) == ["HB/noise.mtx", "ssstats.csv"]
 
 

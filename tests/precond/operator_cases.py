@@ -28,6 +28,9 @@ KINDS = {
     "gauss seidel": lambda A, **options: lf.gauss_seidel(A, **options),
     "direct": lambda A, **options: lf.direct(A, **options),
 }
+# For storage in single precision, which compiles the kernels of a kind again.
+COMPILED_LONG = ("blocks of 2", "blocks of 4", "block jacobi 3", "block jacobi 32", "direct")
+IN_SINGLE_PRECISION = [graphs.slow(kind) if kind in COMPILED_LONG else kind for kind in KINDS]
 SIZE = 50
 
 

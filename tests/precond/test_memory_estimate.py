@@ -80,7 +80,7 @@ def peak_on_cuda(call):
 def test_enough_and_not_far_too_much(backend, kind, options, matrix):
     if (kind, matrix) == ("direct", "triangular"):
         pytest.skip("the fill-in of COLAMD's order is not predicted")
-    A = MATRICES[matrix](lf.matrices.aniso(2, 200))
+    A = MATRICES[matrix](lf.matrices.aniso(2, 100))
     A = backend.csr(A) if matrix != "csc" else backend.csr(A.tocsr()).tocsc()
     make = getattr(lf, kind)
     measure = peak_on_cuda if backend.name == "cuda" else peak_on_cpu

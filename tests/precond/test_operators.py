@@ -11,6 +11,7 @@ from conftest import CPU
 from hypothesis import given
 from hypothesis import strategies as st
 from operator_cases import (
+    IN_SINGLE_PRECISION,
     KINDS,
     LIBRARIES,
     SIZE,
@@ -42,15 +43,6 @@ class TestBattery:
         dense = backend.host(M @ identity)
         assert_close(dense, dense.T, 1e-13)
         assert np.linalg.eigvalsh((dense + dense.T) / 2).min() > 0
-
-    @pytest.mark.parametrize(
-        ("dtype", "stored"), graphs.quick([(np.float64, np.float32), (np.complex128, np.complex64)])
-    )
-    def test_stored_in_single_precision(self, backend, kind, dtype, stored):
-        A = dominant(dtype=dtype, symmetric=False, seed=2)
-        M = KINDS[kind](backend.csr(A), dtype=stored)
-        assert M.dtype == dtype and M.stored_dtype == stored
-        assert_operator(backend, M, wanted_inverse(backend, A, M))
 
     @pytest.mark.parametrize("of_matrix", graphs.quick([np.float64, np.float32]))
     def test_other_types_of_vectors(self, backend, kind, of_matrix):
@@ -161,6 +153,17 @@ def test_nonsymmetric_in_all_types(backend, kind, dtype):
     assert_operator(backend, M, wanted_inverse(backend, A, M))
 
 
+@pytest.mark.parametrize("kind", IN_SINGLE_PRECISION)
+@pytest.mark.parametrize(
+    ("dtype", "stored"), graphs.quick([(np.float64, np.float32), (np.complex128, np.complex64)])
+)
+def test_stored_in_single_precision(backend, kind, dtype, stored):
+    A = dominant(dtype=dtype, symmetric=False, seed=2)
+    M = KINDS[kind](backend.csr(A), dtype=stored)
+    assert M.dtype == dtype and M.stored_dtype == stored
+    assert_operator(backend, M, wanted_inverse(backend, A, M))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_stored_in_double_precision(backend, kind):
@@ -177,15 +180,19 @@ class TestSolvers:
     """M goes into M= of the library's own solvers."""
 
     @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("stored", [None, np.float32])
     @pytest.mark.parametrize("solver", ["cg", "bicgstab"])
-    def test_solvers(self, backend, kind, stored, solver):
+    def test_solvers(self, backend, kind, solver, stored=None):
         solve = getattr(importlib.import_module(LIBRARIES[backend.name]), solver)
         A = backend.csr(lf.matrices.aniso(2, 20))
         b = A @ backend.xp.ones(A.shape[0])
         x, info = solve(A, b, M=KINDS[kind](A, dtype=stored), rtol=1e-10, maxiter=500)
         assert info == 0 and x.dtype == np.float64
         assert_close(backend.host(x), np.ones(A.shape[0]), 1e-8)
+
+    @pytest.mark.parametrize("kind", IN_SINGLE_PRECISION)
+    @pytest.mark.parametrize("solver", ["cg", "bicgstab"])
+    def test_solvers_in_single_precision(self, backend, kind, solver):
+        self.test_solvers(backend, kind, solver, np.float32)
 
     @pytest.mark.slow
     @pytest.mark.parametrize("kind", KINDS)

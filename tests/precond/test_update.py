@@ -10,6 +10,7 @@ from conftest import CPU
 from hypothesis import given
 from hypothesis import strategies as st
 from operator_cases import (
+    IN_SINGLE_PRECISION,
     KINDS,
     SIZE,
     assert_operator,
@@ -67,13 +68,6 @@ class TestUpdate:
         assert state(backend, M)[0] != before[0]
         M.update(backend.csr(A))
         assert state(backend, M) == before
-
-    def test_stored_in_single_precision(self, backend, kind):
-        A = dominant()
-        M = KINDS[kind](backend.csr(A), dtype=np.float32)
-        M.update(backend.csr(other_values(A)))
-        assert M.stored_dtype == np.float32
-        assert_operator(backend, M, wanted_inverse(backend, other_values(A), M))
 
     @pytest.mark.parametrize("form", ["csc", "coo", "dense"])
     def test_other_formats(self, backend, kind, form):
@@ -195,6 +189,15 @@ class TestUpdate:
         assert_refused(CPU, KINDS[kind](A), cuda.csr(A), TypeError, "cpu")
 
 
+@pytest.mark.parametrize("kind", IN_SINGLE_PRECISION)
+def test_stored_in_single_precision(backend, kind):
+    A = dominant()
+    M = KINDS[kind](backend.csr(A), dtype=np.float32)
+    M.update(backend.csr(other_values(A)))
+    assert M.stored_dtype == np.float32
+    assert_operator(backend, M, wanted_inverse(backend, other_values(A), M))
+
+
 def assert_refused(backend, M, A, error, word):
     """An exception that names the argument; the operator is unchanged."""
     before = state(backend, M)
@@ -228,8 +231,7 @@ class TestKnownSlots:
                 (np.float32, np.float64),
                 (np.complex128, np.complex64),
                 (np.complex64, np.complex64),
-            ],
-            2,
+            ]
         ),
     )
     def test_the_same_bits_as_with_checks_before(

@@ -229,6 +229,7 @@ print(*loader.PROGRAMS)
     assert sorted(run("-c", script, cwd=tmp_path).split()) == sorted(kernels)
 
 
+@pytest.mark.slow
 def test_a_checkout_without_symbolic_links_builds_the_same_wheel(wheel, tmp_path):
     tree = without_links(copy_tree(tmp_path / "tree"))
     (other,) = build(tree, tmp_path / "dist", "--wheel").glob("*.whl")

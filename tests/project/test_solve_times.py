@@ -41,6 +41,7 @@ def lines_of(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_a_quick_run_is_resumed_and_makes_a_page(program, tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("LINFOREST_MATRICES", raising=False)
     out = tmp_path / "times.jsonl"

@@ -126,6 +126,7 @@ def test_a_process_that_compiles_says_where_the_result_is_kept(tmp_path):
     assert second.stderr == ""
 
 
+@pytest.mark.slow
 def test_the_warning_names_the_line_of_the_user(tmp_path):
     script = """
 compilation.cache_folder = lambda: None

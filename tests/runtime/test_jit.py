@@ -359,8 +359,8 @@ def _openmp_is_gnu():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.parametrize(
     ("parent", "layer"),
-    [("serial(np.ones(3))", "omp"), ("stepped(3)", "workqueue")],
-    ids=["serial", "workqueue"],
+    quick([("stepped(3)", "workqueue"), ("serial(np.ones(3))", "omp")]),
+    ids=["workqueue", "serial"],
 )
 def test_harmless_forks_still_compute(tiny, parent, layer):
     script = f"""

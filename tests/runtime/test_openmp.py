@@ -38,9 +38,11 @@ def test_waits_are_short_and_the_environment_is_as_before():
     assert spin_count(NUMBA_THREADING_LAYER="default") == (openmp.SPIN_COUNT, False)
 
 
+@pytest.mark.slow
 def test_the_users_setting_counts():
     assert spin_count("import numba.np.ufunc.omppool", GOMP_SPINCOUNT="123") == (123, True)
 
 
+@pytest.mark.slow
 def test_other_layers_do_not_load_it():
     assert spin_count(NUMBA_THREADING_LAYER="workqueue") == (None, False)

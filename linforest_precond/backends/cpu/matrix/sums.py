@@ -7,6 +7,7 @@ pairwise in halves. The sums of the chunks are summed by the same rule until one
 import numpy as np
 from numba import prange
 
+from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 
 CHUNK = 2048
@@ -20,7 +21,7 @@ def tree_sum(x, scale=1.0):
         chunks = -(-sums.size // CHUNK)
         if chunks == 0:
             return 0.0
-        values, sums = sums, np.empty(chunks)
+        values, sums = readonly(sums), np.empty(chunks)
         sum_chunks(values, scale, sums)
         if chunks == 1:
             return float(sums[0])

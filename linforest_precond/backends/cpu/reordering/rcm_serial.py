@@ -47,8 +47,9 @@ def order_other_components(
     for first in vertices:
         # The vertices ascend by degree, so the first of a component has its lowest degree.
         if open_degrees[first] != NUMBERED:
+            root = np.int64(first)
             size = order_component(
-                indptr, indices, degrees, first, True, begin, queue, stamps, open_degrees, keys
+                indptr, indices, degrees, root, True, begin, queue, stamps, open_degrees, keys
             )
             components[count, 0], components[count, 1] = queue[begin : begin + size].min(), begin
             begin += size

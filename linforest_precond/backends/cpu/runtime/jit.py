@@ -39,7 +39,7 @@ import threading
 from pathlib import Path
 
 import numba
-from numba.core import caching
+from numba.core import caching, types
 from numba.core.registry import CPUDispatcher
 
 # The folder of the backend.
@@ -57,10 +57,7 @@ _OPTIONS = {"error_model": "numpy", "fastmath": False, "nogil": False}
 
 def helper(function):
     """Compile a function that is called by kernels, never from Python."""
-    compiled = _compile(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    if compiled is not function:
-        compiled.__class__ = _Helper
-    return compiled
+    return _compile(function, kind=_Helper, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def kernel(function=None, *, parallel=False, nogil=False):
@@ -79,13 +76,23 @@ def serial_version(function):
     return getattr(function, "serial", function)
 
 
-def _compile(function, variant="", **options):
+def _compile(function, variant="", kind=None, **options):
     if numba.config.DISABLE_JIT:  # NUMBA_DISABLE_JIT=1 is for debugging the Python code
         return function
-    return _cached(numba.njit(function, **{**_OPTIONS, **options}), variant)
+    compiled = _cached(numba.njit(function, **{**_OPTIONS, **options}), variant)
+    compiled.__class__ = kind or _Dispatcher
+    return compiled
 
 
-class _Helper(CPUDispatcher):
+class _Dispatcher(CPUDispatcher):
+    """A compiled function. Numba would compile it again for each constant that compiled code passes to it."""
+
+    def get_call_template(self, args, kws):
+        kws = {name: types.unliteral(kind) for name, kind in kws.items()}
+        return super().get_call_template(tuple(map(types.unliteral, args)), kws)
+
+
+class _Helper(_Dispatcher):
     """A function that compiled code calls. Without a wrapper for Python, a call from there would crash."""
 
     def __call__(self, *arguments):
