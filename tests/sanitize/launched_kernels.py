@@ -16,20 +16,20 @@ LAUNCHED = Counter()
 
 
 class Recorded:
-    """A kernel that counts its launches."""
+    """A kernel that counts its launches; its attributes are those of the kernel."""
 
     def __init__(self, kernel, name):
-        self.__dict__.update(kernel=kernel, recorded=name)
+        vars(self).update(_counted=kernel, _name=name)
 
     def __call__(self, *arguments, **options):
-        LAUNCHED[self.recorded] += 1
-        return self.__dict__["kernel"](*arguments, **options)
+        LAUNCHED[self._name] += 1
+        return self._counted(*arguments, **options)
 
     def __getattr__(self, name):
-        return getattr(self.__dict__["kernel"], name)
+        return getattr(self._counted, name)
 
     def __setattr__(self, name, value):
-        setattr(self.__dict__["kernel"], name, value)
+        setattr(self._counted, name, value)
 
 
 def record():

@@ -1,7 +1,9 @@
 """The program that runs every kernel under compute-sanitizer: its choice of tests, and what it finds."""
 
 import json
+from types import SimpleNamespace
 
+import launched_kernels
 import run_sanitizer
 
 
@@ -38,3 +40,15 @@ def test_what_is_done_is_not_done_again(tmp_path, monkeypatch, capsys):
 
 def test_no_time_left():
     assert run_sanitizer.checked("memcheck", ("t",), end=0.0) is None
+
+
+def test_a_counted_kernel_is_used_as_the_kernel_itself():
+    def raw(*arguments):
+        return arguments
+
+    raw.kernel, raw.limit = SimpleNamespace(ptr=5), 1
+    counted = launched_kernels.Recorded(raw, "p:x")
+    counted.limit = 7
+    before = launched_kernels.LAUNCHED["p:x"]
+    assert counted.kernel.ptr == 5 and raw.limit == 7 and counted(1, 2) == (1, 2)
+    assert launched_kernels.LAUNCHED["p:x"] == before + 1
