@@ -176,7 +176,7 @@ petsc: .venv-petsc/.ready
 		{ $(sudo) apt-get update --quiet && \
 		DEBIAN_FRONTEND=noninteractive $(sudo) apt-get install --quiet --yes --no-install-recommends $(debian); }
 	test -x .venv-petsc/bin/python || /usr/bin/python3 -m venv --system-site-packages .venv-petsc
-	.venv-petsc/bin/python $(pip) "numpy>=1.26,<2" "scipy>=1.15" "numba>=0.60" \
+	.venv-petsc/bin/python $(pip) "numpy>=1.26,<2" "scipy>=1.15" "numba>=0.61" \
 		"mpi4py>=4.0" "hypothesis>=6.80" "pytest>=9"
 	touch $@
 

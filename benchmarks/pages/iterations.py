@@ -243,7 +243,8 @@ def solved(A) -> tuple[float, str]:
     _, info = quietly(lambda: lf.solve(A, right_side(A), **options))
     if info or report.chosen is None:
         return math.inf, ""
-    return sum(trial.iterations for trial in report.trials), f"{report.chosen.name}, {report.chosen.solver}"
+    chosen = ", ".join(filter(None, (report.chosen.name, report.chosen.solver)))
+    return sum(trial.iterations for trial in report.trials), chosen
 
 
 def is_solved_directly(A) -> bool:

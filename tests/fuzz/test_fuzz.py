@@ -4,8 +4,8 @@ import harness
 import pytest
 import strategies as graphs
 
-# Fuzzers of many classes: a process is started for each.
-SLOW = "files", "numbers", "places", "residuals", "solve", "storage", "texts", "threads"
+# Fuzzers whose processes compile or import much.
+SLOW = "files", "names", "numbers", "places", "residuals", "solve", "storage", "texts", "threads"
 each_fuzzer = pytest.mark.parametrize(
     "name", [graphs.slow(name) if name in SLOW else name for name in harness.fuzzers()]
 )

@@ -82,7 +82,7 @@ def test_a_definite_matrix_is_solved_by_cg(short_program, bench):
     assert line.iterations["AlgTriScal"] < 0.7 * line.iterations["Jacobi"]
     assert line.iterations["ILU(0)"] < line.iterations["3 forests"] < line.iterations["AlgTriScal"]
     assert line.coverages[0] < 0.2 and line.coverages[1] > 0.6
-    assert math.isfinite(line.solve) and line.chosen.endswith(", cg")
+    assert math.isfinite(line.solve) and line.chosen == "direct"
     tables = bench("pages.iteration_tables")
     assert "| grid | 900 | 7,744 | CG | 0.14 |" in tables.table([line])
     assert "| grid | CG | " in tables.others_table([line])
