@@ -319,3 +319,13 @@ def test_multilevel_takes_them(backend, accel):
     A = lf.matrices.poisson((20, 20))
     x = lf.multilevel(backend.csr(A), max_coarse=20).solve(backend.array(np.ones(400)), tol=1e-8, accel=accel)
     assert np.linalg.norm(A @ backend.host(x) - 1) <= 1e-8 * 20 * SLACK
+
+
+@GENERAL
+def test_a_users_inner_product_takes_the_place_of_sums(backend, solve):
+    A, b = system(solve)
+    given = backend.csr(A), backend.array(b)
+    wanted, _ = solve(*given, rtol=1e-10)
+    x, info = solve(*given, rtol=1e-10, inner=lambda u, v: backend.xp.vdot(u, v))
+    assert info == 0
+    np.testing.assert_allclose(backend.host(x), backend.host(wanted), rtol=1e-7, atol=1e-7)

@@ -89,7 +89,8 @@ def test_enough_and_not_far_too_much(backend, kind, options, matrix):
     symmetric = matrix in ("symmetric", "csc")
     estimate = lf.memory_estimate(A, kind, symmetric=symmetric, **options)
     assert 0.2 * estimate.operator <= M.nbytes <= 1.1 * estimate.operator
-    assert 0.1 * estimate.setup <= peak <= 1.1 * estimate.setup
+    assert peak <= 1.1 * estimate.setup
+    assert peak >= 0.1 * estimate.setup or "on the host" in str(M)  # factors that a GPU does not hold
     assert estimate.setup <= lf.memory_estimate(A, kind, **options).setup
 
 

