@@ -207,7 +207,8 @@ def test_errors_are_recorded_where_the_solution_is_known(backend):
 def test_factors_without_interchanges_that_fail_are_made_again(backend):
     """Hermitian, with a positive diagonal that is no pivot: A is not definite."""
     block = np.array([[1e-20, 1.0], [1.0, 1e-20]])
-    A = sp.csr_array(sp.block_diag([sp.csr_array(block)] * 20) + 0.01 * lf.matrices.poisson(40) - 0.02 * sp.eye_array(40))
+    blocks = sp.block_diag([sp.csr_array(block)] * 20)
+    A = sp.csr_array(blocks + 0.01 * lf.matrices.poisson(40) - 0.02 * sp.eye_array(40))
     A.setdiag(1e-20)
     b = noise(40)
     x, info, report = solved(backend, sp.csr_array(A), b, method="direct")
