@@ -8,7 +8,7 @@ All is compared in seconds that the cost model predicts; nothing is timed, so th
    the facts tell (boundaries, a shift, the size of a mesh), and else `MANY`; from the first residuals on,
    what the present run predicts. A direct factorization has no iterations: its fill and flops are counted
    before it is begun. That takes time, too; before it is done, the factors are expected to have as many
-   entries as `SPARSE` times A.
+   entries as `SPARSE` times A, and those of a mesh at least the dense block of a cut through it.
 2. First. The candidate with the least expected seconds. Where the facts tell nothing of the iterations, a few
    with Jacobi come first, if they cost at most `PROBE` of that.
 3. Replacement. When the present run has made `CHECK` times the iterations of the last look, its rest is
@@ -105,7 +105,9 @@ class Chooser:
         self.has_no_factors = self._is_pivoted = False
         self._margin = MARGIN
         self._robust, self._unfit = False, set[str]()
-        self._factor = cost.ordering(facts.looks_easy) + cost.factorization(SPARSE * facts.entries, 0.0)
+        cut = facts.separator
+        factors = cost.factorization(max(SPARSE * facts.entries, cut**2), 2 / 3 * cut**3)
+        self._factor = cost.ordering(facts.looks_easy) + factors
         self._is_counted = False
         self._jacobi = min(facts.elliptic_iterations * digits / 8 or float(MANY), self.most_iterations)
 

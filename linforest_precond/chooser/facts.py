@@ -106,12 +106,23 @@ class Facts:
         which bounds the condition number of a Hermitian matrix; one that is too small for that says nothing,
         for graphs without boundaries may need few iterations at any size.
         """
-        has_boundaries = self.zero_sum_share >= 0.5
-        if not self.is_elliptic or not (self.hermitian or has_boundaries):
+        if not self.is_elliptic or not (self.hermitian or self.has_boundaries):
             return 0.0
         surplus = max(self.surplus, 1e-12)
-        width = 1 / surplus if has_boundaries else SHIFTED / surplus**0.5
+        width = 1 / surplus if self.has_boundaries else SHIFTED / surplus**0.5
         return BOUNDARY_ITERATIONS * width if width <= 1.5 * self.rows**0.5 else 0.0
+
+    @property
+    def has_boundaries(self) -> bool:
+        """Whether most rows have the sum 0, so that those with others are at boundaries."""
+        return self.zero_sum_share >= 0.5
+
+    @property
+    def separator(self) -> float:
+        """Vertices that cut an elliptic mesh of known width into halves, at most as in a cube; else 0."""
+        if not self.elliptic_iterations or not self.has_boundaries:
+            return 0.0
+        return min(self.rows * BOUNDARY_ITERATIONS / self.elliptic_iterations, self.rows ** (2 / 3))
 
     @property
     def usual_iterations(self) -> float:

@@ -24,6 +24,8 @@ KERNELS = ROOT / "linforest_precond" / "backends" / "cuda" / "kernels"
 TOOLS = "memcheck", "racecheck", "initcheck", "synccheck"
 # Tests of one process, and the exit status of a tool that found an error.
 AT_ONCE, FOUND = 6, 86
+# Seconds of a process at most.
+LONGEST = 240.0
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -70,10 +72,10 @@ def environment() -> dict[str, str]:
 
 
 def read_launches(records: Path) -> dict[str, dict[str, int]]:
-    """The kernels that each test launches, and how often."""
+    """The kernels that each test launches, and how often; not of ranks, which are other processes."""
     lines = [line for path in sorted(records.glob("*.jsonl")) for line in path.read_text().splitlines()]
     found = map(json.loads, lines)
-    return {each["test"]: each["launches"] for each in found}
+    return {each["test"]: each["launches"] for each in found if "/distributed/" not in each["test"]}
 
 
 def cover(launches: dict[str, dict[str, int]]) -> tuple[list[str], set[str]]:
@@ -107,20 +109,28 @@ def checked(tool: str, tests: tuple[str, ...], end: float) -> dict | None:
     """The result of some tests under a tool; None where there is no time left."""
     if time.monotonic() > end:
         return None
-    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(FOUND), "--print-limit", "5"]
+    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(FOUND), "--print-limit", "50"]
     began = time.monotonic()
     try:
         run = subprocess.run(
             [*command, *pytest(*tests)], cwd=ROOT, env=environment(), capture_output=True, text=True,
-            timeout=max(60.0, end + 30 - began),
+            timeout=LONGEST,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return None
-    words = {0: "clean", FOUND: "errors"}.get(run.returncode, f"status {run.returncode}")
-    shown = [line for line in run.stdout.splitlines() if line.startswith("=========")][-60:]
-    text = "\n".join(shown or run.stdout.splitlines()[-20:]) if run.returncode else ""
+        return {"tool": tool, "tests": tests, "outcome": "time-out", "seconds": LONGEST, "text": ""}
+    found = [line for line in run.stdout.splitlines() if line.startswith("=========")]
+    outcome = {0: "clean", FOUND: "errors"}.get(run.returncode, f"status {run.returncode}")
+    text = "" if outcome == "clean" else "\n".join(found[:40] or run.stdout.splitlines()[-20:])
+    if outcome == "errors" and not blamed(found):
+        outcome = "clean, but for other libraries"
     seconds = round(time.monotonic() - began, 1)
-    return {"tool": tool, "tests": tests, "outcome": words, "seconds": seconds, "text": text}
+    return {"tool": tool, "tests": tests, "outcome": outcome, "seconds": seconds, "text": text}
+
+
+def blamed(lines: list[str]) -> set[str]:
+    """The kernels of this package that a report names; those of CuPy and cuSPARSE are theirs."""
+    named = {name for line in lines for name in re.findall(r"\bat (?:void )?(\w+)[+<(]", line)}
+    return named & {kernel.partition(":")[2] for kernel in all_kernels()}
 
 
 def results(folder: Path) -> dict[tuple[str, tuple[str, ...]], dict]:
@@ -138,11 +148,11 @@ def show(done: dict[tuple[str, tuple[str, ...]], dict], tests: list[str], reache
     for tool in TOOLS:
         of_tool = [each for each in done.values() if each["tool"] == tool]
         count = sum(len(each["tests"]) for each in of_tool)
-        bad = [each for each in of_tool if each["outcome"] != "clean"]
+        bad = [each for each in of_tool if not each["outcome"].startswith("clean")]
         print(f"{tool}: {count} of {len(tests)} tests, {len(bad)} of {len(of_tool)} processes not clean")
         for each in bad:
             print(f"  {each['outcome']}: {' '.join(each['tests'])}\n{each['text']}")
-    return int(any(each["outcome"] != "clean" for each in done.values()))
+    return int(any(not each["outcome"].startswith("clean") for each in done.values()))
 
 
 if __name__ == "__main__":

@@ -52,3 +52,11 @@ def test_a_counted_kernel_is_used_as_the_kernel_itself():
     before = launched_kernels.LAUNCHED["p:x"]
     assert counted.kernel.ptr == 5 and raw.limit == 7 and counted(1, 2) == (1, 2)
     assert launched_kernels.LAUNCHED["p:x"] == before + 1
+
+
+def test_kernels_of_other_libraries_are_not_blamed():
+    foreign = "=========     and Write access at cupy_nonzero_kernel_incomplete_scan+0x630 [192 hazards]"
+    template = "========= Warning: Race between Read access at void csrgeam_core<float, (bool)1>(P<T1>)+0x10"
+    own = "=========     at measure+0xfd0 in sweeps.cu:55"
+    assert not run_sanitizer.blamed([foreign, template])
+    assert run_sanitizer.blamed([foreign, own]) == {"measure"}

@@ -186,4 +186,6 @@ class DirectPart(OnBackend, schema.Stored):
 def owned(csr: CheckedMatrix, stored: DType) -> CheckedMatrix:
     """The matrix in the stored type, with values of its own: the user may change A's."""
     data, diagonal = (stored_array(each, stored, csr.exponent) for each in (csr.data, csr.diagonal))
-    return replace(csr.detached(), data=data.copy() if data is csr.data else data, diagonal=diagonal)
+    kept = replace(csr.detached(), data=data.copy() if data is csr.data else data, diagonal=diagonal)
+    vars(kept)["facts"] = csr.facts  # found before, and the same after rounding
+    return kept
