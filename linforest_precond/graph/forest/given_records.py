@@ -50,12 +50,13 @@ def checked_factor(factor: Factor, name: str = "A") -> Factor:
             f"{name}.neighbors must hold both ends of each edge, ascending, with -1 in empty places, "
             f"got {neighbors[vertex].tolist()} at vertex {vertex}"
         )
-    values, slots = backend.xp.array(factor.values), factor.slots
-    if values.shape != shape or values.dtype.name not in ("float32", "float64"):
+    values, slots = factor.values, factor.slots
+    if np.shape(values) != shape or str(getattr(values, "dtype", "")) not in ("float32", "float64"):
         raise ValueError(
             f"{name}.values must have shape {shape} and float32 or float64 numbers, "
-            f"got shape {values.shape} of {values.dtype}"
+            f"got shape {np.shape(values)} of {getattr(values, 'dtype', type(values).__name__)}"
         )
+    values = backend.xp.array(values)
     if slots is not None:
         slots = _copied(f"{name}.slots", slots, shape, backend).astype(neighbors.dtype, copy=False)
     return replace(factor, neighbors=neighbors, values=values, slots=slots)
