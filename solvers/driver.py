@@ -308,9 +308,8 @@ class Run:
 
     def _residual(self) -> tuple[Array, npt.NDArray[np.float64]]:
         """b - A x of the scaled system, in the method's last vector, and the norms of its columns."""
-        problem, target = self.problem, self.space[self.method.names[-1]]
-        problem.product.residual(problem.b, self.space["x"], target)
-        return target, np.asarray(norms_of(target, problem.inner))
+        target = self.space[self.method.names[-1]]
+        return target, self.problem.residual_norms(self.space["x"], target)
 
     def _settle_failed(self, c: int, norm: float) -> None:
         """Fix the status of a column whose residual does not halve any more, and take its better x."""

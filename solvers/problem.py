@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,9 @@ from .vector_space import InPlaceOperator, MatrixProduct, Preconditioning
 
 # A residual whose norm grows by more than this factor diverges.
 LARGEST_GROWTH = 1e10
+
+# The share of a target that rounding errors of the residual may have.
+NEGLIGIBLE = 1e-3
 
 # A user's inner product of two vectors: any number.
 Inner: TypeAlias = Callable[[Array, Array], Any]
@@ -71,6 +75,8 @@ class Problem:
         The order of the rows of A, M and all vectors.
     zero_rows
         For each column whose b is not 0 in some row that is 0 in A: the first such row, in A's order.
+    row_bound
+        A bound on the sum of magnitudes of each row of A; 0 where A is an operator.
     """
 
     backend: Backend
@@ -88,12 +94,31 @@ class Problem:
     null_space: NullSpace | None = None
     reordering: Reordering = Reordering()
     zero_rows: dict[int, int] = field(default_factory=dict)
+    row_bound: float = 0.0
 
-    def residual_norms(self, x: Array) -> npt.NDArray[np.float64]:
-        """Of b - A x, for an (n, k) array x of the scaled system."""
-        residual = self.backend.xp.empty(x.shape, x.dtype)
+    def residual_norms(self, x: Array, residual: Array | None = None) -> npt.NDArray[np.float64]:
+        """Of b - A x, for an (n, k) array x of the scaled system; also writes the residual where asked to.
+
+        Where entries of A times x cancel by more digits than the residual is computed with, its rounding
+        errors count, too.
+        """
+        residual = self.backend.xp.empty(x.shape, x.dtype) if residual is None else residual
         self.product.residual(self.b, x, residual)
-        return np.asarray(norms_of(residual, self.inner))
+        return np.asarray(norms_of(residual, self.inner)) + self._residual_errors(x)
+
+    def _residual_errors(self, x: Array) -> npt.NDArray[np.float64]:
+        """Bounds on the rounding errors of residuals; 0 where they are far below the target, or that of b."""
+        if not self.row_bound or not x.size:
+            return np.zeros(x.shape[1])
+        limits = np.finfo(x.dtype)
+        unit = float(limits.eps) ** 2 if limits.dtype == np.float64 else float(np.finfo(np.float64).eps)
+        with np.errstate(all="ignore"):
+            errors = unit * self.row_bound * math.sqrt(x.shape[0]) * on_host(abs(x).max(axis=0)).astype(float)
+            least = np.maximum(NEGLIGIBLE * self.targets, float(limits.eps) * self.norms)
+            for c in np.flatnonzero(errors > least).tolist():
+                sizes = self.product.magnitudes(x[:, c : c + 1])
+                errors[c] = 0.0 if sizes is None else unit * float(norms_of(sizes, self.inner)[0])
+        return np.where(errors > least, errors, 0.0)
 
     @property
     def contradiction(self) -> str:
@@ -202,7 +227,15 @@ def checked_problem(
         zero_rows={}
         if nullspace is not None or inner is not None
         else _zero_rows(A if matrix is None else matrix, given),
+        row_bound=_row_bound(A if matrix is None else matrix, scaling),
     )
+
+
+def _row_bound(A: Any, scaling: Scaling) -> float:
+    """`Problem.row_bound`; that of a dense array is infinite: its magnitudes are multiplied instead."""
+    if isinstance(A, CheckedMatrix):
+        return float(np.ldexp(float(A.longest_row), A.largest_exponent - scaling.matrix)) if A.nnz else 0.0
+    return math.inf if isinstance(A, xp_of(A).ndarray) else 0.0
 
 
 def _zero_rows(A: Any, b: Array) -> dict[int, int]:

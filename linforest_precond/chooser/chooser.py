@@ -194,7 +194,9 @@ class Chooser:
             counted = self._forecast(most)
             self._is_counted = math.isfinite(counted)
             self._factor = counted if self._is_counted else max(most, RECOUNT * self._factor)
-            if not self._is_counted and not others and math.isinf(rest):  # no time or memory for it
+            if not self._is_counted and (
+                math.isinf(most) or (not others and math.isinf(rest))
+            ):  # does not fit
                 self.untried = [each for each in self.untried if not each.is_direct]
 
     def _expected(self, candidate: Candidate) -> float:
@@ -270,7 +272,7 @@ class Chooser:
         paused = min(self._alive(present), key=self._rest, default=None)
         paused_rest = math.inf if paused is None else PAUSED * self._rest(paused)
         candidate, seconds = self._best_candidate(rest / self._margin)
-        if self._margin * min(seconds, paused_rest) >= rest:
+        if not self._margin * min(seconds, paused_rest) < rest:
             return False
         why = f"{present.candidate.name} needs more after {present.iterations} iterations"
         if candidate is not None and seconds <= paused_rest:

@@ -10,6 +10,7 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.methods import count_tiny_diagonal
 
 # CG with Jacobi takes about this many iterations for each grid point along a side, for 8 digits.
@@ -202,6 +203,7 @@ def facts_of(csr: CheckedMatrix) -> Facts:
     backend = csr.backend
     if not csr.n:
         return Facts(0, 0, True, True, 0, 0, 1.0, 1.0, 0.0, 1.0, False)
+    csr, _ = scaled_into_range(csr, csr.dtype)  # sums of rows do not overflow
     diagonal, (magnitudes, sums) = abs(csr.diagonal), backend.multigrid.strength.row_sums(csr)
     is_stored = magnitudes > 0  # empty rows have no equation
     zero = int(((diagonal == 0) & is_stored).sum())  # stall: decides whether rows are matched

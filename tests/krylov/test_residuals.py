@@ -13,6 +13,7 @@ from linforest_precond.backends import backend_named, backend_of
 from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.matrix.checked import checked
 from linforest_precond.solvers import History, Status
+from linforest_precond.solvers.problem import checked_problem
 from linforest_precond.solvers.reordering import Reordering
 
 EVERY = {**SOLVERS, **{name: getattr(lf.solvers, name) for name in ("minres", "gmres", "fgmres", "idrs")}}
@@ -213,3 +214,11 @@ def test_as_many_callbacks_as_iterations(backend, solver, maxiter):
         maxiter=maxiter, callback=calls.append, **method,
     )  # fmt: skip
     assert info == len(calls) and (info == maxiter or solver == "solve")
+
+
+def test_errors_of_a_residual_that_cancels_count(backend):
+    """Row 0 is 1 - (-1e40 + 1e40): twice the working precision holds 32 digits of 1e40."""
+    A, b = backend.csr(sp.csr_array([[1.0, 1e40], [0.0, 1.0]])), backend.array(np.ones(2))
+    problem = checked_problem(A, b, None, 1e-8, 0.0, 10, None, None, None)
+    assert problem.residual_norms(backend.array(np.array([[-1e40], [1.0]])))[0] > 1e7
+    assert problem.residual_norms(backend.array(np.array([[2.0], [1e-40]])))[0] == np.hypot(2.0, 1.0)
