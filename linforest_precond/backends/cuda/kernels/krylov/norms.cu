@@ -31,8 +31,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     __shared__ double totals[LARGEST_SUMS * THREADS];
     const ColumnWalk walk(rows, (int)sums.columns);
     double own[3] = {};
-    EACH_ENTRY (e, walk)
-        add_square(own, widen(columns[e]));
+    EACH_ENTRY (e, walk) add_square(own, widen(columns[e]));
     if (!add_up<3>(sums, own, totals)) return;
     for (int i = threadIdx.x; i < sums.columns; i += THREADS) norms[i] = norm_of(totals + 3 * i);
 }
