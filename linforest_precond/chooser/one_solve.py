@@ -210,8 +210,11 @@ class OneSolve:
 
     def _solve_directly(self, trial: Trial) -> None:
         """One correction of x by factors; where that does not suffice, a Krylov method goes on from it."""
-        start, began = trial.start, time.perf_counter()
-        r = self.problem.b if start is None else self.problem.b - self._system.A.given @ start
+        problem, start, began = self.problem, trial.start, time.perf_counter()
+        r = problem.b
+        if start is not None:
+            r = problem.backend.xp.empty(r.shape, r.dtype)
+            problem.product.residual(problem.b, start, r)
         with np.errstate(all="ignore"):
             x = trial.M.matmat(r)
             x = x if start is None else start + x

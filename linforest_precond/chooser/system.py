@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -77,7 +77,7 @@ class System:
 
     A: CheckedMatrix
     factorization: Factorization
-    choice: Choice | None = field(default=None)
+    choice: Choice | None = None
 
     @classmethod
     def of(cls, A: CheckedMatrix, choice: Choice | None = None) -> System:

@@ -104,7 +104,8 @@ class Trial:
         self._callback, self.history = callback, History(x_true)
         self.start = problem.x0 if x is None else x
         self.info: npt.NDArray[np.int64] | None = None
-        self.is_stale = self.is_solved_directly = self.verbose = False
+        self.is_stale = self.verbose = False
+        self._solution: Array | None = None  # by factors, without a run
         self.digits = list[float]()
 
     @cached_property
@@ -120,7 +121,7 @@ class Trial:
         it is better than x0."""
         problem = self.problem
         if (norms <= problem.targets).all():
-            self.is_solved_directly, self.info = True, np.zeros(norms.size, np.int64)
+            self._solution, self.info = x, np.zeros(norms.size, np.int64)
             n, columns = problem.b.shape
             self.history.begin("direct", n, columns, problem.b.dtype, problem.norms, None)
             records = np.vstack([problem.norms, norms])
@@ -130,7 +131,7 @@ class Trial:
             self.digits = self._missing_digits()
             if self._callback is not None:
                 self._callback(x[:, 0] if problem.one else x)
-        if self.is_solved_directly or (self.start is None and (norms < problem.norms).all()):
+        elif self.start is None and (norms < problem.norms).all():
             self.start = x
 
     def advance(self, iterations: int) -> None:
@@ -159,6 +160,11 @@ class Trial:
         found = np.full(steps.max(initial=0) + 1, MOST_DIGITS)
         np.minimum.at(found, steps, worst)
         return np.minimum.accumulate(found).tolist()
+
+    @property
+    def is_solved_directly(self) -> bool:
+        """Whether factors solved the system without a Krylov method."""
+        return self._solution is not None
 
     @property
     def solver(self) -> str:
@@ -246,7 +252,7 @@ class Trial:
     @property
     def x(self) -> Array:
         """The present iterate of the scaled system, (n, k)."""
-        return self._run.space["x"] if self.start is None or not self.is_solved_directly else self.start
+        return self._run.space["x"] if self._solution is None else self._solution
 
     def rounded(self) -> tuple[Array, npt.NDArray[np.float64]]:
         """x of the given system, and its residual norms in the scaled one: infinite if x is not finite."""

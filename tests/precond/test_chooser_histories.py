@@ -36,7 +36,7 @@ class RecordedTrial(Trial):
         self.history.begin(method, 3, 2, np.float64, PROBLEM.norms, None)
         self.setup, self.predicted = 0.0, math.nan
         self.iteration = cost.iteration(method, candidate.application)
-        self.info, self.is_stale, self.is_solved_directly, self.digits = None, False, False, []
+        self.info, self.is_stale, self._solution, self.digits = None, False, None, []
         self._records, self._codes, self._step, self._run = records, codes, 0.0, SimpleNamespace()
         self._run.iterations = np.zeros(2, np.int64)
 
