@@ -185,6 +185,13 @@ def two_cliques_joined(size, bridge=1.0, weights=1.0):
     return from_edges(2 * size, lo, hi, values, diagonal=1.0)
 
 
+def rounded(A, seed=0):
+    """A with entries below the diagonal changed in the last bit, at random: symmetric to rounding alone."""
+    lower = sp.tril(A, -1, format="csr")
+    factors = 1 + np.finfo(A.dtype).eps * np.random.default_rng(seed).integers(0, 2, lower.nnz)
+    return sp.csr_array(A - lower + sp.csr_array((lower.data * factors, lower.indices, lower.indptr), A.shape))
+
+
 def random_graph(size, kind="ties", seed=0, *, mean_degree=6, symmetric=True, dtype=float, index_dtype=None):
     """Edges at random, self loops and repeats dropped; about one vertex in twenty stays isolated."""
     rng = np.random.default_rng(seed)

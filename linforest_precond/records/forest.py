@@ -22,11 +22,11 @@ def magnitudes_of(values: Array) -> Array:
     return magnitudes
 
 
-def covered_share(kept: tuple[Array, ...], total_weight: float, scale: float) -> float:
+def covered_share(kept: Array, total_weight: float, scale: float) -> float:
     """Share of the weight in `kept` (Eq. 4 of Klein & Strzodka, 2022); 1 for a graph without edges."""
     if total_weight == 0.0:
         return 1.0
-    return share_of(sum(backend_of(kept[0]).matrix.sums.tree_sums(kept, scale)), total_weight)
+    return share_of(backend_of(kept).matrix.sums.tree_sums((kept,), scale)[0], total_weight)
 
 
 def share_of(weight: float, total_weight: float) -> float:
@@ -67,7 +67,7 @@ class ChosenEdges(OnBackend, ReadOnlyArrays, Printed):
     @cached_property
     def coverage(self) -> float:
         """Share of the off-diagonal weight in these edges (Eq. 4 of Klein & Strzodka, 2022)."""
-        return covered_share((self.values,), self.total_weight, self.scale)
+        return covered_share(self.values, self.total_weight, self.scale)
 
     def _table(self, title: str, *rows: tuple[str, str], of: str = "") -> Printout:
         """The given rows, then coverage and iterations; `of` names what the iterations belong to."""

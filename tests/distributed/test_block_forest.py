@@ -18,6 +18,7 @@ CASES = {
     "random": lambda: graphs.random_graph(120, seed=1),
     "nonsymmetric": lambda: graphs.random_graph(120, symmetric=False),
     "cycles": lambda: graphs.union_of_cycles([3, 4, 5, 8, 16, 31], "ties"),
+    "symmetric to rounding": lambda: graphs.rounded(lf.matrices.aniso(1, 12) / 3),
     "without edges": lambda: sp.eye_array(9, format="csr"),
     "no rows": lambda: sp.csr_array((0, 0)),
 }

@@ -28,6 +28,7 @@ CASES = {
     "cycles with ties": lambda: graphs.union_of_cycles([3, 4, 5, 8, 16, 31], "ties"),
     "star": lambda: graphs.star_graph(20),
     "nonsymmetric": lambda: graphs.random_graph(150, symmetric=False),
+    "symmetric to rounding": lambda: graphs.rounded(lf.matrices.aniso(1, 12) / 3),
     "without edges": lambda: sp.eye_array(9, format="csr"),
     "fewer rows than ranks": lambda: graphs.path_graph(2),
     "no rows": lambda: sp.csr_array((0, 0)),

@@ -77,7 +77,8 @@ def torch():
 def jax():
     library = require("jax")
     library.config.update("jax_enable_x64", True)
-    return Library("jax", library.numpy.asarray, library.Array, np.asarray)
+    host = library.devices("cpu")[0]  # the default device is a GPU where there is one
+    return Library("jax", lambda x: library.device_put(x, host), library.Array, np.asarray)
 
 
 LIBRARIES = {make.__name__: make for make in (plain, array_api_strict, torch, jax)}

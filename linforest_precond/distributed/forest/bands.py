@@ -8,6 +8,7 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.distributed.forest.ordering import ForestOrder
 from linforest_precond.distributed.forest.records import RankBlockForest, RankForest
+from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
 from linforest_precond.records.forest import Bands
 
@@ -51,7 +52,7 @@ def bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
         if not np.array_equal(A.offsets, forest.order.offsets):
             raise ValueError("A must have the partition of the forest's matrix, got other offsets")
     with A.comm.together():
-        lower, diagonal, upper = block_bands(A, forest.order)
+        lower, diagonal, upper = block_bands(without_rounding(A), forest.order)
         if isinstance(forest, RankForest):
             return Bands(lower.ravel(), diagonal.ravel(), upper.ravel())
         return Bands(lower, diagonal, upper)

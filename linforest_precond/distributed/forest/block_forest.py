@@ -14,6 +14,7 @@ from linforest_precond.distributed.forest.ordering import forest_order
 from linforest_precond.distributed.forest.pairs import RankPairs, graph_of_pairs, pair_up
 from linforest_precond.distributed.forest.path_pairs import partners_across_paths
 from linforest_precond.distributed.forest.records import RankBlockForest
+from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.distributed.partition.owners import lookup
 from linforest_precond.graph.forest.factor import BlockKeywords, FactorOptions
@@ -59,7 +60,7 @@ def block_forest(
     """
     candidates = agreed_options(A, lambda: check_block_options(block_size, m, **options))
     with A.comm.together():
-        return best_block_forest(graph_of(A), candidates)
+        return best_block_forest(graph_of(without_rounding(A)), candidates)
 
 
 def best_block_forest(graph: RankGraph, candidates: list[Options]) -> RankBlockForest:

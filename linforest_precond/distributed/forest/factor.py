@@ -7,6 +7,7 @@ proposals of the ghosts and then whether they are saturated, and one reduction o
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -26,6 +27,7 @@ from linforest_precond.distributed.forest.graph import RankGraph, graph_of
 from linforest_precond.distributed.forest.records import RankFactor
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.graph.forest.factor import FactorKeywords, FactorOptions, check_options
 from linforest_precond.records.forest import share_of
@@ -61,7 +63,7 @@ def factor(A: Matrix, n: int = 2, **options: Unpack[FactorKeywords]) -> RankFact
     """
     agreed = agreed_options(A, lambda: check_options(n, **{"iterations": 5, **options}))
     with A.comm.together():
-        graph = graph_of(A)
+        graph = graph_of(without_rounding(A))
         found = propose_factor(graph, agreed)
         return RankFactor(
             *found, coverage=covered_share(graph, found.values), n_edges=edges_of(graph.comm, found.neighbors)
@@ -105,7 +107,7 @@ def propose_factor(graph: RankGraph, options: FactorOptions) -> FactorArrays:
 
 def covered_share(graph: RankGraph, *kept: Array) -> float:
     """Share of the weight of the graph in the values of all ranks, as `records.covered_share` has it."""
-    weight = sum(tree_sum(graph.comm, values, graph.scale) for values in kept)
+    weight = math.fsum(tree_sum(graph.comm, values, graph.scale) for values in kept)
     return share_of(weight, graph.total_weight)
 
 

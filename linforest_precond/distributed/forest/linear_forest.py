@@ -16,6 +16,7 @@ from linforest_precond.distributed.forest.list_ranking import END
 from linforest_precond.distributed.forest.local_paths import LocalPaths, break_crossing_cycles, contract, link
 from linforest_precond.distributed.forest.ordering import forest_order
 from linforest_precond.distributed.forest.records import RankForest
+from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.distributed.partition.owners import lookup, owners_of
 from linforest_precond.graph.forest.factor import FactorKeywords, check_options
@@ -58,7 +59,7 @@ def linear_forest(A: Matrix, **options: Unpack[FactorKeywords]) -> RankForest:
     """
     agreed = agreed_options(A, lambda: check_options(2, **options))
     with A.comm.together():
-        graph = graph_of(A)
+        graph = graph_of(without_rounding(A))
         return forest_of(graph, propose_factor(graph, agreed))
 
 

@@ -12,6 +12,7 @@ from linforest_precond.backends.arguments import as_integer
 from linforest_precond.distributed.forest.graph import graph_of
 from linforest_precond.distributed.matching.aggregates import aggregates_of_mates, galerkin_product
 from linforest_precond.distributed.matching.matching import RankMatching
+from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options, require_host
 from linforest_precond.distributed.partition.owners import lookup
 from linforest_precond.graph.matching.matching import tie_key_of
@@ -86,6 +87,7 @@ def coarsen(A: Matrix, matching: RankMatching | Array, *, seed: int = 0) -> Rank
         require_host(A)
         mate = as_own_mates(A, matching)
     with A.comm.together():
+        A = without_rounding(A)
         check_mutual(A, mate)
         graph = graph_of(A)
         found = aggregates_of_mates(graph, mate, tie_key_of(seed))

@@ -15,6 +15,7 @@ from linforest_precond.backends.host_numbers import batch_ends
 from linforest_precond.distributed.forest.factor import covered_share, edges_of
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of, weighed
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
+from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.local_rows import expanded_rows
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.graph.matching.matching import tie_key_of
@@ -113,7 +114,7 @@ def matching(
     """
     seed, count, weights = agreed_options(A, lambda: checked_options(batches, seed, weights))
     with A.comm.together():
-        graph = graph_of(A)
+        graph = graph_of(without_rounding(A))
         graph = graph if weights == "magnitude" else unit_graph(graph)
         return described(graph, match_rank_graph(graph, seed, count))
 

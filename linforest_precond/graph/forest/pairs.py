@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -182,9 +183,9 @@ class Blocks:
         """The same, from the weight of the edges between blocks."""
         total = self.graph.total_weight
         if self.pairing == "edges":
-            return share_of(sum(self._paired) + weight, total)
+            return share_of(math.fsum((*self._paired, weight)), total)
         # Only the weight between blocks that are not neighbours on a path is not covered.
-        return 1.0 - (share_of(sum(self._paired), total) - share_of(weight, total))
+        return 1.0 - (share_of(math.fsum(self._paired), total) - share_of(weight, total))
 
     @cached_property
     def _paired(self) -> list[float]:
