@@ -18,7 +18,7 @@ All is compared in seconds that the cost model predicts; nothing is timed, so th
 4. Failure. When a run breaks down or reaches its limit, the next best takes over. Factors with diagonal
    pivots that did not suffice are made again with a matching or partial pivoting; where these do not suffice
    either, the solve ends. When CG finds negative curvature, all may be tried again, with MINRES where M is
-   definite and BiCGStab elsewhere; when all have failed, with IDR(s).
+   definite and BiCGStab elsewhere.
 5. End. All runs together make at most `TOTAL` times the iterations that one may make, and take no longer than
    the time limit.
 
@@ -43,8 +43,6 @@ SMALL = 8000
 MANY = 500
 # The facts count as much as this many iterations that were seen: of boundaries or a shift, and of a size.
 KNOWN, USUAL = 16, 2
-# Iterations of IDR(s) for one of BiCGStab, which has two products.
-IDRS_ITERATIONS = 1.7
 # Entries of the factors, in units of those of A, before they are counted.
 SPARSE = 3.0
 # The factor by which the seconds of factors must grow before they are counted again.
@@ -104,7 +102,7 @@ class Chooser:
         self._digits, self._most, self._seconds_left = digits, TOTAL * maxiter, seconds_left
         self.has_no_factors = self._is_pivoted = False
         self._margin = MARGIN
-        self._robust, self._unfit = False, set[str]()
+        self._unfit = set[str]()  # for MINRES
         cut = facts.separator
         factors = cost.factorization(max(SPARSE * facts.entries, cut**2), 2 / 3 * cut**3)
         self._factor = cost.ordering(facts.looks_easy) + factors
@@ -203,7 +201,7 @@ class Chooser:
         """Seconds of the setup of a candidate and of all its iterations."""
         if candidate.is_direct:
             return self._factor
-        iterations = self._jacobi * self._share(candidate)
+        iterations = self._jacobi * candidate.share(self.facts)
         cycles = candidate.cycles(self.facts) * self._digits / 8
         return self._cost.seconds(candidate.setup) + (
             min(iterations, cycles) if cycles else iterations
@@ -212,18 +210,13 @@ class Chooser:
     def _iteration(self, candidate: Candidate) -> float:
         return self._cost.iteration(self._method(candidate), candidate.application)
 
-    def _share(self, candidate: Candidate) -> float:
-        """The iterations to expect, relative to those of Jacobi with CG or BiCGStab."""
-        robust = IDRS_ITERATIONS if self._method(candidate) == "idrs" else 1.0
-        return candidate.share(self.facts) * robust
-
     def _method(self, candidate: Candidate) -> str:
-        """The Krylov method: MINRES needs a definite M; IDR(s) is for what BiCGStab has failed on."""
+        """The Krylov method: MINRES needs a definite M."""
         if self.definite:
             return "cg"
         if self.facts.has_definite_diagonal and candidate.is_definite and candidate.name not in self._unfit:
             return "minres"
-        return "idrs" if self._robust else "bicgstab"
+        return "bicgstab"
 
     def _begin(self, candidate: Candidate, why: str = "") -> bool:
         """Whether a candidate could be set up; its run is then the present one."""
@@ -246,17 +239,17 @@ class Chooser:
         """Seconds that a run is predicted to need still."""
         if trial.candidate.is_multigrid or trial.candidate.is_direct:
             return trial.remaining() * trial.iteration
-        total = self._predicted(trial) * self._share(trial.candidate)
+        total = self._predicted(trial) * trial.candidate.share(self.facts)
         return max(1.0, total - trial.iterations) * trial.iteration
 
     def _predicted(self, trial: Trial) -> float:
         """Iterations with Jacobi that the progress of a run stands for, at most what dominance allows."""
-        known = self.facts.expected_iterations * self._digits / 8
+        known, share = self.facts.expected_iterations * self._digits / 8, trial.candidate.share(self.facts)
         if trial.is_hovering:
-            made = trial.iterations / self._share(trial.candidate)
+            made = trial.iterations / share
             return min(max(known or MANY, HORIZON * max(0.0, made - (known or MANY))), self.most_iterations)
         scale = self._digits / max(trial.digits[0], 1.0) if trial.digits[0] < self._digits else 1.0
-        total = scale * (trial.iterations + trial.remaining()) / self._share(trial.candidate)
+        total = scale * (trial.iterations + trial.remaining()) / share
         if known:
             prior = KNOWN if self.facts.elliptic_iterations else USUAL
             weight = prior / (prior + trial.iterations)
@@ -316,9 +309,6 @@ class Chooser:
             self.untried = [failed.candidate, *self.untried]
         paused = min(self._alive(failed), key=self._rest, default=None)
         candidate, seconds = self._best_candidate(math.inf)
-        if paused is None and candidate is None:
-            self._become_robust()
-            candidate, seconds = self._best_candidate(math.inf)
         if paused is not None and self._rest(paused) <= seconds:
             self.present = paused
             return
@@ -331,15 +321,3 @@ class Chooser:
         self.definite = False
         self.events.append("A is not positive definite")
         self.untried = list(self._all)
-
-    def _become_robust(self) -> None:
-        """All have failed: those with BiCGStab or MINRES are tried again with IDR(s)."""
-        if self._robust:
-            return
-        self._robust = True
-        failed = [trial for trial in self.trials if trial.method in ("bicgstab", "minres")]
-        self._unfit |= {trial.candidate.name for trial in failed}
-        self.untried = list(
-            dict.fromkeys(trial.candidate for trial in failed if not trial.candidate.is_direct)
-        )
-        self.events.append("nothing has converged: IDR(s) instead of BiCGStab")

@@ -51,10 +51,9 @@ METHODS = {
     "fcg": IterationCost(1, 1, 13),
     "bicgstab": IterationCost(2, 2, 17),
     "minres": IterationCost(1, 1, 16),
-    "idrs": IterationCost(1, 1, 25),  # with 4 shadow vectors
 }
-# Calls for each product with A of an iteration.
-ITERATION_CALLS = {"cpu": 140, "cuda": 3}
+# Calls of an iteration, and for each of its products with A.
+ITERATION_CALLS = {"cpu": (0, 140), "cuda": (2, 1)}
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,8 @@ class CostModel:
     def iteration(self, method: str, application: Cost) -> float:
         """Of an iteration, given the cost of an application of M."""
         parts = METHODS[method]
-        calls = parts.products * ITERATION_CALLS[self.backend] * self.machine.call
+        own, for_product = ITERATION_CALLS[self.backend]
+        calls = (own + parts.products * for_product) * self.machine.call
         moved = parts.products * self.product + parts.vectors * self.vector
         return calls + moved / self.machine.bandwidth + parts.applications * self.seconds(application)
 

@@ -14,11 +14,13 @@ from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.methods import count_tiny_diagonal
 
 # CG with Jacobi takes about this many iterations for each grid point along a side, for 8 digits.
-BOUNDARY_ITERATIONS = 2.0
-# A shift s bounds them by sqrt(2 / s) log(2e8) / 2, of which four fifths are usual, in these units.
-SHIFTED = 5.5
+BOUNDARY_ITERATIONS = 3.0
+# A shift s bounds them by sqrt(2 / s) log(2e8) / 2, of which nine tenths are usual, in these units.
+SHIFTED = 4.0
 # A row that is longer than this multiple of the mean is a hub of the graph.
 HUB = 10
+# The largest row ratio of a matrix that is not Hermitian and counts as elliptic.
+OUTFLOW = 1.6
 # Rows that a report names.
 MOST_NAMED = 5
 # Relative rounding errors of a row's sum.
@@ -151,9 +153,10 @@ class Facts:
     def is_elliptic(self) -> bool:
         """Whether A looks like a discrete elliptic operator or a graph Laplacian: multigrid works.
 
-        Couplings of one sign in dominant rows: in nearly all rows, in all of them if A is not Hermitian.
+        Couplings of one sign in dominant rows. If A is not Hermitian, rows that are not dominant, as those at
+        an outflow, must nearly be.
         """
-        return self.is_nearly_dominant and (self.hermitian or self.row_ratio <= 1.001)
+        return self.is_nearly_dominant and (self.hermitian or self.row_ratio <= OUTFLOW)
 
     @property
     def looks_easy(self) -> bool:
@@ -167,9 +170,9 @@ class Facts:
 
     @property
     def keeps_constants(self) -> bool:
-        """Whether A may be definite and maps constants to 0 in most rows, as a stiffness matrix of finite
-        elements does, whatever the signs of its couplings: multigrid often pays."""
-        return self.has_definite_diagonal and self.constant_share >= 0.5
+        """Whether A has a positive diagonal and maps constants to 0 in most rows, as matrices of finite
+        elements do, whatever the signs of their couplings: multigrid often pays."""
+        return self.positive_diagonal and self.constant_share >= 0.5
 
     @property
     def needs_matching(self) -> bool:

@@ -25,7 +25,6 @@ from linforest_precond.solvers.cg import Cg
 from linforest_precond.solvers.driver import Callback, Run
 from linforest_precond.solvers.fcg import Fcg
 from linforest_precond.solvers.history import History
-from linforest_precond.solvers.idrs import Idrs
 from linforest_precond.solvers.live_line import live_line
 from linforest_precond.solvers.minres import Minres
 from linforest_precond.solvers.problem import Problem
@@ -47,7 +46,6 @@ METHODS: dict[str, Callable[[], Any]] = {
     "fcg": Fcg,
     "bicgstab": Bicgstab,
     "minres": Minres,
-    "idrs": lambda: Idrs(4),
 }
 
 
