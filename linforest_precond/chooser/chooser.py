@@ -38,7 +38,7 @@ from linforest_precond.chooser.trials import HORIZON, Trial
 from linforest_precond.solvers.status import Status
 
 # Calls that factors may take before anything else is known of the system.
-SMALL = 8000
+SMALL = 16_000
 # Iterations with Jacobi to expect where nothing is known of them.
 MANY = 500
 # The facts count as much as this many iterations that were seen: of boundaries or a shift, and of a size.

@@ -10,7 +10,8 @@ from scipy.sparse import csc_array, csr_array
 from scipy.sparse.csgraph import structural_rank
 from scipy.sparse.linalg import splu
 
-from ..matrix.entries import transposed
+from ..runtime.arrays import readonly
+from ..runtime.jit import kernel
 
 # A diagonal entry is taken as the pivot unless it is below this share of its column's largest entry. 0.001 is
 # that of UMFPACK's symmetric strategy (Davis 2004): with 0.1, rows are interchanged, and fill-in added, where
@@ -133,14 +134,27 @@ def by_columns(csr, rank):
 
     The transpose of a matrix has sorted rows whatever the order of its own entries.
     """
-    indptr, indices, data = csr.indptr, csr.indices, csr.data
-    if rank is not None:
-        order = np.empty_like(rank)
-        order[rank] = np.arange(rank.size, dtype=rank.dtype)
-        starts, lengths = indptr[:-1][order], np.diff(indptr)[order]
-        indptr = np.concatenate([indptr[:1], np.cumsum(lengths, dtype=indptr.dtype)])
-        slots = np.arange(csr.nnz, dtype=indptr.dtype) + np.repeat(starts - indptr[:-1], lengths)
-        indices, data = rank[indices[slots]], data[slots]
-    indptr, indices, data = transposed(indptr, indices, data)
-    indptr, indices = indptr.astype(np.int32, copy=False), indices.astype(np.int32, copy=False)
-    return csc_array((data, indices, indptr), shape=(csr.n, csr.n))
+    rank = np.arange(csr.n, dtype=np.int32) if rank is None else rank
+    indptr, indices = np.zeros(csr.n + 1, np.int32), np.empty(csr.nnz, np.int32)
+    slots = np.empty(csr.nnz, np.int64)
+    place_by_columns(*map(readonly, (csr.indptr, csr.indices, rank)), indptr, indices, slots)
+    return csc_array((csr.data[slots], indices, indptr), shape=(csr.n, csr.n))
+
+
+@kernel
+def place_by_columns(indptr, indices, rank, starts, rows, slots):
+    """Count the entries of each permuted column, then place those of one permuted row after another."""
+    n = rank.size
+    order = np.empty(n, np.int64)
+    for row in range(n):
+        order[rank[row]] = row
+    for slot in range(indices.size):
+        starts[rank[indices[slot]] + 1] += 1
+    for column in range(n):
+        starts[column + 1] += starts[column]
+    ends = starts[:n].copy()
+    for new_row in range(n):
+        for slot in range(np.int64(indptr[order[new_row]]), np.int64(indptr[order[new_row] + 1])):
+            column = rank[indices[slot]]
+            rows[ends[column]], slots[ends[column]] = new_row, slot
+            ends[column] += 1
