@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..matrix.long_row_split import STAGED_MEAN, lanes_to_a_row, split_long_rows, staged_entries
+from ..matrix.long_row_split import STAGED_MEAN, split_long_rows, staged_entries
 from ..runtime import cupy
 from ..runtime.launch import launch, note, recording
 from ..runtime.loader import INDICES, WEIGHTS, Program
@@ -14,6 +14,8 @@ DENSE_SHARE = 0.6
 LONG_ROW = 256
 LONG_FACTOR = 8
 PIECE = 2048
+# Entries of a row, at most, that one lane takes.
+MOST_TO_A_LANE = 64
 # The largest number of iterations of one launch.
 AT_ONCE = 1000
 # Runs before the first that is timed.
@@ -138,7 +140,7 @@ def _plan(graph):
     mean = _mean_row(graph)
     return {
         "capacity": staged_entries(mean, _entry_bytes(graph)) if mean <= STAGED_MEAN else 0,
-        "width": lanes_to_a_row(mean),
+        "width": _lanes(min(graph.longest_row, _longest_whole(mean))),
         "fewest_dense": int(DENSE_SHARE * graph.n),
         "long_row": _longest_whole(mean),
     }
@@ -151,6 +153,11 @@ def _mean_row(graph):
 def _longest_whole(mean):
     """Entries of the longest row that is not split."""
     return max(LONG_ROW, int(LONG_FACTOR * mean))
+
+
+def _lanes(longest):
+    """Lanes per row that is not staged: few, for they join their candidates by many shuffles."""
+    return next(width for width in (2, 4, 8, 16, 32) if width == 32 or MOST_TO_A_LANE * width >= longest)
 
 
 def _entry_bytes(graph):
