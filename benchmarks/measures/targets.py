@@ -13,6 +13,8 @@ CHAINS = {
     ("cube", "float64"): {"goal": 9.0, "dream": 7.0},
     ("aniso2", "float32"): {"goal": 9.0},
     ("cube", "float32"): {"goal": 13.0},
+    ("solid", "float64"): {"goal": 7.0, "dream": 5.0},
+    ("solid", "float32"): {"goal": 9.0, "dream": 5.0},
 }
 # Peak memory beyond the matrix, in units of the matrix, at nine entries per row.
 SYMMETRIC_MEMORY = {"goal": 1.5}

@@ -20,6 +20,7 @@ class Plan:
 
     aniso: int = 2500
     cube: int = 200
+    solid_shrink: int = 1
     hub_grid: int = 1000
     regular_cube: int = 100
     cpu_grid: int = 1259
@@ -66,6 +67,7 @@ FULL = Plan()
 QUICK = Plan(
     aniso=40,
     cube=12,
+    solid_shrink=16,
     hub_grid=30,
     regular_cube=10,
     cpu_grid=60,
@@ -121,7 +123,12 @@ def cube(plan, **options):
     return f"7-point {plan.cube}³", matrices.poisson((plan.cube,) * 3, **options)
 
 
-SPEED_CASES = {"aniso2": aniso2, "cube": cube}
+def solid(plan, **options):
+    """Long rows: elasticity by finite elements."""
+    return "Geo_1438 (stand-in)", matrices.standin("Geo_1438", shrink=plan.solid_shrink, **options)
+
+
+SPEED_CASES = {"aniso2": aniso2, "cube": cube, "solid": solid}
 
 
 def convection(plan, **options):

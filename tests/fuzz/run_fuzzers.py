@@ -24,7 +24,7 @@ import harness
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "reliability.md"
 BEGIN, END = "<!-- fuzz:begin -->", "<!-- fuzz:end -->"
-SEEDS_AT_ONCE = 1000  # cases of one task
+SEEDS_AT_ONCE = 250  # cases of one task
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -84,7 +85,7 @@ class SeveralForestsPart(schema.Stored):
             return self
         if self.combine == "additive":
             weights = [max(part.coverage, 1e-3) for part in self.parts]
-            factors = [weight / sum(weights) for weight in weights]
+            factors = [weight / math.fsum(weights) for weight in weights]
         else:
             largest = [self._largest_eigenvalue((part,)) for part in self.parts]
             factors = [min(1.0, LARGEST_EIGENVALUE / each) for each in largest]
@@ -135,7 +136,7 @@ class SeveralForestsPart(schema.Stored):
     @property
     def coverage(self) -> float:
         """Of all forests together: they have no edge in common."""
-        return min(1.0, sum(part.coverage for part in self.parts))
+        return min(1.0, math.fsum(part.coverage for part in self.parts))
 
     @cached_property
     def _iterations(self) -> PartIterations:

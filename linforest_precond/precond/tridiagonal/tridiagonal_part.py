@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -237,7 +238,7 @@ class TridiagonalPart(schema.Stored):
             off_diagonal = 1 - backend.xp.eye(self.bands.diagonal.shape[1], dtype=self.stored)
             bands.append(self.bands.diagonal * off_diagonal)
         magnitudes = (backend.matrix.entries.magnitudes(band.ravel()) for band in bands)
-        weight = float(sum(backend.matrix.sums.tree_sum(each, scale) for each in magnitudes))
+        weight = math.fsum(float(backend.matrix.sums.tree_sum(each, scale)) for each in magnitudes)
         return min(1.0, weight / total)
 
     @property
