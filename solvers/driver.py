@@ -157,6 +157,7 @@ class Run:
         self.steps = 0  # of the present cycle, enqueued
         self.statuses = np.full(columns, float(RunningState.RUNNING))
         self.iterations = np.zeros(columns, np.int64)
+        self._before, self._at_start = 0, self.iterations  # joint and own iterations at the last (re)start
         self.last_true = np.full(columns, np.inf)
         self.has_begun = self.has_ended = False
         # The iteration of each column's last record, and the final statuses of verified columns.
@@ -247,12 +248,18 @@ class Run:
     def _start(self, starting: npt.NDArray[np.bool_]) -> None:
         """(Re)start columns from the present r."""
         space = self.space
+        self._before, self._at_start = self.joint_iterations, self.iterations
         for name in self.method.copies:
             for c in np.flatnonzero(starting).tolist():
                 space[name][:, c] = space["r"][:, c]
         space.start(starting)
         self.method.begin(space, self.problem.product, self.problem.preconditioning)
         self.steps = 0
+
+    @property
+    def joint_iterations(self) -> int:
+        """Iterations that any column made; columns that restart make theirs after all others have stopped."""
+        return self._before + int((self.iterations - self._at_start).max(initial=0))
 
     def _is_running(self) -> bool:
         return not _ACTIVE.isdisjoint(self.statuses.tolist())  # faster than NumPy for small arrays
@@ -397,7 +404,7 @@ class Run:
 
     def ending(self) -> str:
         """How the run ended, in words."""
-        most = f"after {int(self.iterations.max(initial=0)):,} iterations"
+        most = f"after {self.joint_iterations:,} iterations"
         if not self.has_ended:
             return f"stopped {most}"
         words = dict.fromkeys(str(Status.from_info(code)) for code in self.info().tolist())

@@ -108,7 +108,9 @@ def gmres(
     """Solve A x = b by restarted generalized minimal residuals (GMRES), for any nonsingular A.
 
     Saad & Schultz (1986), doi:10.1137/0907058, with right preconditioning: the residuals are those of the
-    system, whatever M is. In each cycle of `restart` iterations their norms never grow.
+    system, whatever M is. In each cycle of `restart` iterations their norms never grow. A callback is called
+    after each iteration, SciPy's with ``callback_type="x"`` after each cycle; each x that it gets costs a
+    product with M and one with the basis.
 
     Parameters
     ----------
@@ -118,10 +120,7 @@ def gmres(
     M : LinearOperator, matrix or array, optional
         An approximate inverse of A, which must not change: see `fgmres`. SciPy's `gmres` preconditions from
         the left: it has other iterates.
-    callback : function, optional
-        Called with the current x after each iteration, as SciPy's with ``callback_type="x"`` is after each
-        cycle. Each x costs a product with M and one with the basis.
-    {history, inner, nullspace, reorder, verbose}
+    {callback, history, inner, nullspace, reorder, verbose}
 
     Returns
     -------

@@ -40,7 +40,8 @@ class History(Printed):
     Attributes
     ----------
     iterations : (records,) array
-        0 for the start, then 1, 2, ...; the half steps of bicgstab are 0.5, 1.5, ...
+        0 for the start, then 1, 2, ...; the half steps of bicgstab are 0.5, 1.5, ... Of k systems, the
+        iterations that any of them made; a system that is restarted goes on after the others have stopped.
     residuals : array
         Norms of the recursive residuals relative to those of b; NaN where a system had stopped.
     errors : array or None

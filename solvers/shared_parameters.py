@@ -22,11 +22,14 @@ rtol, atol : float
     LinearOperator has no entries, so its own product is trusted. A tolerance that rounding errors of x
     exceed ends with the status `UNATTAINABLE` and the best x.
 maxiter : int, optional
-    The most iterations, 10 n by default.
+    The most iterations of each column, 10 n by default.
 M : LinearOperator, matrix or array, optional
     An approximate inverse of A.
 callback : function, optional
-    Called with the current x after each iteration.
+    Called after each iteration with the current x, in the shape that is returned; copy it to keep it. k
+    columns are iterated together: there is one call for each iteration that any of them makes, and columns
+    that have stopped do not change. Columns that are restarted from their true residuals go on after all
+    others have stopped, so that there may be more than `maxiter` calls; `history.iterations` counts as many.
 history : History, optional
     Records the residuals of all iterations.
 inner : function, optional
@@ -49,8 +52,8 @@ restart : int, optional
 x : array
     (n,), or (n, k) for k right-hand sides.
 info : int, or (k,) array of int
-    0: converged, and x is finite. Positive: the iterations made, `maxiter`. Negative: a `Status`, with a
-    RuntimeWarning; x is then the last finite iterate, x0 or 0.
+    0: converged, and x is finite. Positive: the iterations that the column made, `maxiter`, or 1 if that is
+    0. Negative: a `Status`, with a RuntimeWarning; x is then the last finite iterate, x0 or 0.
 """
 # By the first name of each entry.
 ENTRIES = {re.split(r"[ ,]", entry)[0]: entry for entry in re.split(r"\n(?=\w)", TEXT.strip())}

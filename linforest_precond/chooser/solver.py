@@ -49,7 +49,7 @@ class Solver(Printed):
     nullspace : "constant" or array, optional
         What A maps to zero, projected out of b and x, as the solvers have it.
     maxiter : int, optional
-        The most iterations of each run; 10 n by default, but not more than 5,000.
+        The most iterations of each column in each run; 10 n by default, but not more than 5,000.
     seed : int
         Of the forests and hierarchies.
     calibration : str
@@ -154,7 +154,8 @@ class Solver(Printed):
         x0 : array, optional
             The initial guess, of b's shape; 0 by default.
         callback : function, optional
-            Called with the current x after each iteration of each run.
+            Called with the current x after each iteration of each run, as those of `solvers` are, and once
+            where factors solve the system: as many times as the iterations of `report.trials` add up to.
         report : SolveReport, optional
             Is filled, in place of a new one.
 

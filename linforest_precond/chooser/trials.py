@@ -171,7 +171,7 @@ class Trial:
 
     @property
     def iterations(self) -> int:
-        return 1 if self.is_solved_directly else int(self._run.iterations.max(initial=0))
+        return 1 if self.is_solved_directly else self._run.joint_iterations
 
     @property
     def seconds(self) -> float:

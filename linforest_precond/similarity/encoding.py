@@ -43,16 +43,17 @@ class Sets:
 
 def as_sets(name: str, sets: Iterable[Iterable[str]], similarity: str) -> list[frozenset[str]]:
     """The sets of an argument; a ValueError that names the first one which is none, or is too large."""
-    longest = LONGEST_ELEMENTS[similarity]
     if isinstance(sets, str | bytes):
         raise ValueError(f"{name} must be a sequence of sets of strings, got {sets!r}")
     try:
-        return [_as_set(f"{name}[{number}]", each, longest) for number, each in enumerate(sets)]
+        return [as_set(f"{name}[{number}]", each, similarity) for number, each in enumerate(sets)]
     except TypeError:
         raise ValueError(f"{name} must be a sequence of sets of strings, got {sets!r}") from None
 
 
-def _as_set(name: str, given: Iterable[str], longest: int) -> frozenset[str]:
+def as_set(name: str, given: Iterable[str], similarity: str) -> frozenset[str]:
+    """One set; a ValueError if it is none, or too large."""
+    longest = LONGEST_ELEMENTS[similarity]
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise ValueError(f"{name} must be a set of strings such as ['a', 'b'], got {given!r}")
     elements = list(given)
@@ -68,7 +69,7 @@ def _as_set(name: str, given: Iterable[str], longest: int) -> frozenset[str]:
     if not elements:
         raise ValueError(f"{name} must not be empty: leave it out, it is similar to no set")
     if len(found := frozenset(elements)) > LARGEST_SET:
-        raise ValueError(f"{name} must have at most {LARGEST_SET} elements, got {len(found)}")
+        raise ValueError(f"{name} must have at most {LARGEST_SET:,} elements, got {len(found):,}; split it")
     return found
 
 

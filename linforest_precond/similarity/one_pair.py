@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.similarity.encoding import as_sets, encode
+from linforest_precond.similarity.encoding import as_set, encode
 from linforest_precond.similarity.grams import characters, distinct_grams
 from linforest_precond.similarity.join_records import SetMatching
 from linforest_precond.similarity.options import (
@@ -61,12 +61,12 @@ def match_sets(
     q, epsilon = as_gram_length(q), as_epsilon(epsilon)
     similarity, matching = as_choice("similarity", similarity, SIMILARITIES), as_matching(matching, device)
     backend = backend_on(device)
-    given = as_sets("set_r", [set_r], similarity) + as_sets("set_s", [set_s], similarity)
+    given = [as_set("set_r", set_r, similarity), as_set("set_s", set_s, similarity)]
     sets, strings = encode(given)
     symbols = distinct_grams(strings, q) if similarity == "jaccard" else characters(strings)
     pairs = SetPairs.of(np.array([0]), np.array([1]), sets.sizes)
     there = pairs.on(backend)
-    weights = Weigher.on(backend, sets, symbols, similarity)(there)
+    weights = Weigher.on(backend, sets, symbols, similarity, ("set_r", "set_s").__getitem__)(there)
     block = on_host(weights).reshape(sets.sizes)  # stall: returned
     names = tuple(sorted(given[0])), tuple(sorted(given[1]))
     if matching == "exact":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -117,12 +118,17 @@ def fuzzy_join(
     begun = clock()
     sets, strings = encode(given)
     index, token_sets, symbols = _index(sets, strings, Sides.of(sets.sizes, lefts), similarity, q, threshold)
-    weigher = Weigher.on(backend, sets, symbols, similarity)
+    weigher = Weigher.on(backend, sets, symbols, similarity, partial(_name_of, lefts))
     verifier = Verifier(weigher, sets.sizes, threshold, matching, bound, epsilon)
     join = _Join(index, on_device(token_sets, backend), token_sets.totals, verifier, backend)
     join.filter_seconds = clock() - begun
     with showing(index.work.size, progress, "join", "set") as bar:
         return join.result(list(join.verified(bar)), lefts or 0)
+
+
+def _name_of(lefts: int | None, number: int) -> str:
+    """The argument that a set comes from."""
+    return f"sets_r[{number}]" if lefts is None or number < lefts else f"sets_s[{number - lefts}]"
 
 
 def _index(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -36,16 +37,22 @@ class Verified(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Weigher:
-    """Similarities of the elements of pairs of sets, on one device."""
+    """Similarities of the elements of pairs of sets, on one device.
+
+    `name_of` gives the argument that a set comes from, for messages.
+    """
 
     backend: Backend
     sets: Sets
     symbols: Symbols
     similarity: str
+    name_of: Callable[[int], str]
 
     @classmethod
-    def on(cls, backend: Backend, sets: Sets, symbols: Symbols, similarity: str) -> Weigher:
-        return cls(backend, on_device(sets, backend), on_device(symbols, backend), similarity)
+    def on(
+        cls, backend: Backend, sets: Sets, symbols: Symbols, similarity: str, name_of: Callable[[int], str]
+    ) -> Weigher:
+        return cls(backend, on_device(sets, backend), on_device(symbols, backend), similarity, name_of)
 
     def __call__(self, pairs: SetPairs) -> Array:
         self._check_memory(pairs)
@@ -59,9 +66,11 @@ class Weigher:
             return
         needed, free = BYTES_PER_CELL * pairs.cells, self.backend.runtime.memory.free_bytes()
         if needed > free:
+            left, right = (self.name_of(int(side[0])) for side in (pairs.lefts, pairs.rights))
             raise MemoryError(
-                f"two sets of {pairs.all_rows:,} and {pairs.all_columns:,} elements: the weights "
-                f"of their pairs need {needed:,} bytes, and {free:,} are free; split such sets"
+                f"{left} and {right} must have fewer elements, got {pairs.all_rows:,} and "
+                f"{pairs.all_columns:,}: the weights between them need {needed:,} bytes, and {free:,} are "
+                f"free; split such sets into parts of {math.isqrt(free // BYTES_PER_CELL):,} elements"
             )
 
 

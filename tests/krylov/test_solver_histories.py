@@ -10,6 +10,7 @@ from solver_cases import (
     grid,
     iterations_of,
     noise,
+    recorded,
     true_residuals,
 )
 
@@ -47,6 +48,31 @@ class TestHistories:
             assert known.sum() > 10 * (columns or 1)
             np.testing.assert_allclose(found[known], wanted[steps][known], rtol=1e-2 if single else 1e-5)
         np.testing.assert_array_equal(watch.seen[-1], backend.host(x))
+
+    @pytest.mark.parametrize("columns", [None, 3])
+    @pytest.mark.parametrize("solver", SOLVERS)
+    def test_callbacks_iterations_and_info_agree_at_the_limit(self, backend, solver, columns):
+        A, b = grid(solver), noise(*(400,) if columns is None else (400, columns))
+        history, watch = History(), Watch(backend)
+        _, info = SOLVERS[solver](
+            backend.csr(A), backend.array(b), rtol=1e-10, maxiter=5, history=history, callback=watch
+        )
+        np.testing.assert_array_equal(info, 5 if columns is None else [5] * columns)
+        assert len(watch.seen) == history.iterations[-1] == 5
+        assert {x.shape for x in watch.seen} == {b.shape}
+
+    @pytest.mark.parametrize("solver", ["fcg", "bicgstab"])
+    def test_restarted_columns_are_counted(self, backend, solver):
+        """Single precision drifts: columns restart when the last one has stopped, and go on to maxiter."""
+        A = graphs.with_types(grid(solver), np.float32)
+        b = np.column_stack([noise(400), A @ np.ones(400), np.eye(400)[3]]).astype(np.float32)
+        history, watch = History(), Watch(backend)
+        _, info, _ = recorded(
+            SOLVERS[solver], backend.csr(A), backend.array(b),
+            rtol=1e-12, maxiter=100, history=history, callback=watch,
+        )  # fmt: skip
+        assert history.replacements and info.max() <= 100
+        assert len(watch.seen) == np.ceil(history.iterations).max()
 
     @each_solver
     def test_steps_and_times(self, backend, solver):

@@ -188,11 +188,20 @@ def test_maxiter_limits_every_trial(backend):
     assert all(trial.iterations <= 1 for trial in report.trials)
 
 
-def test_callbacks_see_all_iterations(backend):
-    A = SYSTEMS["convection"]()
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "options", [{}, {"method": "jacobi", "maxiter": 5}, {"method": "jacobi", "rtol": 1e-14}], ids=str
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("columns", [(), (3,)])
+def test_callbacks_see_all_iterations(backend, columns, dtype, options):
+    """Those of restarted columns, too, which single precision has."""
+    A, b = SYSTEMS["convection"]().astype(dtype), noise(900, *columns).astype(dtype)
     seen = []
-    _, _, report = solved(backend, A, noise(900), callback=lambda x: seen.append(x.shape))
-    assert set(seen) == {(900,)} and len(seen) == sum(trial.iterations for trial in report.trials)
+    _, info, report = solved(backend, A, b, callback=lambda x: seen.append(x.shape), **options)
+    made = sum(trial.iterations for trial in report.trials)
+    assert set(seen) == {b.shape} and len(seen) == made
+    assert np.max(info) in (0, made) or np.max(info) < 0
 
 
 def test_errors_are_recorded_where_the_solution_is_known(backend):

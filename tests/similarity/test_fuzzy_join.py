@@ -219,11 +219,17 @@ class TestBounds:
         tracemalloc.start()
         try:
             with pytest.raises(
-                MemoryError, match="two sets of 3,000 and 3,000 elements.*100,000,000 are free"
+                MemoryError, match=r"sets_r\[0\] and sets_r\[1\] must .* got 3,000 .* 100,000,000 are free"
             ):
                 fuzzy_join([words, words[1:] + ["x"]], matching=matching)
             assert tracemalloc.get_traced_memory()[1] < free
         finally:
             tracemalloc.stop()
-        with pytest.raises(MemoryError, match="split such sets"):
+        with pytest.raises(MemoryError, match=r"sets_r\[1\] and sets_s\[0\] must"):
+            fuzzy_join([["a"], words], [words], matching=matching)
+        with pytest.raises(MemoryError, match="set_r and set_s must .* split .* parts of 2,500 elements"):
             match_sets(words, words, matching=matching)
+
+    def test_more_weights_than_indices(self):
+        with pytest.raises(ValueError, match="set_s must have at most 32,768 elements, got 40,000; split it"):
+            match_sets(["a"], map(str, range(40_000)))

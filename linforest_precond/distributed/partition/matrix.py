@@ -150,9 +150,8 @@ class Matrix:
         return backend_of(self.rows.data)
 
     def diagonal(self) -> Array:
-        """The diagonal entries of the own rows."""
-        is_host = self.backend.name == "cpu"
-        return (self.rows if is_host else self.rows.copy()).diagonal()  # CuPy sorts in place
+        """The diagonal entries of the own rows; of a copy, because CuPy sorts entries in place."""
+        return self.rows.copy().diagonal()
 
     def matvec(self, x: Array) -> Array:
         """The own rows times a vector, or several, of which each rank has its part.
@@ -196,7 +195,7 @@ def check_matrix(A: Any) -> None:
 
 def require_host(A: Matrix) -> None:
     """Refuse rows on a GPU; all ranks have theirs on the same kind of device."""
-    if device_name(A.rows.data) != "cpu":
+    if not isinstance(A.rows.data, np.ndarray):
         raise TypeError("A must have its rows on the host, got those of CuPy; make the Matrix of rows.get()")
 
 

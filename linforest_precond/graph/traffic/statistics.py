@@ -179,10 +179,10 @@ def _transposed(scan: TrafficScan) -> TrafficScan:
 
 def _backend(array: Any, device: Device) -> Backend:
     """The backend of a device, by default of an array."""
-    own = backend_of(array)
-    if device == "cpu" and own.name == "cuda":
+    wanted = backend_of(array) if device is None else backend_named(device)
+    if device == "cpu" and not is_on(array, wanted):
         raise TypeError('A is on the GPU, and device="cpu" asks for the CPU; pass arrays of NumPy')
-    return own if device in (None, own.name) else backend_named(device)
+    return wanted
 
 
 def _chained(first: Any, others: Iterable[Any]) -> Iterable[Any]:
