@@ -150,8 +150,9 @@ class Matrix:
         return backend_of(self.rows.data)
 
     def diagonal(self) -> Array:
-        """The diagonal entries of the own rows; of a copy, because CuPy sorts entries in place."""
-        return self.rows.copy().diagonal()
+        """The diagonal entries of the own rows."""
+        rows = self.rows if isinstance(self.rows.data, np.ndarray) else self.rows.copy()  # CuPy sorts in place
+        return rows.diagonal()
 
     def matvec(self, x: Array) -> Array:
         """The own rows times a vector, or several, of which each rank has its part.
