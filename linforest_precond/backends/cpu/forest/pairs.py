@@ -3,6 +3,7 @@
 import numpy as np
 from numba import prange
 
+from ..matrix.entries import packed
 from ..runtime.arrays import NO_VERTEX, readonly, shell_sort
 from ..runtime.jit import helper, kernel
 
@@ -36,9 +37,7 @@ def coarse_graph(graph, members, places):
     largest = np.finfo(weights.dtype).max
     merge_rows(*arrays, int(lengths.max()), largest, columns, weights, counts)
     ends = np.cumsum(counts)
-    packed = np.empty(ends[-1], index), np.empty(ends[-1], weights.dtype)
-    pack_rows(*map(readonly, (starts, ends, columns, weights)), *packed)
-    return ends.astype(index), *packed, int(counts.max())
+    return ends.astype(index), *packed(starts, ends, columns, weights), int(counts.max())
 
 
 def row_lengths(indptr, rows):
@@ -133,12 +132,3 @@ def find_heaviest(indptr, values, found):
                 found[row, 0], weight = weight, found[row, 0]
             if weight > found[row, 1]:
                 found[row, 1] = weight
-
-
-# Moves the rows together.
-@kernel(parallel=True)
-def pack_rows(starts, ends, columns, weights, packed_columns, packed_weights):
-    for row in prange(ends.size - 1):
-        gap = starts[row] - ends[row]
-        for slot in range(ends[row], ends[row + 1]):
-            packed_columns[slot], packed_weights[slot] = columns[slot + gap], weights[slot + gap]
