@@ -27,22 +27,14 @@ def pair_up(neighbors):
 
 def coarse_graph(graph, members, places):
     """The graph of the pairs: CSR arrays with sorted columns, and the length of the longest row."""
-    indptr, index = graph.indptr, graph.indices.dtype
-    lengths = np.zeros(members.shape[0] + 1, np.int64)
-    lengths[1:] = row_lengths(indptr, members[:, 0]) + row_lengths(indptr, members[:, 1])
-    starts = np.cumsum(lengths)
+    index = graph.indices.dtype
+    starts, counts = np.zeros((2, members.shape[0] + 1), np.int64)
+    arrays = map(readonly, (graph.indptr, graph.indices, graph.values, members, places))
+    longest = find_pair_starts(readonly(graph.indptr), readonly(members), starts)
     columns, weights = np.empty(starts[-1], index), np.empty(starts[-1], graph.values.dtype)
-    counts = np.zeros(members.shape[0] + 1, np.int64)
-    arrays = map(readonly, (indptr, graph.indices, graph.values, members, places, starts))
-    largest = np.finfo(weights.dtype).max
-    merge_rows(*arrays, int(lengths.max()), largest, columns, weights, counts)
+    merge_rows(*arrays, readonly(starts), longest, np.finfo(weights.dtype).max, columns, weights, counts)
     ends = np.cumsum(counts)
     return ends.astype(index), *packed(starts, ends, columns, weights), int(counts.max())
-
-
-def row_lengths(indptr, rows):
-    """Number of entries of each row, 0 for a ghost."""
-    return np.where(rows < 0, 0, indptr[rows + 1] - indptr[rows])
 
 
 def heaviest_two(graph):
@@ -54,9 +46,8 @@ def heaviest_two(graph):
 
 def members_of(pairs, members):
     """The two members of each listed pair; those of a ghost are ghosts."""
-    found = np.full((pairs.size, 2), NO_VERTEX, members.dtype)
-    there = pairs >= 0
-    found[there] = members[pairs[there]]
+    found = members.take(pairs, axis=0, mode="clip")
+    found[pairs < 0] = NO_VERTEX
     return found.reshape(-1)
 
 
@@ -71,6 +62,21 @@ def number_pairs(partners, members, places):
             if partner >= 0:
                 members[pairs, 1], places[partner] = partner, 2 * pairs + 1
             pairs += 1
+
+
+# The places of both members' entries, pair after pair; returns the largest number of a pair's entries.
+@kernel(parallel=False)
+def find_pair_starts(indptr, members, starts):
+    longest = 0
+    for pair in range(members.shape[0]):
+        entries = 0
+        for side in range(2):
+            v = np.int64(members[pair, side])
+            if v >= 0:
+                entries += np.int64(indptr[v + 1]) - np.int64(indptr[v])
+        starts[pair + 1] = starts[pair] + entries
+        longest = max(longest, entries)
+    return longest
 
 
 # Each pair merges the rows of its two members: up to four entries with the same pair of columns are summed.

@@ -55,7 +55,7 @@ def gathered(values, slots):
     if values.size == 0:
         return np.zeros(slots.shape, values.dtype)
     out = values.take(slots, mode="clip")
-    out[slots < 0] = 0
+    np.copyto(out, 0, where=slots < 0)
     return out
 
 
