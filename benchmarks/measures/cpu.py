@@ -23,6 +23,7 @@ from linforest_precond.study.timing import numba_threads
 def measurements(plan):
     """(title, function that yields rows) of the measurements in this module."""
     yield "whole chain on the CPU", partial(chain_rows, plan)
+    yield "small matrices on the CPU", partial(small_rows, plan)
     yield "solves on the CPU", partial(solve_rows, plan)
     yield "solves with pivoting on the CPU", partial(pivoted_rows, plan)
     for case in cases.CPU_SOLVER_CASES:
@@ -51,6 +52,26 @@ def chain_rows(plan):
             note=f"{A.shape[0]:,} rows, {A.nnz:,} entries",
             **(targets.CPU_CHAIN if threads == few else {"judged": "median"}),
         )
+
+
+def small_rows(plan):
+    """Setups and products for few rows, which calls from Python and thread starts would dominate."""
+    for title, A in cases.small_systems(plan):
+        r = np.ones(A.shape[0])
+        for make, target in targets.CPU_SMALL_SETUPS.items():
+            M = getattr(lf, make)(A)
+            M = M.aspreconditioner() if make == "multilevel" else M
+            calls = {
+                f"lf.{make}(A)": partial(getattr(lf, make), A),
+                f"M @ r of lf.{make}": partial(M.__matmul__, r),
+            }
+            for name, call in calls.items():
+                samples = [1e3 * sample for sample in timing.host_samples(call, 10 * plan.cpu_repeats)]
+                bound = target if name.startswith("lf.") else {}
+                note = f"{A.shape[0]:,} rows, {A.nnz:,} entries"
+                yield Row(
+                    "cpu small", name, title, samples, backend="cpu", judged="median", note=note, **bound
+                )  # fmt: skip
 
 
 def solve_rows(plan):

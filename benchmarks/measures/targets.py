@@ -121,6 +121,12 @@ BFS_LEVEL = {"goal": 15.0, "judged": "median"}
 # On the CPU: the whole chain in seconds; solves on one thread in units of LAPACK's; iterations and orderings
 # in units of SciPy's; batch Cuthill-McKee on `cases.BATCH_THREADS` threads: speed relative to the serial one.
 CPU_CHAIN = {"goal": 1.0, "judged": "median"}
+# Setups for about 2,000 rows, in milliseconds.
+CPU_SMALL_SETUPS = {
+    "tridiagonal": {"goal": 1.5},
+    "block_tridiagonal": {"goal": 4.0},
+    "multilevel": {"goal": 6.0},
+}
 CPU_SOLVE = {"goal": 1.5}
 CPU_ITERATION = {"goal": 1.0}
 CPU_ORDERING = {"goal": 1.0}

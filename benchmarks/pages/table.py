@@ -89,6 +89,7 @@ SECTIONS = {
     "its number of levels",
     "largest": "Time, and edges per second, on a graph generated on the GPU",
     "cpu": "Setup on the CPU after compilation",
+    "cpu small": "Setups and products on the CPU for about 2,000 rows, after compilation",
     "cpu solves": "Tridiagonal solves on one thread of the CPU, factored before, in units of the time of "
     "LAPACK on the same bands",
     "cpu iterations": "Iterations of a Krylov solver on the CPU without a preconditioner, in units of the "

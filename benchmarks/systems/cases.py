@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +31,7 @@ class Plan:
     small_grid: int = 100
     solved_cube: int = 128
     cpu_solver_grid: int = 300
+    cpu_small_grid: int = 45  # 2,025 rows: calls are a few milliseconds
     small_setup_grid: int = 300
     wide_grid: int = 15_700  # 2.2e9 entries: their numbers need 64 bits
     iterations: int = 192  # of a solver on the small grid; fewer on larger systems
@@ -78,6 +79,7 @@ QUICK = Plan(
     small_grid=40,
     solved_cube=12,
     cpu_solver_grid=20,
+    cpu_small_grid=12,
     small_setup_grid=20,
     wide_grid=30,
     iterations=32,
@@ -169,6 +171,13 @@ def flow(plan, **options):
         along_axis[0, 1, 1], along_axis[2, 1, 1] = -1 - speed / 2, -1 + speed / 2
     title = f"7-point {plan.solved_cube}³ with convection"
     return title, matrices.stencil((plan.solved_cube,) * 3, weights, **options)
+
+
+def small_systems(plan):
+    """Titles and matrices of few rows: two grids, a triangulation, and a pattern that is not symmetric."""
+    side = plan.cpu_small_grid
+    small = replace(plan, aniso=side, small_grid=side, ordered_points=side**2)
+    yield from (case(small) for case in (aniso2, small_grid, mesh, upwind))
 
 
 # The systems that are solved to RTOL, and their solver.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ HIGH_STRIDE = np.uint64(0xC2B2AE3D27D4EB4F)
 SHIFT_11, SHIFT_27, SHIFT_30, SHIFT_31 = (np.uint64(bits) for bits in (11, 27, 30, 31))
 
 
+@functools.lru_cache(maxsize=1024)
 def iteration_keys(seed: int, k: int) -> tuple[np.uint64, np.uint32]:
     """The keys of the hashes in iteration `k`: one for charges, one for ties."""
     charge_key = _mix64_int(seed + _GOLDEN * (2 * k + 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import OnBackend, backend_of
-from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.conversion import stored_entries
@@ -88,4 +89,9 @@ def pattern_digest(matrix: MatrixLike | CheckedMatrix) -> PatternDigest:
         arrays = [getattr(A, name) for name in names] or stored_entries(A, backend.xp)[:2]
     arrays = [array if array.dtype in (np.int32, np.int64) else array.astype(np.int64) for array in arrays]
     digest = backend.matrix.pattern_digest.digest(arrays)
-    return PatternDigest(form, str(A.dtype), tuple(A.shape), int(arrays[1].size), digest)
+    return PatternDigest(form, _name(A.dtype), tuple(A.shape), int(arrays[1].size), digest)
+
+
+@functools.cache
+def _name(dtype: DType) -> str:
+    return str(dtype)

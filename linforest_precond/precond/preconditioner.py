@@ -330,7 +330,10 @@ class Preconditioner(Products, InPlaceOperator, Printed):
 
     def _array(self, r: npt.ArrayLike) -> Array:
         """r as an array on the operator's device; a TypeError if it is elsewhere."""
-        xp, r = self._backend.xp, native_array("r", r)
+        xp = self._backend.xp
+        if xp is np and type(r) is np.ndarray:
+            return r
+        r = native_array("r", r)
         if not isinstance(r, xp.ndarray):
             if xp is not np or not is_on(r, self._backend):
                 raise TypeError(

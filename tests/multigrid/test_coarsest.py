@@ -1,4 +1,4 @@
-"""The coarsest level: the dense inverse beside NumPy's, and what happens where there is none."""
+"""The coarsest level: the dense inverse and the banded factor beside NumPy's, and where there is none."""
 
 from types import SimpleNamespace
 
@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from scipy.linalg import block_diag
 from strategies import slow
 
+import linforest_precond as lf
 from linforest_precond.backends import backend_of
 from linforest_precond.matrix.checked import checked
-from linforest_precond.precond.multigrid.coarsest import Coarsest
+from linforest_precond.precond.multigrid.coarsest import BandedCoarsest, Coarsest
 
 EPS = np.finfo(float).eps
 # Around the sides of tiles of 32 rows, and on both sides of the most rows that are inverted by tiles.
@@ -116,7 +117,10 @@ def test_dense_matrix(backend, dtype, index):
 
 def coarsest_of(backend, A, stored=np.float64, hermitian=True, centered=False):
     found = Coarsest.of(checked(backend.csr(sp.csr_array(A))), np.dtype(stored), hermitian, centered)
-    return backend.host(found.inverse), found.rank
+    identity = backend.array(np.eye(len(A), dtype=stored))
+    solved = identity.copy()
+    found.solve_into(backend_of(identity).multigrid.vector_ops, identity, solved)
+    return backend.host(solved), found.rank
 
 
 class TestCoarsest:
@@ -158,3 +162,51 @@ class TestCoarsest:
         assert found.dtype == np.float32 and residual(A, found) < 1e-5
         with pytest.raises(ValueError, match="scale A"):
             coarsest_of(backend, 1e-60 * A, np.float32)
+
+
+def banded(n, width, dtype=float, seed=0):
+    """A definite matrix whose rows are shuffled: its band is narrow in another order."""
+    rng = np.random.default_rng(seed)
+    A = np.zeros((n, n), dtype)
+    for k in range(1, width):
+        values = rng.standard_normal(n - k) + (1j * rng.standard_normal(n - k) if dtype is complex else 0)
+        A += np.diag(values, k) + np.diag(values.conj(), -k)
+    A += np.diag(1 + abs(A).sum(axis=1))
+    order = rng.permutation(n)
+    return A[np.ix_(order, order)]
+
+
+class TestBandedFactor:
+    """On the CPU; the GPU inverts."""
+
+    @pytest.mark.parametrize("dtype", [float, complex])
+    def test_solves_as_the_inverse_does(self, dtype):
+        A = banded(200, 4, dtype)
+        found = Coarsest.of(checked(sp.csr_array(A)), np.dtype(dtype), hermitian=True)
+        assert isinstance(found, BandedCoarsest) and found.rank == 200
+        b, x = np.random.default_rng(1).standard_normal((200, 3)).astype(dtype), np.empty((200, 3), dtype)
+        for factor, matrix in ((found, A), (found.transposed(), A.T)):
+            factor.solve_into(None, b, x)
+            assert np.allclose(x, np.linalg.solve(matrix, b), rtol=1e-12)
+
+    @pytest.mark.parametrize("exponent", [1, -1, 7, 30])
+    def test_scales_exactly_with_powers_of_two(self, exponent):
+        A, b = banded(120, 5), np.random.default_rng(1).standard_normal((120, 1))
+        solved = []
+        for factor in (1.0, 2.0**exponent):
+            x = np.empty_like(b)
+            Coarsest.of(checked(sp.csr_array(factor * A)), A.dtype, hermitian=True).solve_into(None, b, x)
+            solved.append(factor * x)
+        assert np.array_equal(*solved)
+
+    @pytest.mark.parametrize("A", [banded(40, 20), path_laplacian(60) - 0.7 * np.eye(60), path_laplacian(60)])
+    def test_none_where_the_band_is_wide_or_the_matrix_not_definite(self, A):
+        assert isinstance(Coarsest.of(checked(sp.csr_array(A)), A.dtype, hermitian=True), Coarsest)
+
+    @pytest.mark.parametrize("dtype", [None, "float32"])
+    def test_is_computed_again_for_files(self, tmp_path, dtype):
+        A, r = lf.matrices.poisson((40, 40)), np.random.default_rng(0).standard_normal(1600)
+        M = lf.multilevel(A, dtype=dtype).aspreconditioner()
+        assert isinstance(M._part.coarsest, BandedCoarsest)
+        lf.save_preconditioner(M, tmp_path / "M.npz")
+        assert np.array_equal(lf.load_preconditioner(tmp_path / "M.npz") @ r, M @ r)

@@ -428,17 +428,17 @@ def test_helpers_are_for_compiled_code_alone():
 
 
 def test_small_arrays_are_processed_by_one_thread(tiny):
-    """Half the compilation; once threads are compiled, they process small arrays of the same types, too."""
+    """Threads take longer to start than small arrays take; also where they are compiled for the types."""
     script = """
         jit.FEW_ELEMENTS = 10
+        print(stepped(6)[-1], len(parallel.signatures), len(parallel.serial.signatures))
         small = stepped(5)
         print(small == [1.0, 2.0, 3.0, 4.0, 5.0], len(parallel.signatures), len(parallel.serial.signatures))
-        print(stepped(6)[-1], len(parallel.signatures), stepped(5) == small, len(parallel.serial.signatures))
         single = np.ones(2, np.float32)
         parallel(single, single)
         print(single.tolist(), len(parallel.signatures), len(parallel.serial.signatures))
     """
-    assert output(tiny, script).splitlines() == ["True 0 1", "6.0 1 True 1", "[2.0, 2.0] 1 2"]
+    assert output(tiny, script).splitlines() == ["6.0 1 0", "True 1 1", "[2.0, 2.0] 1 2"]
 
 
 def test_cache_key_has_a_stable_number():

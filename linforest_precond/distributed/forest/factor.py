@@ -17,12 +17,11 @@ from linforest_precond.backends.cpu.forest.factor import (
     SATURATED,
     confirm,
     draw_charges,
-    gather_values,
-    per_block,
     propose,
     tie_rule_of,
 )
-from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX, compact, readonly
+from linforest_precond.backends.cpu.matrix.entries import gathered
+from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX, readonly
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of
 from linforest_precond.distributed.forest.records import RankFactor
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
@@ -141,7 +140,6 @@ class Proposals:
         self.degrees, self.states = np.zeros(graph.n_local, np.uint8), np.zeros(size, np.uint8)
         self.active = np.arange(graph.n_local, dtype=index)
         self._sent = np.full((graph.n_local, n), NO_VERTEX, np.int64)
-        self._made = per_block(self.active)
         self._boundary = np.unique(np.concatenate([self.active[:0], *graph.halo.sent.values()]))
 
     def draw_charges(self, charge: str, threshold: int, seed: int, k: int) -> None:
@@ -152,13 +150,12 @@ class Proposals:
 
     def propose(self, charged: bool, hashed: bool, tie_key: np.uint32) -> int:
         """Propose for all active vertices; returns the number of proposals."""
-        graph, self._made = self.graph, per_block(self.active)
-        propose(
-            *map(readonly, (graph.indptr, graph.columns, graph.values)), self.neighbors, self.degrees,
-            self.states, self.active, self.ids, charged, hashed, tie_key, self.proposed, self.proposed_slots,
-            self._made,
+        arrays = map(readonly, (self.graph.indptr, self.graph.columns, self.graph.values))
+        made: int = propose(
+            *arrays, self.neighbors, self.degrees, self.states, self.active, self.ids, charged, hashed,
+            tie_key, self.proposed, self.proposed_slots,
         )  # fmt: skip
-        return int(self._made.sum())
+        return made
 
     def exchange(self) -> None:
         """Fetch the proposals of the ghosts; of those, only the ones to own vertices matter."""
@@ -171,15 +168,15 @@ class Proposals:
 
     def confirm(self) -> int:
         """Confirm the edges that both ends proposed; returns how many ends of them are own vertices."""
-        left = per_block(self.active)
-        confirm(
+        confirmed: int
+        confirmed, left = confirm(
             self.proposed, self.proposed_slots, self.neighbors, self.slots, self.degrees, self.states,
-            self.active, self._made, left,
+            self.active,
         )  # fmt: skip
-        self.active = self.active[: compact(self.active, left)]
+        self.active = self.active[:left]
         own = self.graph.n_local
         self.states[own:] = self.graph.halo.fetch(self.states[:own])
-        return int(self._made.sum())
+        return confirmed
 
     def table(self) -> tuple[Array, Array]:
         """The confirmed neighbors, global ids in ascending order, and their values."""
@@ -188,4 +185,4 @@ class Proposals:
         order = np.argsort(ids, axis=1, kind="stable")
         slots, there = (np.take_along_axis(array, order, axis=1) for array in (self.slots, there))
         neighbors = np.where(there, np.take_along_axis(ids, order, axis=1), NO_VERTEX)
-        return neighbors, gather_values(self.graph.values, slots)
+        return neighbors, gathered(self.graph.values, slots)

@@ -1,9 +1,9 @@
-"""The direct solve on the coarsest level, by the dense (pseudo-)inverse."""
+"""The direct solve on the coarsest level, by the dense (pseudo-)inverse or a banded factorization."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,8 @@ class Coarsest:
     @classmethod
     def of(
         cls, csr: CheckedMatrix, stored: DType, hermitian: bool, centered: bool = False
-    ) -> Coarsest | None:
-        """Invert a matrix on its device; None where it is too large for that.
+    ) -> Coarsest | BandedCoarsest | None:
+        """Invert a matrix on its device, or factor its band; None where it is too large for that.
 
         A centered matrix is Hermitian and maps constants to 0, but for rounding errors: its entries are sums
         over all finer levels.
@@ -48,8 +48,12 @@ class Coarsest:
         if not csr.n:
             return cls(xp.zeros((0, 0), stored), 0)
         # The square roots of an inversion are scaled exactly with the matrix by even powers of two only.
-        half = csr.exponent is not None and csr.exponent % 2 == 1
-        scaled = replace(csr, data=csr.data / 2) if half else csr
+        half = csr.largest_exponent % 2 == 1
+        scaled = replace(csr, data=csr.data / 2, diagonal=csr.diagonal / 2) if half else csr
+        if hermitian and not centered:
+            factor = backend.multigrid.banded.definite_factor(scaled, stored)
+            if factor is not None:
+                return BandedCoarsest(csr.n, factor, 0.5 if half else 1.0)
         dense = backend.multigrid.dense.dense_matrix(scaled)
         inverse = _definite_inverse(dense, stored, centered, backend) if hermitian else None
         if inverse is not None:
@@ -69,7 +73,28 @@ class Coarsest:
         return Coarsest(xp.ascontiguousarray(self.inverse.T), self.rank)
 
 
-COARSEST = schema.RecordSpec(Coarsest, {"inverse": schema.numbers("n", "n")})
+@dataclass(frozen=True, eq=False)
+class BandedCoarsest:
+    """The banded Cholesky factor of a definite matrix times `scale`.
+
+    Files hold the rank alone: the factor is that of the last level's matrix, in its stored type.
+    """
+
+    rank: int
+    factor: Any = field(default=None, metadata={"packed": False})
+    scale: float = field(default=1.0, metadata={"packed": False})
+
+    def solve_into(self, ops: Any, b: Array, x: Array) -> None:
+        self.factor.solve_into(b, x, self.scale)
+
+    def transposed(self) -> BandedCoarsest:
+        return replace(self, factor=self.factor.conjugated())
+
+
+COARSEST = schema.Either(
+    schema.RecordSpec(Coarsest, {"inverse": schema.numbers("n", "n")}),
+    schema.RecordSpec(BandedCoarsest, {"rank": schema.Integer(1, LARGEST_DENSE)}),
+)
 
 
 def _definite_inverse(dense: Array, stored: DType, centered: bool, backend: Backend) -> Array | None:

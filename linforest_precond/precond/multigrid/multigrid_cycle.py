@@ -12,7 +12,7 @@ from typing import Any
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.arguments import as_choice
-from linforest_precond.precond.multigrid.coarsest import SWEEPS, Coarsest
+from linforest_precond.precond.multigrid.coarsest import SWEEPS, BandedCoarsest, Coarsest
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 
 CYCLES = "V", "W", "F", "K"
@@ -57,7 +57,7 @@ class MultigridCycle:
     def __init__(
         self,
         levels: Sequence[Level],
-        coarsest: Coarsest | None,
+        coarsest: Coarsest | BandedCoarsest | None,
         kind: str,
         sweeps: tuple[int, int],
         columns: int,

@@ -13,7 +13,7 @@ from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_until_small, is_stalled
 from linforest_precond.matrix.checked import CheckedMatrix, described
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
-from linforest_precond.precond.multigrid.coarsest import COARSEST, LARGEST_DENSE, Coarsest
+from linforest_precond.precond.multigrid.coarsest import COARSEST, LARGEST_DENSE, BandedCoarsest, Coarsest
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, columns_of
 from linforest_precond.precond.multigrid.hierarchy_level import SCHEMA as LEVEL
 from linforest_precond.precond.multigrid.hierarchy_level import Level
@@ -49,7 +49,7 @@ def levels_shrink(fields: schema.Fields, names: schema.Names) -> schema.Checks:
     smoothed, last = levels[-1]["smoother"] is not None, f"levels.{len(levels) - 1}"
     yield last, "have no transfer", levels[-1]["transfer"] is None
     yield last, "have a smoother if and only if it is not inverted", smoothed == (coarsest is None)
-    inverted = coarsest is None or len(coarsest["inverse"]) == sizes[-1]
+    inverted = coarsest is None or len(coarsest.get("inverse", range(coarsest["rank"]))) == sizes[-1]
     yield "coarsest", "be of the last level, and n of the first", sizes[0] == fields["n"] and inverted
     visits = 2 ** len(twice_visited(fields["cycle"], len(levels) - 1))
     yield "levels", f"be fewer for {fields['cycle']}-cycles", visits <= MOST_VISITS
@@ -82,7 +82,7 @@ class MultilevelPart(schema.Stored):
 
     n: int
     levels: tuple[Level, ...]
-    coarsest: Coarsest | None
+    coarsest: Coarsest | BandedCoarsest | None
     options: MultilevelOptions
     own_data: Array | None  # A's entries, where the levels are of lower precision
     hermitian: bool
@@ -104,6 +104,9 @@ class MultilevelPart(schema.Stored):
         levels = tuple(Level.from_state(**level) for level in levels)
         for level in levels:
             _ = level.held  # makes the members of aggregates now, and not on one of several streams later
+        if isinstance(coarsest, BandedCoarsest):
+            last = levels[-1].csr
+            coarsest = Coarsest.of(last, last.data.dtype, hermitian=True)
         chosen = MultilevelOptions(**{**options, "cycle": cycle})
         return cls(levels=levels, coarsest=coarsest, options=chosen, **fields)
 
@@ -238,7 +241,8 @@ class MultilevelPart(schema.Stored):
         if self.coarsest is None:
             how = f"smoothed, as it has more than {LARGEST_DENSE:,} unknowns"
         else:
-            how = f"inverted, of rank {self.coarsest.rank:,}"
+            how = "factored" if isinstance(self.coarsest, BandedCoarsest) else "inverted"
+            how += f", of rank {self.coarsest.rank:,}"
         return [
             *lines,
             ("complexity", f"{of_entries:.2f} x the entries, {of_unknowns:.2f} x the unknowns"),

@@ -256,9 +256,12 @@ class RecordSpec(FieldsSpec):
         self.record, self.name = record, name or record.__name__
         self.by_name[self.name] = self.by_class[record] = self
 
-    def check(self, value: Any, scope: Scope) -> Fields:
+    def fits(self, value: Any) -> bool:
         is_record = isinstance(value, dict) and value.keys() == {"record", "fields"}
-        if not is_record or value["record"] != self.name:
+        return is_record and bool(value["record"] == self.name)
+
+    def check(self, value: Any, scope: Scope) -> Fields:
+        if not self.fits(value):
             scope.fail(f"be a record {self.name!r}", value)
         return super().check(value["fields"], scope)
 

@@ -5,6 +5,7 @@ import time
 import numpy as np
 from numba import prange
 
+from ..matrix.entries import gathered
 from ..runtime.arrays import BLOCK, NO_VERTEX, compact, readonly
 from ..runtime.hashing import edge_hash, edge_order_key, is_positive, iteration_keys
 from ..runtime.jit import helper, kernel
@@ -40,8 +41,9 @@ def proposition_times(graph, n, k, repeats):
 
     def timed_propose(*arguments):
         start = time.perf_counter()
-        propose(*arguments)
+        made = propose(*arguments)
         times.append((time.perf_counter() - start, arguments[6].size))
+        return made
 
     found = []
     for _ in range(repeats + 1):  # the first run compiles
@@ -66,27 +68,17 @@ def _iterate(propose, graph, n, limit, automatic, m, k_m, threshold, seed, charg
             draw_charges(active, ids, states, charge, threshold, seed, k)
         tie_rule = tie_rule_of(ties, charged, seed, k)
         k += 1
-        made, left = per_block(active), per_block(active)
-        propose(*graph_arrays, neighbors, degrees, states, active, ids, charged, *tie_rule, *proposals, made)
-        maximal = not charged and made.sum() == 0
-        confirm(*proposals, neighbors, slots, degrees, states, active, made, left)
-        new = int(made.sum()) // 2
+        made = propose(*graph_arrays, neighbors, degrees, states, active, ids, charged, *tie_rule, *proposals)
+        maximal = not charged and made == 0
+        confirmed, left = confirm(*proposals, neighbors, slots, degrees, states, active)
+        new = confirmed // 2
         edges += new
-        active = active[: compact(active, left)]
+        active = active[:left]
         if automatic and k >= 5 and 100 * new <= edges:
             break
         if active.size == 0 and limit is None and not maximal:
             k += (k_m - k) % m  # nothing can happen before the next uncharged iteration
-    return neighbors, gather_values(graph.values, slots), slots, np.array([k, maximal])
-
-
-def gather_values(values, slots):
-    """The values at the slots, 0 where a slot is -1."""
-    if values.size == 0:
-        return np.zeros(slots.shape, values.dtype)
-    out = values.take(slots, mode="clip")
-    out[slots < 0] = 0
-    return out
+    return neighbors, gathered(graph.values, slots), slots, np.array([k, maximal])
 
 
 def draw_charges(active, ids, states, charge, threshold, seed, k):
@@ -102,11 +94,6 @@ def tie_rule_of(ties, charged, seed, k):
     if ties == "random":
         return True, edge_order_key(seed)
     return charged and ties == "auto", iteration_keys(seed, k)[1]
-
-
-def per_block(active):
-    """One number for each block of active vertices."""
-    return np.empty(-(-active.size // BLOCK), np.int64)
 
 
 # Each active vertex draws its charge.
@@ -132,15 +119,17 @@ def id_of(ids, v):
 
 
 # Each active vertex proposes along its heaviest free edges, as many as it lacks to n. Equal weights are
-# ordered by their hash if `hashed`, then by column: rows are sorted, so the lower one comes first.
+# ordered by their hash if `hashed`, then by column: rows are sorted, so the lower one comes first. Returns
+# the number of proposals.
 # (One long function: a helper that takes these arrays, called for every vertex, costs several times as much.)
 @kernel(parallel=True)
 def propose(
     indptr, indices, values, neighbors, degrees, states, active, ids, charged, hashed, tie_key, proposed,
-    proposed_slots, made,
+    proposed_slots,
 ):  # fmt: skip
     n = neighbors.shape[1]
-    for block in prange(made.size):
+    made = 0
+    for block in prange(-(-active.size // BLOCK)):
         best, ties = np.empty(MAX_DEGREE, values.dtype), np.empty(MAX_DEGREE, np.uint32)
         total = 0
         for i in range(block * BLOCK, min((block + 1) * BLOCK, active.size)):
@@ -177,7 +166,8 @@ def propose(
             if not available:
                 proposed[v, 0] = EXHAUSTED
             total += count
-        made[block] = total
+        made += total
+    return made
 
 
 @helper
@@ -193,11 +183,14 @@ def holds(table, v, w):
     return found
 
 
-# Confirms the edges that both ends proposed. Each block moves the vertices that stay active to its front.
+# Confirms the edges that both ends proposed, and moves the vertices that stay active to the front. Returns
+# the number of ends of confirmed edges, and that of active vertices.
 @kernel(parallel=True)
-def confirm(proposed, proposed_slots, neighbors, slots, degrees, states, active, made, left):
+def confirm(proposed, proposed_slots, neighbors, slots, degrees, states, active):
     n = neighbors.shape[1]
-    for block in prange(made.size):
+    left = np.empty(-(-active.size // BLOCK), np.int64)
+    confirmed = 0
+    for block in prange(left.size):
         start = block * BLOCK
         stay = start
         count = 0
@@ -220,8 +213,9 @@ def confirm(proposed, proposed_slots, neighbors, slots, degrees, states, active,
             elif proposed[v, 0] != EXHAUSTED:
                 active[stay] = v
                 stay += 1
-        made[block] = count
+        confirmed += count
         left[block] = stay - start
+    return confirmed, compact(active, left)
 
 
 # Adds an edge to a vertex that has `degree` edges; neighbors stay ascending.

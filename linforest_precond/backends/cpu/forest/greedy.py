@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ..matrix.entries import find_slot, magnitudes, rows_of
+from ..matrix.entries import find_slot, gathered, magnitudes, rows_of
 from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.hashing import edge_hash, edge_order_key
 from ..runtime.jit import kernel
-from .factor import gather_values, insert
+from .factor import insert
 
 
 def greedy_factor(graph, n, ties="index", seed=0):
@@ -26,7 +26,7 @@ def greedy_factor(graph, n, ties="index", seed=0):
     vertices = indptr.size - 1
     neighbors, slots = (np.full((vertices, n), NO_VERTEX, indices.dtype) for _ in range(2))
     take_edges(indptr, indices, rows, order, neighbors, slots, np.zeros(vertices, np.uint8))
-    return neighbors, gather_values(graph.values, slots), slots
+    return neighbors, gathered(graph.values, slots), slots
 
 
 @kernel(parallel=False)

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import prange
 
+from ..matrix.entries import packed
 from ..runtime.arrays import NO_VERTEX, readonly, shell_sort
 from ..runtime.jit import helper, kernel
 
@@ -26,24 +27,14 @@ def pair_up(neighbors):
 
 def coarse_graph(graph, members, places):
     """The graph of the pairs: CSR arrays with sorted columns, and the length of the longest row."""
-    indptr, index = graph.indptr, graph.indices.dtype
-    lengths = np.zeros(members.shape[0] + 1, np.int64)
-    lengths[1:] = row_lengths(indptr, members[:, 0]) + row_lengths(indptr, members[:, 1])
-    starts = np.cumsum(lengths)
+    index = graph.indices.dtype
+    starts, counts = np.zeros((2, members.shape[0] + 1), np.int64)
+    arrays = map(readonly, (graph.indptr, graph.indices, graph.values, members, places))
+    longest = find_pair_starts(readonly(graph.indptr), readonly(members), starts)
     columns, weights = np.empty(starts[-1], index), np.empty(starts[-1], graph.values.dtype)
-    counts = np.zeros(members.shape[0] + 1, np.int64)
-    arrays = map(readonly, (indptr, graph.indices, graph.values, members, places, starts))
-    largest = np.finfo(weights.dtype).max
-    merge_rows(*arrays, int(lengths.max()), largest, columns, weights, counts)
+    merge_rows(*arrays, readonly(starts), longest, np.finfo(weights.dtype).max, columns, weights, counts)
     ends = np.cumsum(counts)
-    packed = np.empty(ends[-1], index), np.empty(ends[-1], weights.dtype)
-    pack_rows(*map(readonly, (starts, ends, columns, weights)), *packed)
-    return ends.astype(index), *packed, int(counts.max())
-
-
-def row_lengths(indptr, rows):
-    """Number of entries of each row, 0 for a ghost."""
-    return np.where(rows < 0, 0, indptr[rows + 1] - indptr[rows])
+    return ends.astype(index), *packed(starts, ends, columns, weights), int(counts.max())
 
 
 def heaviest_two(graph):
@@ -55,9 +46,8 @@ def heaviest_two(graph):
 
 def members_of(pairs, members):
     """The two members of each listed pair; those of a ghost are ghosts."""
-    found = np.full((pairs.size, 2), NO_VERTEX, members.dtype)
-    there = pairs >= 0
-    found[there] = members[pairs[there]]
+    found = members.take(pairs, axis=0, mode="clip")
+    found[pairs < 0] = NO_VERTEX
     return found.reshape(-1)
 
 
@@ -72,6 +62,21 @@ def number_pairs(partners, members, places):
             if partner >= 0:
                 members[pairs, 1], places[partner] = partner, 2 * pairs + 1
             pairs += 1
+
+
+# The places of both members' entries, pair after pair; returns the largest number of a pair's entries.
+@kernel(parallel=False)
+def find_pair_starts(indptr, members, starts):
+    longest = 0
+    for pair in range(members.shape[0]):
+        entries = 0
+        for side in range(2):
+            v = np.int64(members[pair, side])
+            if v >= 0:
+                entries += np.int64(indptr[v + 1]) - np.int64(indptr[v])
+        starts[pair + 1] = starts[pair] + entries
+        longest = max(longest, entries)
+    return longest
 
 
 # Each pair merges the rows of its two members: up to four entries with the same pair of columns are summed.
@@ -133,12 +138,3 @@ def find_heaviest(indptr, values, found):
                 found[row, 0], weight = weight, found[row, 0]
             if weight > found[row, 1]:
                 found[row, 1] = weight
-
-
-# Moves the rows together.
-@kernel(parallel=True)
-def pack_rows(starts, ends, columns, weights, packed_columns, packed_weights):
-    for row in prange(ends.size - 1):
-        gap = starts[row] - ends[row]
-        for slot in range(ends[row], ends[row + 1]):
-            packed_columns[slot], packed_weights[slot] = columns[slot + gap], weights[slot + gap]

@@ -1,11 +1,13 @@
 """Pairs across paths: the work for each vertex, each sampled entry and each path."""
 
 import numpy as np
+from numba import prange
 
 from linforest_precond.backends.returns import NumberedPaths, SampledRows
 
 from ..matrix.entries import magnitudes, rows_of
-from ..runtime.arrays import NO_VERTEX
+from ..runtime.arrays import NO_VERTEX, readonly
+from ..runtime.jit import helper, kernel
 
 NO_PATH = -1
 
@@ -14,16 +16,9 @@ def drop_weak_edges(neighbors, values):
     """A [0,2]-factor without the edges below half of the heaviest at both ends; the others come first."""
     # Bits are ordered as the weights are. Half of a weight: its exponent is one less.
     weights = np.abs(values).view(f"i{values.dtype.itemsize}")
-    half = np.maximum(weights[:, 0], weights[:, 1]) - (1 << np.finfo(values.dtype).nmant)
-    weak = (weights < half[:, None]) & (weights < half[neighbors])
-    return _kept(neighbors, weak, NO_VERTEX), _kept(values, weak, 0)
-
-
-def _kept(table, weak, empty):
-    """The table without weak edges, those that remain in front."""
-    table = np.where(weak, table.dtype.type(empty), table)
-    front = np.where(weak[:, 0], table[:, 1], table[:, 0])
-    return np.stack((front, np.where(weak[:, 0], table.dtype.type(empty), table[:, 1])), axis=1)
+    kept = np.full_like(neighbors, NO_VERTEX), np.zeros_like(values)
+    keep_heavy(*map(readonly, (neighbors, values, weights)), 1 << np.finfo(values.dtype).nmant, *kept)
+    return kept
 
 
 def number_paths(order, rank, position, count):
@@ -99,3 +94,21 @@ def _row_sums(indptr, numbers):
     sums = np.zeros(numbers.size + 1, np.int64)
     sums[1:] = np.cumsum(numbers, dtype=np.int64)
     return sums[indptr[1:]] - sums[indptr[:-1]]
+
+
+@kernel(parallel=True)
+def keep_heavy(neighbors, values, weights, halving, kept_neighbors, kept_values):
+    for v in prange(neighbors.shape[0]):
+        kept = 0
+        for j in range(2):
+            w, weight = np.int64(neighbors[v, j]), weights[v, j]
+            if w >= 0 and (
+                weight >= heaviest(weights, v) - halving or weight >= heaviest(weights, w) - halving
+            ):
+                kept_neighbors[v, kept], kept_values[v, kept] = w, values[v, j]
+                kept += 1
+
+
+@helper
+def heaviest(weights, v):
+    return max(weights[v, 0], weights[v, 1])

@@ -11,7 +11,7 @@ from linforest_precond.backends.returns import EntryScan
 from ..runtime.arrays import NOT_FOUND, readonly
 from ..runtime.hashing import symmetry_hash
 from ..runtime.jit import helper, kernel
-from .sums import CHUNK, fold, tree_sum
+from .sums import CHUNK, fold, tree_sums
 
 SINGLE_MAX = float(np.finfo(np.float32).max)
 DOUBLE_MAX = float(np.finfo(np.float64).max)
@@ -25,30 +25,38 @@ def wide_pattern(pattern):
 
 def scan(indptr, indices, data, scale=1.0):
     """One pass over the entries: in range, finite, sorted, symmetric? Also the diagonal and the weights."""
-    bad_row = first_bad_row(indptr, indices.size)
+    bad_row, longest_row = check_rows(readonly(indptr), indices.size)
     if bad_row != NOT_FOUND:
         return EntryScan(bad_row, NOT_FOUND, NOT_FOUND, False, False, 0.0, 0.0, 0, 0, None)
     # Nonfinite complex entries have nonfinite magnitudes, so one real scan serves both.
     weights = magnitudes(data) if data.dtype.kind == "c" else data
     word = np.uint32 if weights.dtype == np.float32 else np.uint64
     without_sign = np.uint64(np.iinfo(word).max >> 1)
-    chunks = -(-indices.size // CHUNK)
-    sums, balances = np.empty((2, chunks)), np.empty(chunks, np.uint64)
-    found, diagonal_slots = np.empty((4, chunks), np.int64), np.full(indptr.size - 1, NOT_FOUND, np.int64)
+    sums = np.empty((2, -(-indices.size // CHUNK)))
+    diagonal_slots = np.full(indptr.size - 1, NOT_FOUND, np.int64)
     arrays = (readonly(array) for array in (indptr, indices, weights, weights.view(word)))
-    scan_chunks(*arrays, without_sign, scale, sums, balances, found, diagonal_slots)
-    outside, nonfinite, unsorted = (_first(row) for row in found[:3])
-    symmetric = int(balances.sum(dtype=np.uint64)) == 0
-    longest_row = int(np.diff(indptr).max(initial=0))
-    is_sorted = unsorted == NOT_FOUND
-    diagonal = np.zeros(indptr.size - 1, data.dtype)
-    stored = diagonal_slots != NOT_FOUND
-    diagonal[stored] = data[diagonal_slots[stored]]
-    total, adjacent = map(tree_sum, sums)
-    exponent = int(found[3].max(initial=0)) >> np.finfo(weights.dtype).nmant
+    balance, largest, *first = scan_chunks(*arrays, without_sign, scale, sums, diagonal_slots)
+    outside, nonfinite, unsorted = (slot if slot < indices.size else NOT_FOUND for slot in first)
     return EntryScan(
-        NOT_FOUND, outside, nonfinite, is_sorted, symmetric, total, adjacent, longest_row, exponent, diagonal
+        NOT_FOUND,
+        outside,
+        nonfinite,
+        unsorted == NOT_FOUND,
+        balance == 0,
+        *tree_sums(sums),
+        longest_row,
+        largest >> np.finfo(weights.dtype).nmant,
+        gathered(data, diagonal_slots),
     )
+
+
+def gathered(values, slots):
+    """The values at the slots, 0 where a slot is -1."""
+    if values.size == 0:
+        return np.zeros(slots.shape, values.dtype)
+    out = values.take(slots, mode="clip")
+    np.copyto(out, 0, where=slots < 0)
+    return out
 
 
 def sort_entries(rows, cols, n):
@@ -108,34 +116,26 @@ def magnitudes(data):
 
 
 def symmetrized(indptr, indices, weights):
-    """|A| + |A|^T as CSR arrays, and whether its pattern is A's own."""
-    n = indptr.size - 1
-    graph = scipy.sparse.csr_array((np.abs(weights), indices, indptr), shape=(n, n))
-    transposed = graph.tocsc()  # the CSC arrays of a matrix are the CSR arrays of its transpose
+    """|A| + |A|^T as CSR arrays, and whether its pattern is A's own; else sums that are 0 are dropped."""
+    weights = np.abs(weights)
+    mirrored = transposed(indptr, indices, weights)
     largest = np.finfo(weights.dtype).max
-    with np.errstate(over="ignore"):
-        if np.array_equal(transposed.indptr, indptr) and np.array_equal(transposed.indices, indices):
-            return indptr, indices, np.minimum(graph.data + transposed.data, largest), True
-        both = graph + graph.T.tocsr()
-    both.sort_indices()
-    both_indptr, both_indices = (array.astype(indptr.dtype) for array in (both.indptr, both.indices))
-    return both_indptr, both_indices, np.minimum(both.data, largest), False
+    if np.array_equal(mirrored[0], indptr) and np.array_equal(mirrored[1], indices):
+        with np.errstate(over="ignore"):
+            return indptr, indices, np.minimum(weights + mirrored[2], largest), True
+    starts, ends = indptr + mirrored[0], np.zeros_like(indptr)
+    sums = np.empty(starts[-1], indices.dtype), np.empty(starts[-1], weights.dtype)
+    arrays = map(readonly, (indptr, indices, weights, *mirrored, starts))
+    add_rows(*arrays, largest, *sums, ends)
+    np.cumsum(ends, out=ends)
+    return ends, *packed(starts, ends, *sums), False
 
 
-def first_bad_row(indptr, nnz):
-    """The first row that ends before it starts; the first or last one where indptr has a wrong end."""
-    if indptr[0] != 0:
-        return 0
-    falling = indptr[1:] < indptr[:-1]
-    if falling.any():
-        return int(falling.argmax())
-    return NOT_FOUND if indptr[-1] == nnz else max(indptr.size - 2, 0)
-
-
-def _first(found):
-    """The lowest slot that a chunk reported."""
-    slots = found[found != NOT_FOUND]
-    return int(slots.min()) if slots.size else NOT_FOUND
+def packed(starts, ends, columns, values):
+    """Rows of entries moved together: a row begins at its place in `starts`, and gets that in `ends`."""
+    moved = np.empty(ends[-1], columns.dtype), np.empty(ends[-1], values.dtype)
+    pack_rows(*map(readonly, (starts, ends, columns, values)), *moved)
+    return moved
 
 
 def _stable_order(keys, n):
@@ -175,21 +175,37 @@ def find_row(indptr, slot):
     return low
 
 
-# Each chunk reports its sums of weights (all, and those on the sub- and superdiagonal), its symmetry balance
-# (hashes above the diagonal minus those below), its first out-of-range, nonfinite and unsorted entries, and
-# the bits of its largest magnitude.
+# The first row that ends before it starts, or the first or last one where the pointers have a wrong end; and
+# the length of the longest row.
+@kernel(parallel=False)
+def check_rows(indptr, entries):
+    rows, longest = indptr.size - 1, 0
+    if indptr[0] != 0:
+        return 0, longest
+    for row in range(rows):
+        length = np.int64(indptr[row + 1]) - np.int64(indptr[row])
+        if length < 0:
+            return row, longest
+        longest = max(longest, length)
+    return NOT_FOUND if indptr[rows] == entries else max(rows - 1, 0), longest
+
+
+# Each chunk writes its sums of weights: all, and those on the sub- and superdiagonal. Returns the symmetry
+# balance (hashes above the diagonal minus those below), the bits of the largest magnitude, and the first
+# out-of-range, nonfinite and unsorted entries, or the number of entries where there are none.
 @kernel(parallel=True)
-def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, balances, found, diagonal_slots):
+def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, diagonal_slots):
     n = indptr.size - 1
-    for chunk in prange(balances.size):
+    all_balances = all_bits = np.uint64(0)
+    first_outside = first_nonfinite = first_unsorted = indices.size
+    for chunk in prange(sums.shape[1]):
         values, beside = np.zeros(CHUNK), np.zeros(CHUNK)
         start = chunk * CHUNK
         row = find_row(indptr, start)
         row_end = indptr[row + 1]
         previous = np.int64(indices[start - 1]) if start > indptr[row] else np.int64(-1)
-        balance = np.uint64(0)
-        outside = nonfinite = unsorted = NOT_FOUND
-        largest = np.uint64(0)
+        balance = largest = np.uint64(0)
+        outside = nonfinite = unsorted = indices.size
         for slot in range(start, min(start + CHUNK, indices.size)):
             while slot >= row_end:
                 row += 1
@@ -197,12 +213,12 @@ def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, bala
                 previous = np.int64(-1)
             col = np.int64(indices[slot])
             weight = abs(weights[slot])
-            if outside < 0 and (col < 0 or col >= n):
-                outside = slot
-            if nonfinite < 0 and not math.isfinite(weight):
-                nonfinite = slot
-            if unsorted < 0 and col <= previous:
-                unsorted = slot
+            if col < 0 or col >= n:
+                outside = min(outside, slot)
+            if not math.isfinite(weight):
+                nonfinite = min(nonfinite, slot)
+            if col <= previous:
+                unsorted = min(unsorted, slot)
             previous = col
             bits = np.uint64(words[slot]) & without_sign
             largest = max(largest, bits)
@@ -216,9 +232,47 @@ def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, bala
                     beside[slot - start] = values[slot - start]
         sums[0, chunk] = fold(values)
         sums[1, chunk] = fold(beside)
-        balances[chunk] = balance
-        found[0, chunk], found[1, chunk], found[2, chunk] = outside, nonfinite, unsorted
-        found[3, chunk] = np.int64(largest)
+        all_balances += balance
+        all_bits = max(all_bits, largest)
+        first_outside = min(first_outside, outside)
+        first_nonfinite = min(first_nonfinite, nonfinite)
+        first_unsorted = min(first_unsorted, unsorted)
+    return all_balances, all_bits, first_outside, first_nonfinite, first_unsorted
+
+
+# Merges each row of a matrix with that of its transpose, whose columns both ascend, and sums their values.
+# The nonzero sums are written from starts[row] on, their number to counts[row + 1].
+@kernel(parallel=True)
+def add_rows(
+    indptr, indices, weights, mirrored_indptr, mirrored_indices, mirrored_weights, starts, largest, columns,
+    sums, counts,
+):  # fmt: skip
+    for row in prange(starts.size - 1):
+        i, end = np.int64(indptr[row]), np.int64(indptr[row + 1])
+        j, mirrored_end = np.int64(mirrored_indptr[row]), np.int64(mirrored_indptr[row + 1])
+        place = np.int64(starts[row])
+        while i < end or j < mirrored_end:
+            column = starts.size if i == end else np.int64(indices[i])
+            mirrored_column = starts.size if j == mirrored_end else np.int64(mirrored_indices[j])
+            total = weights.dtype.type(0)
+            if column <= mirrored_column:
+                total += weights[i]
+                i += 1
+            if mirrored_column <= column:
+                total += mirrored_weights[j]
+                j += 1
+            columns[place], sums[place] = min(column, mirrored_column), min(total, largest)
+            place += total != 0
+        counts[row + 1] = place - starts[row]
+
+
+# Moves the rows together.
+@kernel(parallel=True)
+def pack_rows(starts, ends, columns, weights, packed_columns, packed_weights):
+    for row in prange(ends.size - 1):
+        gap = starts[row] - ends[row]
+        for slot in range(ends[row], ends[row + 1]):
+            packed_columns[slot], packed_weights[slot] = columns[slot + gap], weights[slot + gap]
 
 
 # complex64: the squares are exact in float64, and their root is rounded once to float32.

@@ -25,10 +25,7 @@ def digest(arrays):
     """The two words of the hash."""
     words = np.zeros(2, np.uint64)
     for number, array in enumerate(arrays):
-        chunks = -(-array.size // (4 * GROUPS_AT_ONCE))
-        sums = np.zeros((chunks, 2), np.uint64)
-        sum_groups(readonly(np.ascontiguousarray(array)), np.uint64(number), sums)
-        words += sums.sum(axis=0, dtype=np.uint64)
+        sum_groups(readonly(np.ascontiguousarray(array)), np.uint64(number), words)
     return words
 
 
@@ -54,11 +51,12 @@ def upper_product(a, b):
     return a_high * b_high + (middle >> HALF) + (other >> HALF)
 
 
-# Partial sums of each chunk of groups.
+# Adds the sums over all groups of an array to two words.
 @kernel(parallel=True)
-def sum_groups(numbers, array_number, sums):
+def sum_groups(numbers, array_number, words):
     groups = (numbers.size + 3) // 4
-    for chunk in prange(sums.shape[0]):
+    first_total, second_total = NONE, NONE
+    for chunk in prange((groups + GROUPS_AT_ONCE - 1) // GROUPS_AT_ONCE):
         first_sum, second_sum = NONE, NONE
         for group in range(chunk * GROUPS_AT_ONCE, min((chunk + 1) * GROUPS_AT_ONCE, groups)):
             # splitmix64, seeded by the array's position.
@@ -68,4 +66,7 @@ def sum_groups(numbers, array_number, sums):
             low, high = a * b, upper_product(a, b)
             first_sum += low ^ high
             second_sum += mix64(low + halves_swapped(high))
-        sums[chunk, 0], sums[chunk, 1] = first_sum, second_sum
+        first_total += first_sum
+        second_total += second_sum
+    words[0] += first_total
+    words[1] += second_total

@@ -8,7 +8,7 @@ from linforest_precond.backends.returns import PatternScan
 from ..runtime.arrays import NOT_FOUND, readonly
 from ..runtime.hashing import mix64
 from ..runtime.jit import kernel
-from .entries import first_bad_row
+from .entries import check_rows
 
 # Rows of a thread's share.
 ROW_CHUNK = 4096
@@ -25,7 +25,7 @@ def scan_pattern(indptr, indices):
     scan_rows(readonly(indptr), readonly(indices), broken, unsorted, balances, longest, degrees)
     bad_row = outside = NOT_FOUND
     if broken.any() or indptr[0] != 0 or indptr[-1] != indices.size:
-        bad_row = first_bad_row(indptr, indices.size)
+        bad_row, _ = check_rows(readonly(indptr), indices.size)
         is_outside = (indices < 0) | (indices >= rows)
         outside = int(is_outside.argmax()) if is_outside.any() else NOT_FOUND
     return PatternScan(

@@ -16,16 +16,7 @@ LANES = 256
 
 def tree_sum(x, scale=1.0):
     """Sum the magnitudes of reals in float64; each is multiplied by `scale`, a power of two, first."""
-    sums = x.ravel()
-    while True:
-        chunks = -(-sums.size // CHUNK)
-        if chunks == 0:
-            return 0.0
-        values, sums = readonly(sums), np.empty(chunks)
-        sum_chunks(values, scale, sums)
-        if chunks == 1:
-            return float(sums[0])
-        scale = 1.0
+    return sum_chunks(readonly(x.ravel()), scale)
 
 
 def tree_sums(arrays, scale=1.0):
@@ -52,12 +43,26 @@ def fold_lanes(values, lanes):
     return values[0]
 
 
-# One sum per chunk; the last chunk is padded with zeros.
+# The sums of all chunks, then those of chunks of these sums, until one is left.
 @kernel(parallel=True)
-def sum_chunks(x, scale, sums):
+def sum_chunks(x, scale):
+    if x.size == 0:
+        return 0.0
+    sums = np.empty(-(-x.size // CHUNK))
     for chunk in prange(sums.size):
-        values = np.zeros(CHUNK)
-        start = chunk * CHUNK
-        for i in range(start, min(start + CHUNK, x.size)):
-            values[i - start] = abs(np.float64(x[i])) * scale
-        sums[chunk] = fold(values)
+        sums[chunk] = sum_of_chunk(x, chunk, scale)
+    while sums.size > 1:
+        longer, sums = sums, np.empty(-(-sums.size // CHUNK))
+        for chunk in range(sums.size):
+            sums[chunk] = sum_of_chunk(longer, chunk, 1.0)
+    return sums[0]
+
+
+# The last chunk is padded with zeros.
+@helper
+def sum_of_chunk(x, chunk, scale):
+    values = np.zeros(CHUNK)
+    start = chunk * CHUNK
+    for i in range(start, min(start + CHUNK, x.size)):
+        values[i - start] = abs(np.float64(x[i])) * scale
+    return fold(values)

@@ -28,11 +28,11 @@ def clip(lower, diagonal, upper):
     for first in range(0, shape[0], AT_ONCE):
         pairs = slice(first, min(first + AT_ONCE, shape[0] - 1))  # (block) rows and their successors
         both = slice(pairs.start, pairs.stop + 1)
-        own = definite_blocks(np.moveaxis(blocks[both], 0, -1))
-        coupling = clipped_couplings(cholesky(own), np.moveaxis(couplings[pairs], 0, -1))
-        new_diagonal[both] = np.moveaxis(own, -1, 0)
-        new_upper[pairs] = np.moveaxis(coupling, -1, 0)
-        new_lower[pairs.start + 1 : pairs.stop + 1] = np.moveaxis(conjugate_transpose(coupling), -1, 0)
+        own = definite_blocks(blocks[both].transpose(1, 2, 0))
+        coupling = clipped_couplings(cholesky(own), couplings[pairs].transpose(1, 2, 0))
+        new_diagonal[both] = own.transpose(2, 0, 1)
+        new_upper[pairs] = coupling.transpose(2, 0, 1)
+        new_lower[pairs.start + 1 : pairs.stop + 1] = conjugate_transpose(coupling).transpose(2, 0, 1)
     lower, new_diagonal, upper = (
         band.reshape(diagonal.shape) for band in (new_lower, new_diagonal, new_upper)
     )
@@ -41,8 +41,10 @@ def clip(lower, diagonal, upper):
 
 def definite_blocks(x):
     """Diagonal blocks; the off-diagonal entries of those that are not positive definite are clipped."""
-    x = x.copy()
     b = x.shape[0]
+    if b == 1:
+        return x
+    x = x.copy()
     bad = is_indefinite(x, x, limits_of(x.dtype))
     for r in range(b) if bad.any() else ():
         for c in range(r + 1, b):

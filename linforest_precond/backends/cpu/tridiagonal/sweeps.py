@@ -21,7 +21,9 @@ class Sweeps:
     nbytes_extra = 0
 
     def __init__(self, lower, inverse, upper, symmetric):
-        self.lower, self.inverse, self.upper = (readonly(band) for band in (lower, inverse, upper))
+        self.lower, self.inverse, self.upper = (
+            readonly(band.reshape(-1)) for band in (lower, inverse, upper)
+        )
         self.block_size = inverse.shape[1] if inverse.ndim == 3 else 1
         self.starts = find_starts(self.lower, self.upper, inverse.shape[0])
 
@@ -30,7 +32,7 @@ class Sweeps:
         if self.block_size > 1:
             return True
         n, most = diagonal.shape[0], most_growth(diagonal.dtype)
-        lower, inverse, upper = (band.reshape(-1) for band in (self.lower, self.inverse, self.upper))
+        lower, inverse, upper = self.lower, self.inverse, self.upper
         forward = largest_growth(lower, inverse, upper, 1, n - 1, 1, np.ones(2))
         return max(forward, largest_growth(upper, inverse, lower, n - 2, n - 1, -1, np.ones(2))) <= most
 
@@ -42,9 +44,8 @@ class Sweeps:
             x[...] = contiguous
             return
         before, after = (self.upper, self.lower) if transpose else (self.lower, self.upper)
-        factors = (band.reshape(-1) for band in (before, self.inverse, after))
         order = NO_ORDER if order is None else readonly(order)
-        arguments = *factors, transpose, self.starts, readonly(b), order, x
+        arguments = before, self.inverse, after, transpose, self.starts, readonly(b), order, x
         if self.block_size > 1 and b.shape[1] == 1:
             sweep_block_column((0,) * self.block_size, *arguments)
         elif self.block_size > 1:
