@@ -189,7 +189,8 @@ def rounded(A, seed=0):
     """A with entries below the diagonal changed in the last bit, at random: symmetric to rounding alone."""
     lower = sp.tril(A, -1, format="csr")
     factors = 1 + np.finfo(A.dtype).eps * np.random.default_rng(seed).integers(0, 2, lower.nnz)
-    return sp.csr_array(A - lower + sp.csr_array((lower.data * factors, lower.indices, lower.indptr), A.shape))
+    changed = sp.csr_array((lower.data * factors, lower.indices, lower.indptr), A.shape)
+    return sp.csr_array(A - lower + changed)
 
 
 def random_graph(size, kind="ties", seed=0, *, mean_degree=6, symmetric=True, dtype=float, index_dtype=None):

@@ -38,7 +38,7 @@ class RecordedTrial(Trial):
         self.iteration = cost.iteration(method, candidate.application)
         self.info, self.is_stale, self._solution, self.digits = None, False, None, []
         self._records, self._codes, self._step, self._run = records, codes, 0.0, SimpleNamespace()
-        self._run.iterations = np.zeros(2, np.int64)
+        self._run.joint_iterations = 0
 
     def advance(self, iterations):
         for _ in range(max(1, iterations)):
@@ -48,7 +48,7 @@ class RecordedTrial(Trial):
             (step, *norms), self._records = self._records[0], self._records[1:]
             self._step = max(0.0, self._step + step)
             self.history.add([self._step], [0.0], np.array([norms]), None)
-            self._run.iterations += 1
+            self._run.joint_iterations += 1
         self.digits = self._missing_digits()
 
 

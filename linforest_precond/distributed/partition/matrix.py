@@ -151,8 +151,8 @@ class Matrix:
 
     def diagonal(self) -> Array:
         """The diagonal entries of the own rows."""
-        rows = self.rows if isinstance(self.rows.data, np.ndarray) else self.rows.copy()  # CuPy sorts in place
-        return rows.diagonal()
+        is_host = isinstance(self.rows.data, np.ndarray)
+        return (self.rows if is_host else self.rows.copy()).diagonal()  # CuPy sorts in place
 
     def matvec(self, x: Array) -> Array:
         """The own rows times a vector, or several, of which each rank has its part.
