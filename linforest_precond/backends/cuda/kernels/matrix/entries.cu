@@ -25,6 +25,18 @@ __device__ __forceinline__ u64 edge_hash(INDEX low, INDEX high, u64 weight_bits)
     return a * b ^ __umul64hi(a, b);
 }
 
+// A chunk of entries in shared memory.
+struct Chunk {
+    WEIGHT* weights;
+    INDEX* columns;
+    i64 base;
+    int count;
+};
+
+// Plain negation would take a float32 subnormal for zero.
+__device__ __forceinline__ double negative(double a) { return -a; }
+__device__ __forceinline__ float negative(float a) { return __uint_as_float(__float_as_uint(a) ^ 0x80000000u); }
+
 // The partial results of a thread.
 struct Findings {
     u64 symmetry;      // hashes above the diagonal plus complements (-hash - 1) of those below
@@ -33,105 +45,100 @@ struct Findings {
     u32 largest;       // leading bits of the largest magnitude
 };
 
-// Where rows begin in a chunk of entries, in shared memory: a bit for each entry, and the row at each such place.
-struct RowStarts {
-    u32 bits[CHUNK / 32];
-    INDEX rows[CHUNK];
+// Scans the part of a row that lies in a chunk. Copies the diagonal and zeroes its weight; marks weights on the sub-
+// and superdiagonal by a minus sign.
+struct RowScan {
+    const Chunk& chunk;
+    const INDEX* __restrict__ indices;
+    const VALUE* __restrict__ data;
+    VALUE* __restrict__ diagonal;
+    Findings& found;
 
-    // The caller synchronizes the block before and after it.
-    __device__ __forceinline__ void mark(const INDEX* __restrict__ indptr, INDEX first_row, INDEX last_row, i64 base,
-                                         int count) {
-        for (i64 row = (i64)first_row + threadIdx.x; row <= last_row; row += LANES) {
-            const i64 begin = (i64)indptr[row] - base, end = (i64)indptr[row + 1] - base;
-            if (begin >= end || end <= 0 || begin >= count) continue;
-            const int place = begin < 0 ? 0 : (int)begin;
-            atomicOr(bits + place / 32, 1u << place % 32);
-            rows[place] = (INDEX)row;
-        }
-    }
-    // The words of bits that are not 0. All lanes of a warp call it.
-    __device__ __forceinline__ u64 filled() const {
-        const int lane = threadIdx.x % 32;
-        return (u64)__ballot_sync(FULL_WARP, bits[lane + 32]) << 32 | __ballot_sync(FULL_WARP, bits[lane]);
-    }
-    // The row of the entry of this lane among those of a word; the first entry of a chunk has a bit.
-    __device__ __forceinline__ INDEX row_of(int word, u64 filled) const {
-        u32 before = bits[word] & ((2u << threadIdx.x % 32) - 1);
-        if (!before) {
-            word = 63 - __clzll(filled & ((1ull << word) - 1));
-            before = bits[word];
-        }
-        return rows[word * 32 + 31 - __clz(before)];
-    }
-};
-
-// Loads a thread's entries of a chunk; places beyond its end repeat the first. All loads are issued before the first is
-// used (memory-level parallelism).
-template <bool WHOLE>
-__device__ __forceinline__ void load_entries(const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
-                                             int count, INDEX (&columns)[CHUNK / LANES],
-                                             VALUE (&values)[CHUNK / LANES]) {
-#pragma unroll
-    for (int j = 0; j < CHUNK / LANES; ++j) {
-        const int i = threadIdx.x + j * LANES, place = WHOLE || i < count ? i : 0;
-        columns[j] = indices[place];
-        values[j] = data[place];
-    }
-}
-
-// Scans all entries: a block takes a chunk at a time, each thread every 256th entry. Their rows are found from the
-// places where rows begin. The weights are summed by the fixed tree: of all entries, and of those on the sub- and
-// superdiagonal. The diagonal is zero at first.
-__device__ __forceinline__ void scan_chunks(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                            const VALUE* __restrict__ data, i64 rows, i64 entries, double scale,
-                                            const INDEX* chunk_row, double* chunk_sums, VALUE* __restrict__ diagonal,
-                                            u64* report) {
-    __shared__ RowStarts starts;
-    __shared__ double lanes[2 * LANES];
-    const i64 chunks = (entries + CHUNK - 1) / CHUNK;
-    const int t = threadIdx.x, lane = t % 32;
-    Findings found = {0, 0, 1, 0};
-    for (i64 number = blockIdx.x; number < chunks; number += gridDim.x) {
-        const i64 base = number * CHUNK;
-        const int count = entries - base < CHUNK ? (int)(entries - base) : CHUNK;
-        const INDEX first_row = chunk_row[number];
-        const INDEX last_row = number + 1 < chunks ? chunk_row[number + 1] : (INDEX)(rows - 1);
-        INDEX columns[CHUNK / LANES];
-        VALUE values[CHUNK / LANES];
-        if (count == CHUNK) load_entries<true>(indices + base, data + base, count, columns, values);
-        else load_entries<false>(indices + base, data + base, count, columns, values);
-        const bool continued = indptr[first_row] < base;
-        if (t < CHUNK / 32) starts.bits[t] = 0;
-        __syncthreads();
-        starts.mark(indptr, first_row, last_row, base, count);
-        __syncthreads();
-        const u64 filled = starts.filled();
-        bool bad = false;
-        double sums[2] = {0.0, 0.0};
-#pragma unroll
-        for (int j = 0; j < CHUNK / LANES; ++j) {
-            const int i = t + j * LANES;
-            const INDEX column = columns[j];
-            INDEX previous = __shfl_up_sync(FULL_WARP, column, 1);
-            if (i >= count) continue;
-            const INDEX row = starts.row_of(i / 32, filled);
-            if (lane == 0 && base + i > 0) previous = indices[base + i - 1];
-            if (starts.bits[i / 32] >> lane & 1 && !(i == 0 && continued)) previous = NO_VERTEX;
+    template <int WIDTH>
+    __device__ __forceinline__ void operator()(Lanes<WIDTH>, const RowPart& part) const {
+        const INDEX row = part.row;
+        int i = part.begin + threadIdx.x % WIDTH;
+        if (i >= part.end) return;
+        INDEX previous = i > part.begin ? chunk.columns[i - 1] : part.continued ? indices[chunk.base - 1] : NO_VERTEX;
+#pragma unroll 1
+        for (; i < part.end; i += WIDTH) {
+            const INDEX column = chunk.columns[i];
+            if (WIDTH > 1 && i > part.begin) previous = chunk.columns[i - 1];
             found.least_step = min(found.least_step, (INDEX)(column - previous));
-            bad |= is_outside(column, rows) || !is_finite(values[j]);
-            const WEIGHT weight = magnitude(values[j]);
-            found.largest = max(found.largest, leading_bits(weight));
-            if (column == row) diagonal[row] = values[j];
-            if (column == row || rank_of(weight) == 0) continue;
+            previous = column;
+            if (column == row) {
+                diagonal[row] = data[chunk.base + i];
+                chunk.weights[i] = 0;
+                continue;
+            }
+            const WEIGHT weight = chunk.weights[i];
+            if (rank_of(weight) == 0) continue;
             // All bits set below the diagonal: exclusive or then gives the complement, -hash - 1.
             const INDEX below = (column - row) >> (8 * sizeof(INDEX) - 1);
             found.symmetry += edge_hash(min(row, column), max(row, column), bits(weight)) ^ (u64)(i64)below;
             found.below -= (i64)below;
-            const double scaled = widened(weight) * scale;
-            sums[0] += scaled;
-            if (column - row == 1 || row - column == 1) sums[1] += scaled;
+            if (column - row == 1 || row - column == 1) chunk.weights[i] = negative(weight);
         }
-        if (bad) report_entries(indices, data, base + t, base + count, rows, report);
+    }
+};
+
+// Stages a chunk's columns and weights in shared memory, padded with zeros; returns whether any of the thread's
+// entries is out of range or nonfinite. All loads are issued before the first is used (memory-level parallelism).
+template <bool WHOLE>
+__device__ __forceinline__ bool stage(const Chunk& chunk, const INDEX* __restrict__ indices,
+                                      const VALUE* __restrict__ data, i64 rows, u32& largest) {
+    INDEX columns[CHUNK / LANES];
+    VALUE values[CHUNK / LANES];
+    const int t = threadIdx.x;
+#pragma unroll
+    for (int j = 0; j < CHUNK / LANES; ++j) {
+        const int i = t + j * LANES, place = WHOLE || i < chunk.count ? i : 0;
+        columns[j] = indices[place];
+        values[j] = data[place];
+    }
+    bool bad = false;
+#pragma unroll
+    for (int j = 0; j < CHUNK / LANES; ++j) {
+        const int i = t + j * LANES;
+        bad |= is_outside(columns[j], rows) || !is_finite(values[j]);
+        chunk.columns[i] = columns[j];
+        const WEIGHT weight = magnitude(values[j]);
+        largest = max(largest, leading_bits(weight));
+        chunk.weights[i] = WHOLE || i < chunk.count ? weight : 0;
+    }
+    return bad;
+}
+
+// Scans all entries: a block stages a chunk at a time, checks each entry, scans the rows, then sums the weights by the
+// fixed tree: of all entries, and of those on the sub- and superdiagonal. The diagonal is zero at first.
+__device__ __forceinline__ void scan_chunks(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                            const VALUE* __restrict__ data, i64 rows, i64 entries, double scale,
+                                            const INDEX* chunk_row, double* chunk_sums, VALUE* __restrict__ diagonal,
+                                            u64* report) {
+    __shared__ WEIGHT weights[CHUNK];
+    __shared__ INDEX columns[CHUNK];
+    __shared__ double lanes[2 * LANES];
+    const i64 chunks = (entries + CHUNK - 1) / CHUNK;
+    const int t = threadIdx.x;
+    Findings found = {0, 0, 1, 0};
+    for (i64 number = blockIdx.x; number < chunks; number += gridDim.x) {
+        const i64 base = number * CHUNK;
+        const Chunk chunk = {weights, columns, base, entries - base < CHUNK ? (int)(entries - base) : CHUNK};
+        const INDEX first_row = chunk_row[number];
+        const INDEX last_row = number + 1 < chunks ? chunk_row[number + 1] : (INDEX)(rows - 1);
+        const bool bad = chunk.count == CHUNK ? stage<true>(chunk, indices + base, data + base, rows, found.largest)
+                                              : stage<false>(chunk, indices + base, data + base, rows, found.largest);
+        if (bad) report_entries(indices, data, base + t, base + chunk.count, rows, report);
+        __syncthreads();
+        for_each_part(indptr, first_row, last_row, base, chunk.count, RowScan{chunk, indices, data, diagonal, found});
+        __syncthreads();
+        double sums[2] = {0.0, 0.0};
+#pragma unroll
+        for (int j = 0; j < CHUNK; j += LANES) {
+            const double weight = widened(weights[t + j]) * scale;
+            sums[0] += fabs(weight);
+            sums[1] += fmax(-weight, 0.0);
+        }
         const double sum = fold_lanes(sums, lanes);
         if (t % 32 == 0 && t < 64) chunk_sums[t / 32 * chunks + number] = sum;
     }
@@ -142,7 +149,7 @@ __device__ __forceinline__ void scan_chunks(const INDEX* __restrict__ indptr, co
     if (t % 32 == 0 && largest > report[LARGEST]) atomicMax(report + LARGEST, (u64)largest);
 }
 
-#define SCAN_BOUNDS __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 3 : 4)
+#define SCAN_BOUNDS __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6)
 
 // One pass over all entries: finite, in range, sorted, symmetric? Also their weights, and the diagonal.
 extern "C" __global__ void SCAN_BOUNDS scan_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
