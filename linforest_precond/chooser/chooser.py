@@ -7,8 +7,9 @@ All is compared in seconds that the cost model predicts; nothing is timed, so th
 1. Expectation. The iterations of every candidate are a share of those that Jacobi would need. These are what
    the facts tell (boundaries, a shift, the size of a mesh), and else `MANY`; from the first residuals on,
    what the present run predicts. A direct factorization has no iterations: its fill and flops are counted
-   before it is begun. That takes time, too; before it is done, the factors are expected to have as many
-   entries as `SPARSE` times A, and those of a mesh at least the dense block of a cut through it.
+   before it is begun. That takes time, too, and may be in vain: before it is done, it counts twice, and the
+   factors are expected to have as many entries as `SPARSE` times A, and those of a mesh at least the dense
+   block of a cut through it.
 2. First. The candidate with the least expected seconds. Where the facts tell nothing of the iterations, a few
    with Jacobi come first, if they cost at most `PROBE` of that.
 3. Replacement. When the present run has made `CHECK` times the iterations of the last look, its rest is
@@ -105,7 +106,7 @@ class Chooser:
         self._unfit = set[str]()  # for MINRES
         cut = facts.separator
         factors = cost.factorization(max(SPARSE * facts.entries, cut**2), 2 / 3 * cut**3)
-        self._factor = cost.ordering(facts.looks_easy) + factors
+        self._factor = 2 * cost.ordering(facts.looks_easy) + factors  # the order may be found in vain
         self._is_counted = False
         self._jacobi = min(facts.elliptic_iterations * digits / 8 or float(MANY), self.most_iterations)
 

@@ -170,9 +170,9 @@ class Facts:
 
     @property
     def keeps_constants(self) -> bool:
-        """Whether A has a positive diagonal and maps constants to 0 in most rows, as matrices of finite
-        elements do, whatever the signs of their couplings: multigrid often pays."""
-        return self.positive_diagonal and self.constant_share >= 0.5
+        """Whether A may be definite and maps constants to 0 in most rows, as a stiffness matrix of finite
+        elements does, whatever the signs of its couplings: multigrid often pays."""
+        return self.has_definite_diagonal and self.constant_share >= 0.5
 
     @property
     def needs_matching(self) -> bool:
