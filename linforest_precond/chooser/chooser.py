@@ -7,9 +7,9 @@ All is compared in seconds that the cost model predicts; nothing is timed, so th
 1. Expectation. The iterations of every candidate are a share of those that Jacobi would need. These are what
    the facts tell (boundaries, a shift, the size of a mesh), and else `MANY`; from the first residuals on,
    what the present run predicts. A direct factorization has no iterations: its fill and flops are counted
-   before it is begun. That takes time, too, and may be in vain: before it is done, it counts twice, and the
-   factors are expected to have as many entries as `SPARSE` times A, and those of a mesh at least the dense
-   block of a cut through it.
+   before it is begun. That takes time, too; before it is done, the factors are expected to have as many
+   times the entries of A as a row of A has entries, but not more than `MOST_FILL` times, and those of a mesh
+   at least the dense block of a cut through it.
 2. First. The candidate with the least expected seconds. Where the facts tell nothing of the iterations, a few
    with Jacobi come first, if they cost at most `PROBE` of that.
 3. Replacement. When the present run has made `CHECK` times the iterations of the last look, its rest is
@@ -44,8 +44,6 @@ SMALL = 16_000
 MANY = 500
 # The facts count as much as this many iterations that were seen: of boundaries or a shift, and of a size.
 KNOWN, USUAL = 16, 2
-# Entries of the factors, in units of those of A, before they are counted.
-SPARSE = 3.0
 # The factor by which the seconds of factors must grow before they are counted again.
 RECOUNT = 2.0
 # The share of the least expected seconds that a few iterations with Jacobi may take, and how many they are.
@@ -105,8 +103,8 @@ class Chooser:
         self._margin = MARGIN
         self._unfit = set[str]()  # for MINRES
         cut = facts.separator
-        factors = cost.factorization(max(SPARSE * facts.entries, cut**2), 2 / 3 * cut**3)
-        self._factor = 2 * cost.ordering(facts.looks_easy) + factors  # the order may be found in vain
+        factors = cost.factorization(max(cost.expected_entries, cut**2), 2 / 3 * cut**3)
+        self._factor = cost.ordering(facts.looks_easy) + factors
         self._is_counted = False
         self._jacobi = min(facts.elliptic_iterations * digits / 8 or float(MANY), self.most_iterations)
 

@@ -44,6 +44,8 @@ ORDER, FACTORS = SymbolicCost(1100, 3900, 430), SymbolicCost(1700, 9600, 470)
 ANALYSIS, SUBSTITUTION = SymbolicCost(30_000, 80_000, 0), SymbolicCost(100, 0, 60)
 # Seconds that iterations on a GPU are expected to need before the host is asked, unless A looks hard.
 CROSSING = 0.05
+# Entries of the factors, in units of those of A, at most, before they are counted.
+MOST_FILL = 5.0
 # Of a matching of rows and columns with large entries.
 MATCHING = Cost(5000, 600)
 METHODS = {
@@ -99,6 +101,11 @@ class CostModel:
         """Of an order of elimination and its fill, on the host: an easy matrix on a GPU hardly needs it."""
         crossing = CROSSING if easy and self.backend != "cpu" else 0.0
         return crossing + self._symbolic(ORDER, self.entries)
+
+    @property
+    def expected_entries(self) -> float:
+        """Of the factors, before they are counted: eliminating a vertex couples its neighbours."""
+        return min(self.entries / max(self.rows, 1), MOST_FILL) * self.entries
 
     def factorization(self, entries: float, flops: float) -> float:
         """Of factors with a number of entries and flops, on the host."""

@@ -15,7 +15,7 @@ from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.chooser.candidates import DIRECT, Candidate
-from linforest_precond.chooser.chooser import SMALL, SPARSE, TOTAL, Chooser
+from linforest_precond.chooser.chooser import SMALL, TOTAL, Chooser
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import facts_of
 from linforest_precond.chooser.machine import Machine
@@ -154,7 +154,7 @@ class OneSolve:
         cost, options, factorization = self._cost, self._options, self._system.factorization
         A = self._system.A
         most = SMALL * cost.host.call
-        expected = cost.ordering(easy=True) + cost.factorization(SPARSE * A.nnz, 0.0)
+        expected = cost.ordering(easy=True) + cost.factorization(cost.expected_entries, 0.0)
         if options.method not in ("auto", DIRECT.name) or options.nullspace is not None or A.centered:
             return None
         if expected > most or factorization.seconds(cost, most) > most:
