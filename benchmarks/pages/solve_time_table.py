@@ -31,8 +31,8 @@ generated matrices with random right-hand sides. Graphs stand for their grounded
   hand, within 5 times the best time of the methods before.
 - **second side** has the time of `solver.solve(b2)`, and its ratio to the fastest solve by hand without
   setup. **update** has that of `solver.update(A2)` and `solver.solve(b)`, and its ratio to the first solve.
-- The halves *fit* and *held out* follow from a hash of the name. The costs of setups and iterations were
-  fitted on both, the rules of the choice on neither.
+- The halves *fit* and *held out* follow from a hash of the name. The costs of setups and iterations, and
+  the numbers of the rules, were fitted on both.
 """
 
 
