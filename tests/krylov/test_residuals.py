@@ -44,7 +44,14 @@ def residual(backend, A, b, x, dense=False):
     return backend.host(target)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        np.float64,
+        np.complex64,
+        *(pytest.param(t, marks=pytest.mark.slow) for t in (np.float32, np.complex128)),
+    ],
+)
 @pytest.mark.parametrize(("lengths", "columns"), [("short", 1), ("long", 1), ("medium", 3)])
 @pytest.mark.parametrize("dense", [False, True])
 def test_residuals_are_rounded_once(backend, dtype, lengths, columns, dense):

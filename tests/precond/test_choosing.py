@@ -54,6 +54,7 @@ def test_an_easy_system_pays_for_nothing(backend):
     assert [trial.name for trial in report.trials] == ["jacobi"] and report.chosen.solver == "cg"
 
 
+@pytest.mark.slow
 def test_multigrid_for_a_large_grid(backend):
     A = lf.matrices.poisson((500, 500))
     _, _, report = solved(backend, A, noise(A.shape[0]))
@@ -192,7 +193,7 @@ def test_maxiter_limits_every_trial(backend):
 @pytest.mark.parametrize(
     "options", [{}, {"method": "jacobi", "maxiter": 5}, {"method": "jacobi", "rtol": 1e-14}], ids=str
 )
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("columns", [(), (3,)])
 def test_callbacks_see_all_iterations(backend, columns, dtype, options):
     """Those of restarted columns, too, which single precision has."""
