@@ -55,6 +55,7 @@ def test_selection():
     assert select(["ecology1"], full=True)[0].fallback.name == "standin:ecology1"
 
 
+@pytest.mark.slow
 def test_start_and_fronts_are_those_of_the_largest_component():
     A = graphs.from_edges(9, [0, 2, 3, 4, 5], [1, 3, 4, 5, 6], 1.0)
     found = measures.orders(A, None, Settings())
