@@ -18,7 +18,7 @@ from linforest_precond.precond.tridiagonal.tridiagonal import tridiagonal
 
 # Iterations of multigrid for 8 digits: for elliptic matrices, and for others that map constants to 0.
 ELLIPTIC_CYCLES, OTHER_CYCLES = 18, 75
-# The most rows of a coarsest matrix, which is inverted, on the CPU.
+# The most rows of a coarsest matrix, which is inverted or factored, on the CPU.
 MOST_COARSE = 300
 
 

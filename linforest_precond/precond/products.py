@@ -56,7 +56,7 @@ class Products:
     @overload
     def __matmul__(self, other: Any, /) -> Any: ...
     def __matmul__(self, other: Any, /) -> Any:
-        # The library's tests of what x may be take as long as a small product.
+        # SciPy's checks of x take as long as a small product.
         if type(other) is np.ndarray and other.ndim == 1:
             return self.matvec(other)
         return super().__matmul__(other)  # type: ignore[misc]

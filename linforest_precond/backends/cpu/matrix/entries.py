@@ -123,12 +123,12 @@ def symmetrized(indptr, indices, weights):
     if np.array_equal(mirrored[0], indptr) and np.array_equal(mirrored[1], indices):
         with np.errstate(over="ignore"):
             return indptr, indices, np.minimum(weights + mirrored[2], largest), True
-    starts, ends = indptr + mirrored[0], np.zeros_like(indptr)
+    starts, ends = indptr.astype(np.int64) + mirrored[0], np.zeros(indptr.size, np.int64)
     sums = np.empty(starts[-1], indices.dtype), np.empty(starts[-1], weights.dtype)
     arrays = map(readonly, (indptr, indices, weights, *mirrored, starts))
-    add_rows(*arrays, largest, *sums, ends)
+    add_mirrored_rows(*arrays, largest, *sums, ends)
     np.cumsum(ends, out=ends)
-    return ends, *packed(starts, ends, *sums), False
+    return ends.astype(indptr.dtype), *packed(starts, ends, *sums), False
 
 
 def packed(starts, ends, columns, values):
@@ -243,7 +243,7 @@ def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, diag
 # Merges each row of a matrix with that of its transpose, whose columns both ascend, and sums their values.
 # The nonzero sums are written from starts[row] on, their number to counts[row + 1].
 @kernel(parallel=True)
-def add_rows(
+def add_mirrored_rows(
     indptr, indices, weights, mirrored_indptr, mirrored_indices, mirrored_weights, starts, largest, columns,
     sums, counts,
 ):  # fmt: skip
@@ -266,7 +266,7 @@ def add_rows(
         counts[row + 1] = place - starts[row]
 
 
-# Moves the rows together.
+# Stream compaction: closes the gaps between the rows.
 @kernel(parallel=True)
 def pack_rows(starts, ends, columns, weights, packed_columns, packed_weights):
     for row in prange(ends.size - 1):

@@ -32,13 +32,13 @@ def definite_inverse(matrix, stored):
         return None
     upper = potri(factor, lower=True, overwrite_c=True)[0].T
     inverse = np.empty(matrix.shape, stored)
-    return inverse if mirror_upper(upper, inverse) else None
+    return inverse if mirror_triangle(upper, inverse) else None
 
 
 # Copies the upper triangle of a matrix, and its conjugate to the lower one, by tiles that stay in the cache.
 # Returns whether all numbers are finite.
 @kernel(parallel=False)
-def mirror_upper(matrix, mirrored):
+def mirror_triangle(matrix, mirrored):
     n, finite = matrix.shape[0], True
     for first in range(0, n, TILE):
         for other in range(first, n, TILE):

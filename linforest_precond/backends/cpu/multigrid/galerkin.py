@@ -4,6 +4,7 @@ import numba
 import numpy as np
 from numba import prange
 
+from ..matrix.entries import packed
 from ..runtime.arrays import readonly, shell_sort
 from ..runtime.jit import kernel
 
@@ -31,9 +32,7 @@ def coarse_matrix(csr, aggregates, indptr, members):
     arrays = csr.indptr, csr.indices, csr.data, aggregates, indptr, members, starts, room
     merge_rows(*map(readonly, arrays), columns, sums, counts)
     ends = np.cumsum(counts)
-    packed = np.empty(ends[-1], index), np.empty(ends[-1], sums.dtype)
-    pack_parts(*map(readonly, (room, ends[starts], columns, sums)), *packed)
-    return ends.astype(index), *packed
+    return ends.astype(index), *packed(room, ends[starts], columns, sums)
 
 
 # Counts the entries of the members of each aggregate i at place i + 1.
@@ -70,12 +69,3 @@ def merge_rows(
                         sums[place] += data[slot]
             shell_sort(columns[begin:end], sums[begin:end], end - begin)
             counts[row + 1] = end - begin
-
-
-# Stream compaction: closes the gaps between the parts.
-@kernel(parallel=True)
-def pack_parts(room, ends, columns, sums, packed_columns, packed_sums):
-    for part in prange(ends.size - 1):
-        gap = room[part] - ends[part]
-        for slot in range(ends[part], ends[part + 1]):
-            packed_columns[slot], packed_sums[slot] = columns[slot + gap], sums[slot + gap]
