@@ -444,3 +444,43 @@ def test_small_arrays_are_processed_by_one_thread(tiny):
 def test_cache_key_has_a_stable_number():
     key = ("signature", (1, 2), "hash")
     assert jit._number_of(key) == jit._number_of(pickle.loads(pickle.dumps(key)))
+
+
+def updates(tree):
+    """Assignments of names that read what they assign, as (name, names read)."""
+    for node in ast.walk(tree):
+        if not isinstance(node, (ast.Assign, ast.AugAssign)):
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        read = {name.id for name in ast.walk(node.value) if isinstance(name, ast.Name)}
+        for target in targets:
+            if isinstance(target, ast.Name) and (isinstance(node, ast.AugAssign) or target.id in read):
+                yield target.id, read
+
+
+def nested_reductions(source):
+    """Variables that a parallel loop reduces, from others that the same loop accumulates."""
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for loop in ast.walk(function):
+            if not isinstance(loop, ast.For) or not ast.unparse(loop.iter).startswith("prange"):
+                continue
+            inside = set(ast.walk(loop))
+            shared = {
+                node.id
+                for node in ast.walk(function)
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in inside
+            }
+            accumulated = {name for name, _ in updates(loop)}
+            for name, read in updates(loop):
+                if name in shared and (read - {name}) & accumulated:
+                    yield f"{function.name}: {name}"
+
+
+def test_loops_reduce_what_they_do_not_accumulate():
+    """Numba sees whether a variable is reduced from Python's bytecode: nested sums compile on some versions of
+    Python only. A helper that returns the inner sum, or an array of them, compiles on all."""
+    example = "def f(x):\n  made = 0\n  for i in prange(9):\n    n = 0\n    n += x[i]\n    made += n\n"
+    assert list(nested_reductions(example)) == ["f: made"]
+    assert [name for path in COMPILED_FILES for name in nested_reductions(path.read_text())] == []

@@ -128,8 +128,8 @@ def propose(
     proposed_slots,
 ):  # fmt: skip
     n = neighbors.shape[1]
-    made = 0
-    for block in prange(-(-active.size // BLOCK)):
+    made = np.empty(-(-active.size // BLOCK), np.int64)
+    for block in prange(made.size):
         best, ties = np.empty(MAX_DEGREE, values.dtype), np.empty(MAX_DEGREE, np.uint32)
         total = 0
         for i in range(block * BLOCK, min((block + 1) * BLOCK, active.size)):
@@ -166,8 +166,8 @@ def propose(
             if not available:
                 proposed[v, 0] = EXHAUSTED
             total += count
-        made += total
-    return made
+        made[block] = total
+    return made.sum()
 
 
 @helper
@@ -189,7 +189,7 @@ def holds(table, v, w):
 def confirm(proposed, proposed_slots, neighbors, slots, degrees, states, active):
     n = neighbors.shape[1]
     left = np.empty(-(-active.size // BLOCK), np.int64)
-    confirmed = 0
+    confirmed = np.empty_like(left)
     for block in prange(left.size):
         start = block * BLOCK
         stay = start
@@ -213,9 +213,9 @@ def confirm(proposed, proposed_slots, neighbors, slots, degrees, states, active)
             elif proposed[v, 0] != EXHAUSTED:
                 active[stay] = v
                 stay += 1
-        confirmed += count
+        confirmed[block] = count
         left[block] = stay - start
-    return confirmed, compact(active, left)
+    return confirmed.sum(), compact(active, left)
 
 
 # Adds an edge to a vertex that has `degree` edges; neighbors stay ascending.

@@ -195,49 +195,57 @@ def check_rows(indptr, entries):
 # out-of-range, nonfinite and unsorted entries, or the number of entries where there are none.
 @kernel(parallel=True)
 def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, diagonal_slots):
-    n = indptr.size - 1
     all_balances = all_bits = np.uint64(0)
     first_outside = first_nonfinite = first_unsorted = indices.size
     for chunk in prange(sums.shape[1]):
-        values, beside = np.zeros(CHUNK), np.zeros(CHUNK)
-        start = chunk * CHUNK
-        row = find_row(indptr, start)
-        row_end = indptr[row + 1]
-        previous = np.int64(indices[start - 1]) if start > indptr[row] else np.int64(-1)
-        balance = largest = np.uint64(0)
-        outside = nonfinite = unsorted = indices.size
-        for slot in range(start, min(start + CHUNK, indices.size)):
-            while slot >= row_end:
-                row += 1
-                row_end = indptr[row + 1]
-                previous = np.int64(-1)
-            col = np.int64(indices[slot])
-            weight = abs(weights[slot])
-            if col < 0 or col >= n:
-                outside = min(outside, slot)
-            if not math.isfinite(weight):
-                nonfinite = min(nonfinite, slot)
-            if col <= previous:
-                unsorted = min(unsorted, slot)
-            previous = col
-            bits = np.uint64(words[slot]) & without_sign
-            largest = max(largest, bits)
-            if col == row:
-                diagonal_slots[row] = slot
-            elif weight > 0:
-                word = symmetry_hash(row, col, bits)
-                balance = balance + word if col > row else balance - word
-                values[slot - start] = np.float64(weight) * scale
-                if abs(col - row) == 1:
-                    beside[slot - start] = values[slot - start]
-        sums[0, chunk] = fold(values)
-        sums[1, chunk] = fold(beside)
+        balance, largest, outside, nonfinite, unsorted = scan_chunk(
+            chunk, indptr, indices, weights, words, without_sign, scale, sums, diagonal_slots
+        )
         all_balances += balance
         all_bits = max(all_bits, largest)
         first_outside = min(first_outside, outside)
         first_nonfinite = min(first_nonfinite, nonfinite)
         first_unsorted = min(first_unsorted, unsorted)
     return all_balances, all_bits, first_outside, first_nonfinite, first_unsorted
+
+
+@helper
+def scan_chunk(chunk, indptr, indices, weights, words, without_sign, scale, sums, diagonal_slots):
+    n = indptr.size - 1
+    values, beside = np.zeros(CHUNK), np.zeros(CHUNK)
+    start = chunk * CHUNK
+    row = find_row(indptr, start)
+    row_end = indptr[row + 1]
+    previous = np.int64(indices[start - 1]) if start > indptr[row] else np.int64(-1)
+    balance = largest = np.uint64(0)
+    outside = nonfinite = unsorted = indices.size
+    for slot in range(start, min(start + CHUNK, indices.size)):
+        while slot >= row_end:
+            row += 1
+            row_end = indptr[row + 1]
+            previous = np.int64(-1)
+        col = np.int64(indices[slot])
+        weight = abs(weights[slot])
+        if col < 0 or col >= n:
+            outside = min(outside, slot)
+        if not math.isfinite(weight):
+            nonfinite = min(nonfinite, slot)
+        if col <= previous:
+            unsorted = min(unsorted, slot)
+        previous = col
+        bits = np.uint64(words[slot]) & without_sign
+        largest = max(largest, bits)
+        if col == row:
+            diagonal_slots[row] = slot
+        elif weight > 0:
+            word = symmetry_hash(row, col, bits)
+            balance = balance + word if col > row else balance - word
+            values[slot - start] = np.float64(weight) * scale
+            if abs(col - row) == 1:
+                beside[slot - start] = values[slot - start]
+    sums[0, chunk] = fold(values)
+    sums[1, chunk] = fold(beside)
+    return balance, largest, outside, nonfinite, unsorted
 
 
 # Merges each row of a matrix with that of its transpose, whose columns both ascend, and sums their values.

@@ -57,16 +57,23 @@ def sum_groups(numbers, array_number, words):
     groups = (numbers.size + 3) // 4
     first_total, second_total = NONE, NONE
     for chunk in prange((groups + GROUPS_AT_ONCE - 1) // GROUPS_AT_ONCE):
-        first_sum, second_sum = NONE, NONE
-        for group in range(chunk * GROUPS_AT_ONCE, min((chunk + 1) * GROUPS_AT_ONCE, groups)):
-            # splitmix64, seeded by the array's position.
-            key = mix64((array_number + ONE) * ARRAY_STRIDE + np.uint64(group) * GOLDEN)
-            a = two_numbers(numbers, 4 * group) ^ key
-            b = two_numbers(numbers, 4 * group + 2) ^ halves_swapped(key)
-            low, high = a * b, upper_product(a, b)
-            first_sum += low ^ high
-            second_sum += mix64(low + halves_swapped(high))
-        first_total += first_sum
-        second_total += second_sum
+        first = chunk * GROUPS_AT_ONCE
+        sums = sums_of_groups(numbers, array_number, first, min(first + GROUPS_AT_ONCE, groups))
+        first_total += sums[0]
+        second_total += sums[1]
     words[0] += first_total
     words[1] += second_total
+
+
+@helper
+def sums_of_groups(numbers, array_number, begin, end):
+    first_sum, second_sum = NONE, NONE
+    for group in range(begin, end):
+        # splitmix64, seeded by the array's position.
+        key = mix64((array_number + ONE) * ARRAY_STRIDE + np.uint64(group) * GOLDEN)
+        a = two_numbers(numbers, 4 * group) ^ key
+        b = two_numbers(numbers, 4 * group + 2) ^ halves_swapped(key)
+        low, high = a * b, upper_product(a, b)
+        first_sum += low ^ high
+        second_sum += mix64(low + halves_swapped(high))
+    return first_sum, second_sum
