@@ -479,8 +479,10 @@ def nested_reductions(source):
 
 
 def test_loops_reduce_what_they_do_not_accumulate():
-    """Numba sees whether a variable is reduced from Python's bytecode: nested sums compile on some versions of
-    Python only. A helper that returns the inner sum, or an array of them, compiles on all."""
+    """Numba finds reductions in Python's bytecode: nested sums compile on some versions of Python only.
+
+    A helper that returns the inner sum, or an array of inner sums, compiles on all.
+    """
     example = "def f(x):\n  made = 0\n  for i in prange(9):\n    n = 0\n    n += x[i]\n    made += n\n"
     assert list(nested_reductions(example)) == ["f: made"]
     assert [name for path in COMPILED_FILES for name in nested_reductions(path.read_text())] == []
