@@ -16,8 +16,8 @@ from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.tridiagonal.tridiagonal import tridiagonal
 
-# Iterations of multigrid for 8 digits: for elliptic matrices, and for others that map constants to 0.
-ELLIPTIC_CYCLES, OTHER_CYCLES = 18, 75
+# Iterations of multigrid for 8 digits: for scalar equations, and for several unknowns at a point.
+SCALAR_CYCLES, VECTOR_CYCLES = 18, 75
 # The most rows of a coarsest matrix, which is inverted or factored, on the CPU.
 MOST_COARSE = 300
 
@@ -83,9 +83,9 @@ def _always(share: float) -> Callable[[Facts], float]:
 
 
 def _cycles(facts: Facts) -> float:
-    if facts.is_elliptic:
-        return ELLIPTIC_CYCLES
-    return OTHER_CYCLES if facts.keeps_constants else 0.0
+    if facts.is_elliptic or (facts.keeps_constants and facts.has_dominant_rows):
+        return SCALAR_CYCLES
+    return VECTOR_CYCLES if facts.keeps_constants else 0.0
 
 
 def _multigrid(setup: Cost, application: Cost, **options: Any) -> Candidate:
@@ -144,7 +144,7 @@ _OWN = {
         Candidate(*_JACOBI, Cost(240, 1), Cost(0.4, 0.3), _always(1.0)),
         # Other bands are solved with pivoting, which is slow on a GPU.
         Candidate(
-            *_FOREST, Cost(360, 10), Cost(0.8, 0.5), _forest, applies=lambda facts: facts.looks_easy
+            *_FOREST, Cost(360, 10), Cost(1.5, 0.5), _forest, applies=lambda facts: facts.looks_easy
         ),
         Candidate(
             "ilu", 'lf.ilu(A, order="colors")', _seeded(ilu, order="colors"), Cost(600, 130),

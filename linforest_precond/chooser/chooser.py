@@ -5,8 +5,8 @@ All is compared in seconds that the cost model predicts; nothing is timed, so th
 0. Small. Where an order and factors are expected, and then counted, to take less than `SMALL` calls, they are
    made at once: to find the facts and choose would take as long.
 1. Expectation. The iterations of every candidate are a share of those that Jacobi would need. These are what
-   the facts tell (boundaries, a shift, the size of a mesh), and else `MANY`; from the first residuals on,
-   what the present run predicts. A direct factorization has no iterations: its fill and flops are counted
+   the facts tell (boundaries, a shift, the size of a mesh), and else `MANY` or `MORE`; from the first
+   residuals on, what the present run predicts. A direct factorization has no iterations: its fill and flops are counted
    before it is begun. That takes time, too; before it is done, the factors are expected to have as many
    times the entries of A as a row of A has entries, but not more than `MOST_FILL` times, and those of a mesh
    at least the dense block of a cut through it.
@@ -40,8 +40,8 @@ from linforest_precond.solvers.status import Status
 
 # Calls that factors may take before anything else is known of the system.
 SMALL = 16_000
-# Iterations with Jacobi to expect where nothing is known of them.
-MANY = 500
+# Iterations with Jacobi to expect where nothing is known of them: where A looks easy, and where it does not.
+MANY, MORE = 500, 1000
 # The facts count as much as this many iterations that were seen: of boundaries or a shift, and of a size.
 KNOWN, USUAL = 16, 2
 # The factor by which the seconds of factors must grow before they are counted again.
@@ -106,7 +106,8 @@ class Chooser:
         factors = cost.factorization(max(cost.expected_entries, cut**2), 2 / 3 * cut**3)
         self._factor = cost.ordering(facts.looks_easy) + factors
         self._is_counted = False
-        self._jacobi = min(facts.elliptic_iterations * digits / 8 or float(MANY), self.most_iterations)
+        self._many = float(MANY if facts.looks_easy else MORE)
+        self._jacobi = min(facts.elliptic_iterations * digits / 8 or self._many, self.most_iterations)
 
     @property
     def most_iterations(self) -> float:
@@ -245,8 +246,8 @@ class Chooser:
         """Iterations with Jacobi that the progress of a run stands for, at most what dominance allows."""
         known, share = self.facts.expected_iterations * self._digits / 8, trial.candidate.share(self.facts)
         if trial.is_hovering:
-            made = trial.iterations / share
-            return min(max(known or MANY, HORIZON * max(0.0, made - (known or MANY))), self.most_iterations)
+            made, least = trial.iterations / share, known or self._many
+            return min(max(least, HORIZON * max(0.0, made - least)), self.most_iterations)
         scale = self._digits / max(trial.digits[0], 1.0) if trial.digits[0] < self._digits else 1.0
         total = scale * (trial.iterations + trial.remaining()) / share
         if known:

@@ -169,6 +169,12 @@ class Facts:
         return self.dominant_share >= 0.9 and self.m_matrix_share >= 0.9
 
     @property
+    def has_dominant_rows(self) -> bool:
+        """Whether some rows are dominant, as with scalar finite elements; with several unknowns at a point, as
+        in elasticity, none are."""
+        return self.dominant_share >= 0.05
+
+    @property
     def keeps_constants(self) -> bool:
         """Whether A may be definite and maps constants to 0 in most rows, as a stiffness matrix of finite
         elements does, whatever the signs of its couplings: multigrid often pays."""
