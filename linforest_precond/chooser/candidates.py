@@ -16,8 +16,8 @@ from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.tridiagonal.tridiagonal import tridiagonal
 
-# Iterations of multigrid for 8 digits: for scalar equations, and for several unknowns at a point.
-SCALAR_CYCLES, VECTOR_CYCLES = 18, 75
+# Iterations of multigrid for 8 digits, for scalar equations.
+CYCLES = 18
 # The most rows of a coarsest matrix, which is inverted or factored, on the CPU.
 MOST_COARSE = 300
 
@@ -83,9 +83,7 @@ def _always(share: float) -> Callable[[Facts], float]:
 
 
 def _cycles(facts: Facts) -> float:
-    if facts.is_elliptic or (facts.keeps_constants and facts.has_dominant_rows):
-        return SCALAR_CYCLES
-    return VECTOR_CYCLES if facts.keeps_constants else 0.0
+    return CYCLES if facts.is_elliptic or (facts.keeps_constants and facts.has_dominant_rows) else 0.0
 
 
 def _multigrid(setup: Cost, application: Cost, **options: Any) -> Candidate:

@@ -6,10 +6,10 @@ All is compared in seconds that the cost model predicts; nothing is timed, so th
    made at once: to find the facts and choose would take as long.
 1. Expectation. The iterations of every candidate are a share of those that Jacobi would need. These are what
    the facts tell (boundaries, a shift, the size of a mesh), and else `MANY` or `MORE`; from the first
-   residuals on, what the present run predicts. A direct factorization has no iterations: its fill and flops are counted
-   before it is begun. That takes time, too; before it is done, the factors are expected to have as many
-   times the entries of A as a row of A has entries, but not more than `MOST_FILL` times, and those of a mesh
-   at least the dense block of a cut through it.
+   residuals on, what the present run predicts. A direct factorization has no iterations: its fill and flops
+   are counted before it is begun. That takes time, too; before it is done, the factors are expected to have
+   as many times the entries of A as a row of A has entries, but not more than `MOST_FILL` times, and those of
+   a mesh at least the dense block of a cut through it.
 2. First. The candidate with the least expected seconds. Where the facts tell nothing of the iterations, a few
    with Jacobi come first, if they cost at most `PROBE` of that.
 3. Replacement. When the present run has made `CHECK` times the iterations of the last look, its rest is

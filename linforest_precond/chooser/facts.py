@@ -170,8 +170,8 @@ class Facts:
 
     @property
     def has_dominant_rows(self) -> bool:
-        """Whether some rows are dominant, as with scalar finite elements; with several unknowns at a point, as
-        in elasticity, none are."""
+        """Whether some rows are dominant, as with scalar finite elements; with several unknowns at a point,
+        as in elasticity, none are."""
         return self.dominant_share >= 0.05
 
     @property
