@@ -129,15 +129,16 @@ def test_the_summary_counts_the_bars(program):
     systems = [
         times(solve=1.2, jacobi=1.0, splu=2.0),
         times(solve=0.5, jacobi=1.0, splu=0.1),
-        times(solve=0.006, jacobi=0.002),
+        times(solve=0.0065, jacobi=0.002),
         times(solve=None, jacobi=1.0),
         times(solve=1.0, jacobi=None),
         times(solve=None, jacobi=None),
     ]
-    text = table.summary(systems)
+    text = table.summary(systems, "CPU")
     assert "6 systems, 4 solved by hand, 3 of these by `lf.solve`, 1 by it alone" in text
     assert "+ 5 ms on 2 (50%), at worst 5.00 x (A)" in text
-    assert "(none)" in table.summary([])
+    assert "within 1.5 x the best time + 3 ms on 1 (25%)" in table.summary(systems, "GPU")
+    assert "(none)" in table.summary([], "CPU")
 
 
 def test_the_cells_have_both_ratios(program):
