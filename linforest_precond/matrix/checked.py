@@ -110,8 +110,8 @@ class CheckedMatrix(OnBackend):
         return self.given.tocoo()
 
     def __matmul__(self, x: Any) -> Any:
-        """The product of the user's own matrix."""
-        return self.given @ x
+        """The product by A's library. The user's own matrix may have a type that it cannot multiply."""
+        return self.backend.sparse.csr_matrix((self.data, self.indices, self.indptr), shape=self.shape) @ x
 
     def detached(self) -> CheckedMatrix:
         """The arrays alone, for objects that outlive a setup: no reference to the user's matrix, no graph."""

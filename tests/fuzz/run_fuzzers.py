@@ -39,10 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     write_json(options.out / "fuzz.json", tallies, options)
     if options.write:
         write_page(tallies)
-    broken = [case for tally in tallies for case in tally.broken]
-    for case in broken:
-        print(f"\n{case}")
-    return 1 if broken else 0
+    return 1 if any(tally.broken for tally in tallies) else 0
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -112,6 +109,8 @@ def run_all(options: argparse.Namespace) -> list[harness.Tally]:
             whole = tallies[part.fuzzer, part.of_class]
             whole.outcomes += part.outcomes
             whole.broken += part.broken
+            for case in part.broken:
+                print(f"{case}\n", file=sys.stderr)
             show_progress(done, len(tasks), tallies)
     return list(tallies.values())
 

@@ -460,6 +460,13 @@ class TestAuto:
         W.setdiag(0)
         assert lf.auto(backend.csr(sp.csr_array(sp.diags_array(W.sum(axis=1)) - W))).choice
 
+    def test_a_singular_matrix_that_its_library_cannot_multiply(self):
+        A = sp.dia_array((np.ones((1, 30)), [1]), shape=(30, 30))
+        A.offsets = A.offsets.astype(np.uint64)
+        with pytest.raises(ValueError, match="unsupported"):
+            A @ np.ones(30)
+        assert lf.auto(A).choice
+
     def test_it_is_pickled_without_its_choice(self, backend):
         M = lf.auto(backend.csr(SYSTEMS[EASY]()))
         assert pickle.loads(pickle.dumps(M)).kind == "jacobi"
