@@ -72,16 +72,6 @@ def moment(text: str | None) -> str:
         return str(text)
 
 
-def elapsed(start: str | None, end: str | None) -> float | None:
-    """Seconds between two ISO times."""
-    if start is None or end is None:
-        return None
-    try:
-        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
-    except (TypeError, ValueError):
-        return None
-
-
 def missing(value: Any) -> bool:
     """True for None, NaN and infinities."""
     return value is None or not math.isfinite(value)

@@ -10,7 +10,7 @@ from linforest_precond.records.printing import printable
 from linforest_precond.study import results
 from linforest_precond.study.dark_theme import swatch_style
 from linforest_precond.study.extras import study_module
-from linforest_precond.study.number_formats import count, elapsed, listed, moment, seconds
+from linforest_precond.study.number_formats import count, listed, moment
 from linforest_precond.study.report_tables import Cell, bodies, headings
 from linforest_precond.study.results import JsonObject, done, label
 from linforest_precond.study.store import GENERATED
@@ -35,7 +35,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {each.__name__: each for each in (count, label, moment, seconds, shell_word)}
+    made.filters |= {each.__name__: each for each in (count, label, moment, shell_word)}
     made.filters["case_title"] = results.title
     made.tests |= {
         "cell": lambda value: isinstance(value, Cell),
@@ -43,7 +43,7 @@ def environment() -> Environment:
         "reduced": results.is_reduced,
     }
     functions = (
-        bodies, done, elapsed, headings, incomplete_cases, listed, parts_without_results, swatch_style
+        bodies, done, headings, incomplete_cases, listed, parts_without_results, swatch_style
     )  # fmt: skip
     made.globals |= {each.__name__: each for each in functions}
     made.globals |= {"GENERATED": GENERATED, "STANDIN_MEANS": STANDIN_MEANS, "REDUCED_MEANS": REDUCED_MEANS}

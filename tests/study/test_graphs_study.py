@@ -112,6 +112,8 @@ class TestRun:
         rows = rows_of({"cases": cases})
         assert [row.paper_seconds("gpu") for row in rows] == [0.00372, None, None]
         assert rows[0].speedup("gpu", "host") == 2.0 and rows[0].thread_efficiency == 0.5
+        (said,) = [each.sentence for each in findings({"cases": cases}) if each.topic == "Against the thesis"]
+        assert "Longer here in the median: Luby on CPU (56.2 times), Luby on HOST" in said
 
     def test_without_any_case(self):
         assert rows_of({"cases": []}) == [] and findings({"cases": []}) == []

@@ -113,3 +113,10 @@ def test_the_whole_study(tmp_path):
     assert len(pictures) == text.count("<img") and "base64" not in page and "<h2>" not in page
     for name in pictures:
         assert ElementTree.parse(tmp_path / "docs" / name).getroot().tag.endswith("svg")
+
+
+def test_edges_are_counted_without_the_diagonal():
+    A = lf.matrices.poisson((10, 10))
+    assert (A.diagonal() != 0).all()
+    found = measures.times(A, None, MatchingSettings())
+    assert (found["edges"], found["degree_ratio"]) == (180, 2.0)

@@ -17,7 +17,7 @@ import linforest_precond as lf
 from linforest_precond.study import run_paper, timing
 from linforest_precond.study.cases import Case, Source
 from linforest_precond.study.published import scale_tables
-from linforest_precond.study.scale import batches, optimum
+from linforest_precond.study.scale import batches, findings, optimum
 from linforest_precond.study.scale.graphs import fetch, generated_case, mycielskian, uniform_graph, weighted
 from linforest_precond.study.settings import Settings
 
@@ -148,3 +148,19 @@ def test_a_missing_graph_is_missing(tmp_path):
     case = Case("./nonesuch.mtx", "nonesuch", "file")
     with pytest.raises(Exception, match="nonesuch"):
         fetch(Source("cpu", offline=True), case)
+
+
+def test_findings_say_of_which_graphs_they_are():
+    def case(name, nnz, rate):
+        times = {"seconds": 1.0, "mmeps": rate, "same": True}
+        memory = {"peak": 2 if nnz < findings.MANY_ENTRIES else 1, "graph": 10, "given": 1}
+        found = {"whole": times, "batched": {"8": times}}
+        return {"name": name, "status": "done", "nnz": nnz, "batches": found, "memory": memory}
+
+    study = {"cases": [case("small", 10, 0.1), case("large", 10**6, 5.0), case("larger", 10**7, 9.0)]}
+    said = {finding.topic: finding.sentence for finding in findings.findings(study)}
+    which = "on 2 of 3 graphs, those with at least 100,000 entries"
+    assert f"5.00 to 9.00 million matched edges per second {which}" in said["Rate"]
+    assert f"Peaks of 10 to 10 % of the graph's size {which}; 2 of 2 stay" in said["Memory"]
+    few = {"cases": study["cases"][:1]}
+    assert "on all 1 graphs; 0 of 1 stay" in {f.topic: f.sentence for f in findings.findings(few)}["Memory"]

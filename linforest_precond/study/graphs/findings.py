@@ -103,7 +103,21 @@ def _thesis(study: JsonObject) -> Finding | None:
     if not known:
         return None
     text = "The published times are longer by these factors (medians over algorithms and graphs)"
-    return Finding("Against the thesis", f"{text}: {', '.join(known)}; the machines differ.")
+    slower = _slower(study)
+    rest = f" Longer here in the median: {', '.join(slower)}." if slower else ""
+    return Finding("Against the thesis", f"{text}: {', '.join(known)}; the machines differ.{rest}")
+
+
+def _slower(study: JsonObject) -> list[str]:
+    """The algorithms that take longer here than in the thesis, with factors."""
+    found = []
+    for part, family in FAMILIES.items():
+        for algorithm in family.algorithms:
+            for device, name in DEVICES.items():
+                faster = median(_faster(row, device) for row in rows_of(study, part, algorithm.key))
+                if faster is not None and faster < 1:
+                    found.append(f"{algorithm.title} on {name} ({digits3(1 / faster)} times)")
+    return found
 
 
 def _faster(row: TimedAlgorithm, device: str) -> float | None:

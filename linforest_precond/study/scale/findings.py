@@ -44,13 +44,21 @@ def large(study: JsonObject, part: str) -> list[JsonObject]:
     return [case for case in cases if case["nnz"] >= MANY_ENTRIES] or cases
 
 
+def _which(study: JsonObject, part: str) -> str:
+    """The large cases in words."""
+    many, cases = len(large(study, part)), len(done(study, part))
+    if many == cases:
+        return f"on all {cases} graphs"
+    return f"on {many} of {cases} graphs, those with at least {count(MANY_ENTRIES)} entries"
+
+
 def _rates(study: JsonObject) -> Finding | None:
     cases = large(study, "batches")
     if not cases:
         return None
     rates = [case["batches"]["whole"]["mmeps"] for case in cases]
     slow = [_slowdown(case["batches"]) for case in cases]
-    text = f"{digits3(min(rates))} to {digits3(max(rates))} million matched edges per second"
+    text = f"{digits3(min(rates))} to {digits3(max(rates))} million matched edges per second {_which(study, 'batches')}"
     return Finding("Rate", f"{text}; in 8 batches they take {digits3(fmean(slow))} times as long on average.")
 
 
@@ -78,7 +86,8 @@ def _memory(study: JsonObject) -> Finding | None:
     shares = [case["memory"]["peak"] / case["memory"]["graph"] for case in cases]
     held = sum(case["memory"]["peak"] <= case["memory"]["given"] for case in cases)
     text = f"Peaks of {100 * min(shares):.0f} to {100 * max(shares):.0f} % of the graph's size"
-    return Finding("Memory", f"{text}; {held} of {len(cases)} stay within the memory given to them.")
+    which = _which(study, "memory")
+    return Finding("Memory", f"{text} {which}; {held} of {len(cases)} stay within the memory given to them.")
 
 
 def _printed(study: JsonObject) -> Finding | None:
