@@ -218,11 +218,13 @@ def preconditioner_case(rng, dtype):
         return "refused"
     assert np.array_equal(before.view(np.uint8), A.data.view(np.uint8)), "A was modified"
     assert 0.0 <= M.coverage <= 1.0, M.coverage
-    str(M)
+    # A cycle that diverges amplifies with every visit of a level, and W- and F-cycles make many.
+    visits_often = any(f"{cycle}-cycle" in str(M) for cycle in "WF")
     b = vector(rng, n, dtype)
     adjoint = bool(rng.random() < 0.3)
     x = quietly(lambda: M.H @ b if adjoint else M @ b)
-    if spread <= 2 * (range_of(stored)[1] // 10) and least // 2 - 3 < power < most // 2 + 3:
+    most_spread = 10 if visits_often else 2 * (range_of(stored)[1] // 10)
+    if spread <= most_spread and least // 2 - 3 < power < most // 2 + 3:
         assert np.isfinite(x).all(), "the product is not finite"
     if spread == 0 and stored == dtype and abs(power) > 3:
         # b of about A's scale, with room for the inverse of a nearly singular matrix.
