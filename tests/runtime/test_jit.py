@@ -430,7 +430,7 @@ def test_helpers_are_for_compiled_code_alone():
 def test_small_arrays_are_processed_by_one_thread(tiny):
     """Threads take longer to start than small arrays take; also where they are compiled for the types."""
     script = """
-        jit.FEW_ELEMENTS = 10
+        jit.FEW_ELEMENTS, jit.ONE_THREAD = 10, 0
         print(stepped(6)[-1], len(parallel.signatures), len(parallel.serial.signatures))
         small = stepped(5)
         print(small == [1.0, 2.0, 3.0, 4.0, 5.0], len(parallel.signatures), len(parallel.serial.signatures))
@@ -439,6 +439,26 @@ def test_small_arrays_are_processed_by_one_thread(tiny):
         print(single.tolist(), len(parallel.signatures), len(parallel.serial.signatures))
     """
     assert output(tiny, script).splitlines() == ["6.0 1 0", "True 1 1", "[2.0, 2.0] 1 2"]
+
+
+def test_threads_are_compiled_once_they_have_enough_to_do(tiny):
+    """A kernel that has processed few elements so far runs on one thread, unless the cache has it."""
+    script = """
+        jit.FEW_ELEMENTS, jit.ONE_THREAD = 10, 100
+        for _ in range({calls}):
+            assert stepped(6)[-1] == 6.0
+        print(len(parallel.signatures), len(parallel.serial.signatures))
+    """
+    for calls, counts in [(8, "0 1"), (9, "1 1"), (1, "1 0")]:
+        assert output(tiny, script.format(calls=calls)) == counts
+
+
+def test_a_large_array_is_processed_by_threads_at_once(tiny):
+    script = """
+        jit.FEW_ELEMENTS, jit.ONE_THREAD = 10, 100
+        print(stepped(50)[-1], len(parallel.signatures))
+    """
+    assert output(tiny, script) == "50.0 1"
 
 
 def test_cache_key_has_a_stable_number():

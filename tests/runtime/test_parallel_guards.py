@@ -35,7 +35,7 @@ few_elements, jit.FEW_ELEMENTS = jit.FEW_ELEMENTS, 2**62  # setups compile witho
 ones = {A.shape[0]: np.ones(A.shape[0]) for A in (small, large)}
 multilevel = {A.shape[0]: lf.multilevel(A, max_coarse=50).aspreconditioner("V") for A in (small, large)}
 tridiagonal = lf.tridiagonal(small)
-jit.FEW_ELEMENTS = few_elements
+jit.FEW_ELEMENTS, jit.ONE_THREAD = few_elements, 0
 
 def cycle(A):
     return multilevel[A.shape[0]] @ ones[A.shape[0]]

@@ -4,9 +4,10 @@ import functools
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ..matrix.entries import rows_of
-from ..reordering.rcm_serial import serial
 from .dense import SMALL_PIVOT
 
 # The largest width of a band, as a share of the rows. The two substitutions read half as many numbers then as
@@ -20,7 +21,9 @@ def definite_factor(csr, stored):
     There is none where the band is wide, and where the matrix is not positive definite or nearly singular, as
     for `dense.definite_inverse`.
     """
-    order = np.ascontiguousarray(serial(csr.pattern, None)[::-1])
+    # By SciPy, which compiles nothing: the first solve of a process waits for compilation.
+    pattern = csr_array((csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32)), shape=csr.shape)
+    order = reverse_cuthill_mckee(pattern, symmetric_mode=True)
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size, dtype=order.dtype)
     columns = rank[csr.indices]

@@ -14,9 +14,10 @@ Every compiled function of the backend is made by one of the two. They differ fr
   terminate the process.
 - Parallel functions run one at a time. Numba's workqueue layer terminates the process when two Python threads
   are inside parallel functions at once, and holding the GIL does not prevent it: parallel loops release it.
-- A parallel function is called through its `ParallelKernel` alone. For small inputs that calls the same
-  function compiled without threads, which gives the same bits, compiles in half the time and needs no guards;
-  `serial_version` gives it for other inputs that one thread is faster on.
+- A parallel function is called through its `ParallelKernel` alone. For small inputs, and as long as threads
+  would gain less than their compilation takes, that calls the same function compiled without threads, which
+  gives the same bits, compiles in half the time and needs no guards; `serial_version` gives it for other
+  inputs that one thread is faster on.
 - Entry points that only Python calls, and helpers that it never calls, are compiled without the wrappers of
   the other kind.
 
@@ -54,6 +55,9 @@ _IMPORTS = str(Path(__file__).parents[__name__.count(".")])
 # microseconds; kernels on 2**15 to 2**16 elements are as fast with one thread, on twice as many 1.3 times as
 # slow.
 FEW_ELEMENTS = 2**16
+# Elements that a kernel processes on one thread, in about a fifth of a second, before it is compiled for
+# several, which takes a second: the first solve of a process that finds no cache compiles half as long.
+ONE_THREAD = 2**27
 
 # Division by zero gives inf or nan as in NumPy, without a branch, which would prevent vectorization.
 _OPTIONS = {"error_model": "numpy", "fastmath": False, "nogil": False}
@@ -110,6 +114,7 @@ class ParallelKernel:
         functools.update_wrapper(self, dispatcher.py_func)
         self._dispatcher = dispatcher
         self.py_func = dispatcher.py_func
+        self._elements = 0
 
     @property
     def signatures(self):
@@ -129,12 +134,25 @@ class ParallelKernel:
         for argument in arguments:
             if isinstance(argument, ndarray):
                 elements += argument.size
-        if elements <= FEW_ELEMENTS:
+        if elements <= FEW_ELEMENTS or not self._threads_pay(elements):
             return self.serial(*arguments)
         if _threads_lost:
             raise RuntimeError(_FORK_ADVICE)
         with _one_at_a_time:
             return self._dispatcher(*arguments)
+
+    def _threads_pay(self, elements):
+        """Whether the function is compiled for threads, here or in the cache, or has worked long without."""
+        if self._elements < ONE_THREAD and FEW_ELEMENTS > 0:
+            is_known = self._elements == 0 and (self.signatures or _is_stored(self._dispatcher))
+            self._elements += ONE_THREAD if is_known else elements
+        return self._elements >= ONE_THREAD or FEW_ELEMENTS == 0
+
+
+def _is_stored(dispatcher):
+    """Whether the cache has code of a function."""
+    files = getattr(dispatcher._cache, "_cache_file", None)
+    return files is not None and bool(files._load_index())
 
 
 @contextlib.contextmanager
