@@ -22,8 +22,8 @@ def definite_factor(csr, stored):
     for `dense.definite_inverse`.
     """
     # By SciPy, which compiles nothing: the first solve of a process waits for compilation.
-    pattern = csr_array((csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32)), shape=csr.shape)
-    order = reverse_cuthill_mckee(pattern, symmetric_mode=True)
+    indices, indptr = (array.astype(np.int32, copy=False) for array in (csr.indices, csr.indptr))
+    order = reverse_cuthill_mckee(csr_array((csr.data, indices, indptr), csr.shape), symmetric_mode=True)
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size, dtype=order.dtype)
     columns = rank[csr.indices]
