@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from linforest_precond.precond.ilu.incomplete_lu import ilu as ilu
     from linforest_precond.precond.jacobi import block_jacobi as block_jacobi
     from linforest_precond.precond.jacobi import jacobi as jacobi
+    from linforest_precond.precond.memory import MemoryEstimate as MemoryEstimate
     from linforest_precond.precond.memory import memory_estimate as memory_estimate
     from linforest_precond.precond.multigrid.hierarchy import Hierarchy as Hierarchy
     from linforest_precond.precond.multigrid.multilevel import multilevel as multilevel
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from linforest_precond.records.forest import BlockForest as BlockForest
     from linforest_precond.records.forest import Factor as Factor
     from linforest_precond.records.forest import Forest as Forest
+    from linforest_precond.records.forest import Ordering as Ordering
     from linforest_precond.records.matching import Coarsening as Coarsening
     from linforest_precond.records.matching import CoarseningHierarchy as CoarseningHierarchy
     from linforest_precond.records.matching import Matching as Matching

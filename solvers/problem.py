@@ -171,6 +171,7 @@ def checked_problem(
     x0 = None if x0 is None else checked_vectors("x0", x0, n, backend)
     if x0 is not None and _as_columns(x0).shape != _as_columns(b).shape:
         raise ValueError(f"x0 must have b's shape {b.shape}, got {x0.shape}")
+    M = M.aspreconditioner() if hasattr(M, "aspreconditioner") else M  # a hierarchy, of PyAMG too
     if M is not None and _checked_rows("M", M) != n:
         raise ValueError(f"M must have A's shape {(n, n)}, got {M.shape}")
     if M is not None and not is_on(M, backend):
@@ -299,9 +300,6 @@ def _checked_maxiter(maxiter: Any, n: int) -> int:
 
 def _checked_rows(name: str, matrix: Any) -> int:
     refuse_masked(name, matrix)
-    if hasattr(matrix, "aspreconditioner"):
-        kind = type(matrix).__name__
-        raise TypeError(f"{name} must be an operator, got a {kind}: pass its .aspreconditioner()")
     shape = getattr(matrix, "shape", None)
     if shape is None or not (hasattr(matrix, "matvec") or hasattr(matrix, "__matmul__")):
         raise TypeError(

@@ -1,10 +1,15 @@
-"""Warnings attributed to the user's line, however deep in the package they are raised; none of NumPy's."""
+"""Warnings attributed to the user's line, however deep in the package they are raised; none of NumPy's.
 
+Unknown arguments of public functions are answered by the nearest known one.
+"""
+
+import difflib
 import functools
+import inspect
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -12,18 +17,42 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-def without_numpy_warnings(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorator: overflows and divisions by zero give infinities, which are handled, and no warnings.
+# Arguments of other libraries, by their names here.
+OTHER_NAMES = {
+    "tol": "rtol", "max_iter": "maxiter", "max_iterations": "maxiter", "order": "ordering",
+    "permutation": "ordering", "preconditioner": "M", "precond": "M",
+}  # fmt: skip
 
-    (`np.errstate` as a decorator is not thread-safe in NumPy 1.)
+
+def without_numpy_warnings(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorator of public functions: overflows and divisions by zero give infinities, and no warnings.
+
+    Infinities are handled. (`np.errstate` as a decorator is not thread-safe in NumPy 1.) An unknown argument
+    is named together with the function.
     """
 
     @functools.wraps(function)
     def silenced(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
-        with np.errstate(all="ignore"):
-            return function(*args, **options)
+        try:
+            with np.errstate(all="ignore"):
+                return function(*args, **options)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is None:  # the call itself failed
+                refuse_unknown(function, options)
+            raise
 
     return silenced
+
+
+def refuse_unknown(function: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Raise a TypeError that names the first unknown argument and what was probably meant."""
+    known = inspect.signature(function).parameters
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None and all(each.kind is not each.VAR_KEYWORD for each in known.values()):
+        other = OTHER_NAMES.get(unknown, "")
+        close = [other] if other in known else difflib.get_close_matches(unknown, known, 1)
+        hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"
+        raise TypeError(f"{function.__name__}() has no argument {unknown!r}: {hint}") from None
 
 
 def warn_user(message: str, through: Sequence[str] = ()) -> None:

@@ -22,6 +22,7 @@ from linforest_precond.backends.array_libraries import (
     is_traced,
     refuse_masked,
 )
+from linforest_precond.backends.user_warnings import refuse_unknown
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -78,7 +79,11 @@ def takes_foreign_arrays(function: Callable[Parameters, Result]) -> Callable[Par
 
     @functools.wraps(function)
     def exchanged(*args: Parameters.args, **options: Parameters.kwargs) -> Any:
-        given = signature.bind_partial(*args, **options).arguments
+        try:
+            given = signature.bind_partial(*args, **options).arguments
+        except TypeError:
+            refuse_unknown(function, options)
+            raise
         if not any(is_foreign(given[name]) for name in _CONVERSIONS if name in given):
             return function(*args, **options)
         returned = returned_as(given.get("b"))

@@ -63,6 +63,8 @@ class Products:
 
     def dot(self, x: Any) -> Any:
         """The product with an array or another operator; ``M @ x`` calls it."""
+        if hasattr(x, "tocsr"):
+            raise TypeError(f"r must be a dense array, got a {type(x).__name__}: pass r.toarray()")
         if not is_foreign(x):
             return super().dot(native_array("r", x))  # type: ignore[misc]
         return returned_as(x)(self.dot(native_array("r", x)))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @styled
 def convergence(
-    histories: Mapping[str, History], ax: Axes | None = None, *, rtol: float | None = None
+    histories: Mapping[str, History] | History, ax: Axes | None = None, *, rtol: float | None = None
 ) -> Axes:
     """
     Draw the residuals of several solves over their iterations, and dashed their errors where they are known.
@@ -27,8 +27,8 @@ def convergence(
 
     Parameters
     ----------
-    histories : dict of History
-        By their names in the legend.
+    histories : History or dict of History
+        One, or several by their names in the legend.
     ax : matplotlib axes, optional
         Where to draw; None makes a new figure.
     rtol : float, optional
@@ -48,9 +48,12 @@ def convergence(
     ...     x, info = lf.solvers.cg(A, np.ones(400), M=M, history=history)
     >>> lf.plots.convergence(histories, rtol=1e-5).get_xlabel()
     'iterations'
+    >>> len(lf.plots.convergence(history).lines)
+    1
     """
     ax = ax or new_figure(6.0, 3.6).add_subplot()
-    for place, (name, history) in enumerate(histories.items()):
+    named = {None: histories} if isinstance(histories, History) else histories
+    for place, (name, history) in enumerate(named.items()):
         colour = PALETTE[place % len(PALETTE)]
         for number, residuals in enumerate(_columns(history.residuals)):
             label = name if number == 0 else None
@@ -62,7 +65,7 @@ def convergence(
     decades(ax, "y")
     ax.set(xlabel="iterations", ylabel="relative norm")
     ax.grid(True)
-    if histories:
+    if any(named):
         ax.legend()
     return ax
 

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg
 from solver_cases import each_solver, grid
 
 import linforest_precond as lf
@@ -177,7 +178,7 @@ def test_errors_name_the_fix(backend):
     A = backend.csr(lf.matrices.poisson((5, 5)))
     ones = backend.xp.ones
     ml = lf.multilevel(backend.csr(lf.matrices.poisson((3, 3))))
-    with pytest.raises(TypeError, match=r"M must be .* got a Hierarchy: pass its .aspreconditioner\(\)"):
+    with pytest.raises(ValueError, match=r"M must have A's shape \(25, 25\), got \(9, 9\)"):
         solvers.cg(A, ones(25), M=ml)
     with pytest.raises(TypeError, match=r"b must be a dense array, got a .*: pass b.toarray\(\)"):
         solvers.cg(A, backend.csr(sp.csr_matrix(np.ones((25, 1)))))
@@ -185,3 +186,53 @@ def test_errors_name_the_fix(backend):
         solvers.cg(A, ones((1, 25)))
     with pytest.raises(ValueError, match=r"b must have the shape .* got \(2, 24\)$"):
         solvers.cg(A, ones((2, 24)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda A, b: solvers.cg(A, b, tol=1e-8), r"^cg\(\) has no argument 'tol': did you mean rtol\?$"),
+        (
+            lambda A, b: lf.solve(A, b, max_iter=9),
+            r"^solve\(\) has no argument 'max_iter': did you mean maxiter",
+        ),
+        (
+            lambda A, b: lf.tridiagonal(A, order="rcm"),
+            r"^tridiagonal\(\) .*'order': did you mean ordering\?$",
+        ),
+        (
+            lambda A, b: lf.ilu(A, ordering="colors"),
+            r"^ilu\(\) has no argument 'ordering': did you mean order\?$",
+        ),
+        (lambda A, b: lf.jacobi(A, zzz=1), r"^jacobi\(\) has no argument 'zzz': it has A, "),
+        (lambda A, b: lf.jacobi(A) @ A, r"^r must be a dense array, got a csr_\w+: pass r.toarray\(\)$"),
+    ],
+)
+def test_habits_of_other_libraries_are_answered(call, message):
+    A = lf.matrices.poisson((5, 5))
+    with pytest.raises(TypeError, match=message):
+        call(A, np.ones(25))
+
+
+def test_errors_inside_a_function_are_its_own():
+    with pytest.raises(TypeError, match="^A must be"):
+        lf.jacobi("A")
+
+
+def test_a_hierarchy_is_a_preconditioner(backend):
+    A, b = backend.csr(lf.matrices.poisson((30, 30))), backend.xp.ones(900)
+    ml = lf.multilevel(A, max_coarse=50)
+    wanted, info = solvers.cg(A, b, M=ml.aspreconditioner(), rtol=1e-8)
+    found, same = solvers.cg(A, b, M=ml, rtol=1e-8)
+    assert info == same == 0
+    np.testing.assert_array_equal(backend.host(found), backend.host(wanted))
+    np.testing.assert_array_equal(backend.host(ml @ b), backend.host(ml.aspreconditioner() @ b))
+    x = ml.solve(b, rtol=1e-10)
+    assert np.linalg.norm(backend.host(b - A @ x)) <= 1e-10 * 30
+
+
+def test_scipy_takes_a_hierarchy():
+    A, b = lf.matrices.poisson((30, 30)), np.ones(900)
+    ml, iterates = lf.multilevel(A, max_coarse=50), []
+    x, info = scipy.sparse.linalg.cg(A, b, M=ml, rtol=1e-8, callback=iterates.append)
+    assert info == 0 and len(iterates) < 40 and np.linalg.norm(b - A @ x) <= 1e-8 * 30

@@ -160,6 +160,12 @@ class Hierarchy(LevelsInterface):
         """
         return self._preconditioner(self._operator._applied, cycle)
 
+    def matvec(self, r: Any) -> Any:
+        """One cycle, as `aspreconditioner` applies it: with it, solvers of SciPy and CuPy take ``M=ml``."""
+        return self.aspreconditioner() @ r
+
+    __matmul__ = matvec
+
     def _preconditioner(self, applied: Applied, cycle: str | None) -> Preconditioner:
         """One cycle as an operator."""
         cycles, scaling = part_of(applied).with_cycle(self._checked_cycle(cycle)), scaling_in(applied)
@@ -177,6 +183,8 @@ class Hierarchy(LevelsInterface):
         callback: Callable[[Array], Any] | None = None,
         residuals: list[float] | None = None,
         return_info: bool = False,
+        *,
+        rtol: float | None = None,
     ) -> Any:
         """Solve A x = b, with the signature of PyAMG's hierarchies.
 
@@ -205,6 +213,8 @@ class Hierarchy(LevelsInterface):
         return_info : bool
             Also return the solver's info: 0 if converged, else the number of iterations. Cycles end early,
             with the last finite x, where a residual or x overflows.
+        rtol : float, optional
+            In place of `tol`: its name in the other solvers.
 
         Returns
         -------
@@ -221,6 +231,7 @@ class Hierarchy(LevelsInterface):
         >>> residuals[-1] <= 1e-8 * residuals[0]
         True
         """
+        tol = tol if rtol is None else rtol
         applied = self._operator._applied  # read once: another thread may update the hierarchy meanwhile
         M = self._preconditioner(applied, cycle)
         if accel is None:
