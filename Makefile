@@ -178,6 +178,8 @@ petsc: .venv-petsc/.ready
 	test -x .venv-petsc/bin/python || /usr/bin/python3 -m venv --system-site-packages .venv-petsc
 	.venv-petsc/bin/python $(pip) "numpy>=1.26,<2" "scipy>=1.15" "numba>=0.61" \
 		"mpi4py>=4.0" "hypothesis>=6.80" "pytest>=9"
+	grep -q PETSC_DIR .venv-petsc/bin/activate || echo "export PETSC_DIR=$$($(petsc-dir)) PYTHONPATH=$(CURDIR)" \
+		"OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1" >> .venv-petsc/bin/activate
 	touch $@
 
 clean:

@@ -1,6 +1,8 @@
 """The preconditioner of one block inside PETSc: products, updates, options, and as a part of PETSc's own."""
 
 import contextlib
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -154,11 +156,11 @@ def test_wrong_options_are_named(PETSc, made, line, message):
 
 
 @contextlib.contextmanager
-def refused(PETSc, message):
-    """Expect a ValueError of a callback."""
-    with pytest.raises((ValueError, PETSc.Error)) as caught:
+def refused(PETSc, message, kind=ValueError):
+    """Expect an error of a callback."""
+    with pytest.raises((kind, PETSc.Error)) as caught:
         yield
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(kind, match=message):
         raise error_of_callback(caught.value, PETSc)
 
 
@@ -177,6 +179,35 @@ def test_matrices_of_other_types(made, PETSc, form):
     other = PETSc.Mat().createNest([[P]]) if form == "nest" else P.convert(form, PETSc.Mat())
     b, x = product(made(other))
     assert np.array_equal(x, lf.tridiagonal(A) @ b)
+
+
+def resident_bytes():
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory in use is not known")
+def test_conversions_are_not_kept(made, PETSc):
+    """PETSc, not Python, holds the memory of a converted matrix."""
+    A = lf.matrices.poisson((200, 200))
+    P = as_petsc(A, PETSc)
+    P.setOption(PETSc.Mat.Option.SYMMETRIC, True)
+    symmetric = P.convert("sbaij", PETSc.Mat())
+    pc = made(symmetric, "-pc_linforest_kind jacobi")
+    for _ in range(10):
+        pc.getPythonContext().setUp(pc)
+    before = resident_bytes()
+    for _ in range(50):
+        pc.getPythonContext().setUp(pc)
+    assert resident_bytes() - before < 10 * A.nnz * 12
+
+
+def test_a_matrix_without_entries_is_refused(made, PETSc):
+    """PETSc would convert it by a product for each column."""
+    shell = PETSc.Mat().createPython((9, 9), object(), comm=PETSc.COMM_SELF)
+    shell.setUp()
+    with refused(PETSc, "P must have entries, got a matrix of the type 'python'", TypeError):
+        made(shell)
 
 
 def test_view_prints_the_operator(made, PETSc, tmp_path):

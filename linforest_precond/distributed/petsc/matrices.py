@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,13 +17,30 @@ from linforest_precond.distributed.partition.mpi import communicator_of
 
 # Parts of the names of matrix types whose vectors are on a GPU.
 ON_GPU = "cusparse", "kokkos"
+# Types without entries: PETSc would convert them by a product for each column.
+MATRIX_FREE = "shell", "python", "mffd"
 
 
-def with_rows(P: Any) -> Any:
-    """P, or its conversion to AIJ where its rows cannot be read (symmetric storage, nests): collective."""
+@contextlib.contextmanager
+def with_rows(P: Any) -> Iterator[Any]:
+    """P, or its conversion to AIJ where its rows cannot be read (symmetric storage, nests): collective.
+
+    The conversion is destroyed afterwards: PETSc, not Python, holds its memory.
+    """
     kind = P.getType()
-    is_readable = "aij" in kind and "sbaij" not in kind
-    return P if is_readable else P.convert("aij", type(P)())
+    if kind in MATRIX_FREE:
+        raise TypeError(
+            f"P must have entries, got a matrix of the type {kind!r}: pass an assembled matrix, or an "
+            "approximation of it, as the second one of setOperators"
+        )
+    if "aij" in kind and "sbaij" not in kind:
+        yield P
+        return
+    converted = P.convert("aij", type(P)())
+    try:
+        yield converted
+    finally:
+        converted.destroy()
 
 
 def rows_of(P: Any) -> sp.csr_array:
@@ -51,7 +70,9 @@ def distributed_matrix(P: Any, comm: Any = None) -> Any:
     Matrix
         With P's rows on the ranks that own them.
     """
-    return as_distributed(rows_of(with_rows(P)), P, communicator_of(P.getComm() if comm is None else comm))
+    with with_rows(P) as readable:
+        rows = rows_of(readable)
+    return as_distributed(rows, P, communicator_of(P.getComm() if comm is None else comm))
 
 
 def as_distributed(rows: sp.csr_array, P: Any, comm: Communicator) -> Any:

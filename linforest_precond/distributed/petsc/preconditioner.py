@@ -80,12 +80,12 @@ class PC:
         P = pc.getOperators()[1]
         if pc.getComm().size > 1 or self._settings.scope == "global":
             self._agree(pc)
-        readable = with_rows(P)
-        if self._settings.scope == "global":
-            self._set_up_all(P, readable, self._comm)
-        else:
-            with contextlib.nullcontext() if self._comm is None else self._comm.checking():
-                self._set_up_block(P, readable)
+        with with_rows(P) as readable:
+            if self._settings.scope == "global":
+                self._set_up_all(P, readable, self._comm)
+            else:
+                with contextlib.nullcontext() if self._comm is None else self._comm.checking():
+                    self._set_up_block(P, readable)
 
     def _agree(self, pc: Any) -> None:
         """All ranks must do the same."""
