@@ -327,7 +327,7 @@ class TestTextFiles:
         return list(zip(*found))
 
     @pytest.mark.parametrize(
-        "field", ["1\0", "1_000", "\uff11\uff12", "\u0663", "0x1", "1e3", "1.5", "-1", "", '"1\n2"']
+        "field", ["1\0", "1_000", "\uff11\uff12", "\u0663", "0x1", "1e3", "1.5", "-1", ""]
     )
     @pytest.mark.parametrize("column", [0, 1, 2])
     def test_numbers_of_other_programs(self, tmp_path, field, column):
@@ -412,3 +412,16 @@ def test_more_entries_than_a_grid(backend):
     assert values(statistics((sources, destinations))) == values(statistics(A)) == of_scipy(host)
     weighted = statistics((sources, destinations, backend.xp.full(sources.size, 3)))
     assert (weighted.valid_packets, weighted.largest_link) == (3 * 2**23, 3 * statistics(A).largest_link)
+
+
+@pytest.mark.parametrize(
+    "text", ['"a","b,\n1,2\n3,4\n', '"a","b""\n1,2\n', '1,2\n3,"4\n', '1,2\n3,"\n4"\n'], ids=range(4)
+)
+def test_quotes_that_are_not_closed_are_refused(tmp_path, text):
+    """The rest of the file would be read as a header, or as one field."""
+    path = tmp_path / "packets.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"packets.csv, line \d+(: quotes must be| cannot be read)"):
+        list(read_packets(path))
+    path.write_text('"source","destination"\n"1","2"\n')
+    assert [[column.tolist() for column in piece[:2]] for piece in read_packets(path)] == [[[1], [2]]]

@@ -99,10 +99,13 @@ def _lines(path: Path) -> Iterator[Any]:
     delimiter = next((mark for mark in ",\t;" if mark in start), " ")
     # Blank lines become empty lists.
     texts = (text if text.strip() else "\n" for text in itertools.chain([start], texts))
-    rows = csv.reader(texts, delimiter=delimiter)
+    rows = csv.reader(texts, delimiter=delimiter, strict=True)
     number = 1
     try:
         while lines := list(itertools.islice(rows, LINES)):
+            for line, fields in enumerate(lines, number) if rows.line_num >= number + len(lines) else ():
+                if any("\n" in field for field in fields):
+                    raise ValueError(f"{path}, line {line}: quotes must be closed in the line they begin in")
             yield _parsed(path, lines, number)
             number += len(lines)
     except csv.Error as error:
