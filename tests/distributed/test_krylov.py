@@ -201,7 +201,7 @@ def refused(size, function):
         (lambda r: {"x0": np.ones(8) if r else None}, "the dtype of x0 must be the same on all ranks"),
         (lambda r: {"rtol": 10.0 ** (-5 - r)}, "the options of a solver must be the same on all ranks"),
         (lambda r: {"rtol": -1.0}, "rtol must be a nonnegative number, got -1.0"),
-        (lambda r: {"speed": 3}, "unexpected keyword argument 'speed'"),
+        (lambda r: {"speed": 3}, "cg() has no argument 'speed'"),
         (lambda r: {"M": sp.eye_array(8) if r else None}, "the options of a solver must be the same"),
         (lambda r: {"M": sp.eye_array(8 + r)}, "rank 1: M must have the shape (8, 8), got (9, 9)"),
     ],
