@@ -46,15 +46,15 @@ LEFT_OUT = set() if GPU_USABLE or "gpu" in REQUIRED else {"gpu"}
 def pytest_configure(config):
     """A quick run, one without the slow tests, compiles less and draws fewer matrices.
 
-    These have one type. Kernels run without threads, which give the same bits and compile twice as long. In
-    other runs they use threads from the first call on.
+    These have one type. Kernels run without threads, which give the same bits and compile twice as long,
+    unless LINFOREST_TEST_THREADS is set. In other runs they use threads from the first call on.
     """
     os.environ.setdefault("LINFOREST_FUZZ_SEED", str(harness.first_seed()))  # the same in every worker
     jit.ONE_THREAD = 0
     is_quick = "not slow" in config.option.markexpr
     if is_quick:
         LEFT_OUT.add("slow")
-        jit.FEW_ELEMENTS = 2**62
+        jit.FEW_ELEMENTS = 0 if "LINFOREST_TEST_THREADS" in os.environ else 2**62
         jit.threads_for_small_arrays = contextlib.nullcontext  # studies compile for threads, too
     strategies.draw_all_types = not is_quick
     if is_quick and "HYPOTHESIS_PROFILE" not in os.environ:
