@@ -11,7 +11,7 @@ from benchmarks.measures.solve_methods import OWN, RTOL, SOLVED
 from benchmarks.pages import table
 
 DOCUMENT = provenance.ROOT / "docs" / "solve_times.md"
-# `lf.solve` is near the best below a ratio, beside latencies in seconds, by device.
+# `lf.solve` is near the best within this ratio and this number of seconds, by device.
 NEAR = {"CPU": (1.25, 5e-3), "GPU": (1.5, 3e-3)}
 HALVES = ("fit", "held out")
 HEAD = ("system", "rows", "lf.solve", "chosen", "best by hand", "method", "ratio", "second side", "update")

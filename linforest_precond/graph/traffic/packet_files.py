@@ -103,9 +103,10 @@ def _lines(path: Path) -> Iterator[Any]:
     number = 1
     try:
         while lines := list(itertools.islice(rows, LINES)):
-            for line, fields in enumerate(lines, number) if rows.line_num >= number + len(lines) else ():
-                if any("\n" in field for field in fields):
-                    raise ValueError(f"{path}, line {line}: quotes must be closed in the line they begin in")
+            if rows.line_num >= number + len(lines):  # a field has a line break
+                breaks = (line for line, row in enumerate(lines, number) if "\n" in "".join(row))
+                line = next(breaks, number)
+                raise ValueError(f"{path}, line {line}: quotes must be closed in the line they begin in")
             yield _parsed(path, lines, number)
             number += len(lines)
     except csv.Error as error:

@@ -22,8 +22,8 @@ from .components import labels_of_roots, weak_components
 
 # The class of vertices whose component is known, and the root of those whose component is not.
 SETTLED, NO_ROOT = -1, -1
-# Vertices that one thread takes at a time; and the share of the rest that a round must find, or else the
-# pattern is transposed.
+# Vertices that one thread takes at a time. A round must find 1 / MANY_FOUND of the vertices that are left, or
+# else the pattern is transposed.
 CHUNK, MANY_FOUND = 256, 8
 
 
