@@ -1,24 +1,26 @@
 """Operators shared by threads: every result has the bits of the same call without other threads.
 
 A case draws a kind of operator with options, two to six threads, and for each thread a list of calls:
-products with one or several columns, with the transpose, and solves. In some cases another thread updates the
-operator meanwhile; then each result is that of the old or of the new values.
+products with one or several columns, with the transpose, and solves, which it runs in one to ten rounds. In
+some cases another thread updates the operator meanwhile; then each result is that of the old or of the new values.
 """
 
 import sys
 import threading
 import warnings
 from dataclasses import dataclass
+from itertools import cycle
 
 import numpy as np
 import scipy.sparse as sp
 
 import linforest_precond as lf
 
-CLASSES = {"operators shared by threads": (10, 500)}
+CLASSES = {"operators shared by threads": (10, 10_000)}
 LIMIT_SECONDS = 20.0
 MOST_THREADS = 6
 MOST_CALLS = 8
+MOST_ROUNDS = 10
 UPDATES = 3
 COLUMNS = 1, 1, 2, 5
 CYCLES = "V", "W", "F", "K"
@@ -61,7 +63,8 @@ def run_case(prepared, name, rng, folder):
     finally:
         sys.setswitchinterval(interval)
     for number, results in enumerate(found):
-        for call, result, allowed in zip(case.calls[number], results, expected[number]):
+        assert len(results) == case.rounds * len(case.calls[number])
+        for call, result, allowed in zip(cycle(case.calls[number]), results, cycle(expected[number])):
             same = any(np.array_equal(result, each, equal_nan=True) for each in allowed)
             assert same, f"{case.words}: thread {number} of {len(found)}, {call}, got other bits"
     return case.kind + (" beside updates" if case.updated else "")
@@ -80,10 +83,11 @@ def run_threads(case, shared):
             errors.append(error)
 
     def call_all(number):
-        found[number] += [call.on(shared, case.A) for call in case.calls[number]]
+        for _ in range(case.rounds):
+            found[number] += [call.on(shared, case.A) for call in case.calls[number]]
 
     def update():
-        for _ in range(UPDATES):
+        for _ in range(UPDATES * case.rounds):
             shared.update(case.other)
             shared.update(case.A)
 
@@ -157,6 +161,7 @@ class Case:
     other: sp.csr_array
     calls: list[list[Call]]
     updated: bool
+    rounds: int
 
     @classmethod
     def draw(cls, rng, matrices, kind):
@@ -165,7 +170,8 @@ class Case:
         other = sp.csr_array(A + sp.diags_array(rng.uniform(0.5, 2, A.shape[0])))
         count = int(rng.integers(2, MOST_THREADS + 1))
         calls = [[Call.draw(rng) for _ in range(rng.integers(1, MOST_CALLS + 1))] for _ in range(count)]
-        return cls(kind, name, options, A, other, calls, bool(rng.random() < 0.4))
+        updated, rounds = bool(rng.random() < 0.4), int(rng.integers(1, MOST_ROUNDS + 1))
+        return cls(kind, name, options, A, other, calls, updated, rounds)
 
     @property
     def words(self):
