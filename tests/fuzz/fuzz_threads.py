@@ -2,7 +2,8 @@
 
 A case draws a kind of operator with options, two to six threads, and for each thread a list of calls:
 products with one or several columns, with the transpose, and solves, which it runs in one to ten rounds. In
-some cases another thread updates the operator meanwhile; then each result is that of the old or of the new values.
+some cases another thread updates the operator meanwhile; then each result is that of the old or of the new
+values.
 """
 
 import sys

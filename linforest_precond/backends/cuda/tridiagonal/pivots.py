@@ -12,14 +12,23 @@ from .tiles import BLOCK_SIZES, aligned, block_size
 
 generate_header("tridiagonal/findings.cuh", enums=(("FOUND_", PivotFinding),))
 
-# Rows of a group, and the most rows of the coarsest level (pivots.cu).
-GROUP = 16
-TOP = 64
-GROUPS_OF_BLOCK = 128
-# The arrays of a coarse level, and the alignment of each, in bytes.
-ARRAYS, ALIGNMENT = 7, 256
+# Rows of a group, and the most rows of the coarsest level. One launch of one block factors all levels of a
+# system with few rows, which `FEW_LEVELS` reductions bring to the coarsest level.
+GROUP, TOP, FEW_LEVELS = 16, 64, 2
+FEW_ROWS = TOP * GROUP**FEW_LEVELS
+GROUPS_OF_BLOCK, FEW_THREADS = 128, 256
+# The arrays of a level's reduction, and the alignment of each, in bytes.
+ARRAYS, ALIGNMENT = ("pivots", "before", "change", "after", "diagonal", "upper", "inverses"), 256
 
-ENDS = Struct("Ends", "tridiagonal/pivots.cu", pivots="P", before="P", upper="P", inverses="P")
+generate_header(
+    "tridiagonal/pivot_sizes.cuh",
+    PIVOT_GROUP=GROUP,
+    TOP_ROWS=TOP,
+    FEW_LEVELS=FEW_LEVELS,
+    FEW_THREADS=FEW_THREADS,
+    PIVOT_ALIGNMENT=ALIGNMENT,
+)
+REDUCED = Struct("Reduced", "tridiagonal/pivots.cu", **dict.fromkeys(ARRAYS, "P"))
 PROGRAM = Program("tridiagonal/pivots", VALUE=VALUES, BLOCK=BLOCK_SIZES)
 
 
@@ -30,40 +39,35 @@ def factor(lower, diagonal, upper, perturb=True):
     inverse = cupy.empty_like(diagonal)
     if diagonal.size:
         bands, rows = tuple(map(aligned, (lower, diagonal, upper))), diagonal.shape[0]
-        levels = _CoarseLevels(rows, diagonal.nbytes // rows)
-        _factor_level(program, bands, rows, inverse, report, np.int32(perturb), levels)
+        sizes = list(_array_bytes(rows, diagonal.nbytes // rows))
+        memory = cupy.empty(len(ARRAYS) * sum(sizes), np.uint8)
+        _factor_level(program, bands, rows, inverse, report, np.int32(perturb), sizes, memory.data.ptr)
     return inverse, report
 
 
-class _CoarseLevels:
-    """The arrays of all levels but the finest, in one allocation: `arrays` has their addresses by level."""
-
-    def __init__(self, rows, row_bytes):
-        sizes = []
-        while rows > TOP:
-            rows = -(-rows // GROUP)
-            sizes.append(-(-rows * row_bytes // ALIGNMENT) * ALIGNMENT)
-        self.buffer = cupy.empty(ARRAYS * sum(sizes), np.uint8)
-        self.arrays, first = [], self.buffer.data.ptr
-        for size in sizes:
-            self.arrays.append([first + i * size for i in range(ARRAYS)])
-            first += ARRAYS * size
+def _array_bytes(rows, row_bytes):
+    """The bytes of each array of the reductions, by level."""
+    while rows > TOP:
+        rows = -(-rows // GROUP)
+        yield -(-rows * row_bytes // ALIGNMENT) * ALIGNMENT
 
 
-def _factor_level(program, bands, count, inverse, report, perturb, levels, level=0):
+def _factor_level(program, bands, count, inverse, report, perturb, sizes, memory, is_finest=True):
     """Reduce each group to its last row, factor the reduced system, and compute the pivots in between."""
-    if count <= TOP:
-        arguments = *bands, count, perturb, np.int32(level == 0), inverse, report
-        launch_blocks(program.pivots_of_top, 1, arguments, block=32)
+    if count <= FEW_ROWS:
+        arguments = *bands, count, perturb, np.int32(is_finest), memory, inverse, report
+        launch_blocks(program.pivots_of_few, 1, arguments, block=FEW_THREADS)
         return
-    pivots, lower, change, after, diagonal, upper, coarse = levels.arrays[level]
-    _launch_groups(program.reduce_groups, count, (*bands, count, perturb, pivots, lower, change, after))
-    _launch_groups(program.join_groups, count, (bands[2], count, pivots, change, after, diagonal, upper))
-    groups, reduced = -(-count // GROUP), (lower, diagonal, upper)
-    _factor_level(program, reduced, groups, coarse, report, perturb, levels, level + 1)
-    ends = ENDS(pivots=pivots, before=lower, upper=upper, inverses=coarse)
-    kernel = program.pivots_of_groups if level else program.pivots_of_rows
-    _launch_groups(kernel, count, (*bands, count, perturb, ends, inverse, report))
+    size, *coarser = sizes
+    arrays = {name: memory + i * size for i, name in enumerate(ARRAYS)}
+    reduced, memory = REDUCED(**arrays), memory + len(ARRAYS) * size
+    _launch_groups(program.reduce_groups, count, (*bands, count, perturb, reduced))
+    _launch_groups(program.join_groups, count, (bands[2], count, reduced))
+    coarse, groups = (arrays["before"], arrays["diagonal"], arrays["upper"]), -(-count // GROUP)
+    inverses = arrays["inverses"]
+    _factor_level(program, coarse, groups, inverses, report, perturb, coarser, memory, is_finest=False)
+    kernel = program.pivots_of_rows if is_finest else program.pivots_of_groups
+    _launch_groups(kernel, count, (*bands, count, perturb, reduced, inverse, report))
 
 
 def _launch_groups(kernel, count, arguments):

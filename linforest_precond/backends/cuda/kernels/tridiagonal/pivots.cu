@@ -1,12 +1,16 @@
 #include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "tridiagonal/findings.cuh"
+#include "tridiagonal/pivot_sizes.cuh"
 
 // LU factorization of a (block) tridiagonal matrix without pivoting: the pivots of the Thomas algorithm, computed in
 // parallel by the partition method (Wang, "A Parallel Method for Tridiagonal Equations", ACM TOMS 7, 1981), applied
 // recursively. Groups of GROUP rows are reduced to their last rows, which form a smaller tridiagonal system. From the
 // pivots of that system, each group computes those of its own rows.
-#define GROUP 16
+//
+// PIVOT_GROUP rows are a group, one thread computes the pivots of TOP_ROWS rows, and one launch those of all levels of
+// at most FEW_LEVELS reductions (pivots.py).
+#define GROUP PIVOT_GROUP
 
 // An inverse pivot above this size, relative to its row, counts as grown.
 #define LARGEST_GROWTH 8
@@ -134,59 +138,73 @@ __device__ __forceinline__ void add_finding(i64* report, PivotFinding kind, u32 
     if (threadIdx.x % 32 == 0 && sum) atomicAdd((u64*)report + kind, (u64)sum);
 }
 
-// Eliminates all rows of each group but the last. Writes the reduced last row (pivot, and coupling to the last row of the
-// group before), and the group's update of that previous row's diagonal and coupling.
-extern "C" __global__ void __launch_bounds__(128)
-    reduce_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb,
-                  Block* __restrict__ pivots, Block* __restrict__ before, Block* __restrict__ change,
-                  Block* __restrict__ after) {
-    const Rows rows = {lower, diagonal, upper, count};
-    const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x, first = group * GROUP;
+// What the elimination of a level's groups writes for each group: its reduced last row (pivot, and coupling to the last
+// row of the group before), its update of that previous row's diagonal and coupling, and its row of the reduced system.
+struct Reduced {
+    Block* pivots;
+    Block* before;
+    Block* change;
+    Block* after;
+    Block* diagonal;
+    Block* upper;
+    Block* inverses;
+};
+
+// Eliminates all rows of a group but the last.
+__device__ __forceinline__ void reduce_group(const Rows& rows, i64 group, int perturb, const Reduced& reduced) {
+    const i64 first = group * GROUP, last = min(first + GROUP, rows.count) - 1;
     u32 perturbed = 0;
-    if (first < count) {
-        const i64 last = min(first + GROUP, count) - 1;
-        Row row;
-        Block pivot, p, q = identity(), c = zeros<Block>();
-        for (i64 begin = first; begin <= last; begin += chunk_rows) {
-            const RowChunk chunk = load_rows(rows, begin);
-            EACH (i, chunk_rows) {
-                if (begin + i > last) break;
-                const Row next = chunk.row(i);
-                if (begin + i == first) {
-                    pivot = next.diagonal;
-                    p = next.lower;
-                } else {
-                    const Block w = perturbed_inverse(pivot, row.size(), perturb, perturbed), qw = q * w;
-                    c = c + qw * p;
-                    const Block m = next.lower * w;
-                    q = -(qw * row.upper);
-                    p = -(m * p);
-                    pivot = next.diagonal - m * row.upper;
-                }
-                row = next;
+    Row row;
+    Block pivot, p, q = identity(), c = zeros<Block>();
+    for (i64 begin = first; begin <= last; begin += chunk_rows) {
+        const RowChunk chunk = load_rows(rows, begin);
+        EACH (i, chunk_rows) {
+            if (begin + i > last) break;
+            const Row next = chunk.row(i);
+            if (begin + i == first) {
+                pivot = next.diagonal;
+                p = next.lower;
+            } else {
+                const Block w = perturbed_inverse(pivot, row.size(), perturb, perturbed), qw = q * w;
+                c = c + qw * p;
+                const Block m = next.lower * w;
+                q = -(qw * row.upper);
+                p = -(m * p);
+                pivot = next.diagonal - m * row.upper;
             }
+            row = next;
         }
-        pivots[group] = pivot;
-        before[group] = p;
-        change[group] = c;
-        after[group] = q;
     }
+    reduced.pivots[group] = pivot;
+    reduced.before[group] = p;
+    reduced.change[group] = c;
+    reduced.after[group] = q;
 }
 
-// The reduced system: each group's last row, updated by the elimination of the next group.
-extern "C" __global__ void join_groups(const Block* __restrict__ upper, i64 count, const Block* __restrict__ pivots,
-                                       const Block* __restrict__ change, const Block* __restrict__ after,
-                                       Block* __restrict__ joined_diagonal, Block* __restrict__ joined_upper) {
-    const i64 groups = (count + GROUP - 1) / GROUP, group = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (group >= groups) return;
-    Block diagonal = pivots[group], coupling = zeros<Block>();
-    if (group + 1 < groups) {
+extern "C" __global__ void __launch_bounds__(128)
+    reduce_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb,
+                  Reduced reduced) {
+    const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (group * GROUP < count) reduce_group({lower, diagonal, upper, count}, group, perturb, reduced);
+}
+
+__host__ __device__ __forceinline__ i64 groups_of(i64 count) { return (count + GROUP - 1) / GROUP; }
+
+// A row of the reduced system: a group's last row, updated by the elimination of the next group.
+__device__ __forceinline__ void join_group(const Block* upper, i64 count, i64 group, const Reduced& reduced) {
+    Block diagonal = reduced.pivots[group], coupling = zeros<Block>();
+    if (group + 1 < groups_of(count)) {
         const Block up = upper[group * GROUP + GROUP - 1];
-        diagonal = diagonal - up * change[group + 1];
-        coupling = up * after[group + 1];
+        diagonal = diagonal - up * reduced.change[group + 1];
+        coupling = up * reduced.after[group + 1];
     }
-    joined_diagonal[group] = diagonal;
-    joined_upper[group] = coupling;
+    reduced.diagonal[group] = diagonal;
+    reduced.upper[group] = coupling;
+}
+
+extern "C" __global__ void join_groups(const Block* upper, i64 count, Reduced reduced) {
+    const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (group < groups_of(count)) join_group(upper, count, group, reduced);
 }
 
 // Counters of one thread; see `PivotFinding` in returns.py.
@@ -239,20 +257,12 @@ __device__ __forceinline__ void examine(Findings& found, const Row& row, const B
     found.not_hermitian += !hermitian;
 }
 
-// The reduced last rows of the groups, and the inverse pivots of the reduced system. In that system the next group is
-// eliminated too, so its pivots are not those of the original row order.
-struct Ends {
-    const Block* __restrict__ pivots;
-    const Block* __restrict__ before;
-    const Block* __restrict__ upper;
-    const Block* __restrict__ inverses;
-
-    // The pivot of a group's last row in the original order.
-    __device__ __forceinline__ Block last_pivot(i64 group) const {
-        if (group == 0) return pivots[0];
-        return pivots[group] - (before[group] * inverses[group - 1]) * upper[group - 1];
-    }
-};
+// The pivot of a group's last row in the original order. In the reduced system the next group is eliminated too, so that
+// its pivots are others.
+__device__ __forceinline__ Block last_pivot(const Reduced& ends, i64 group) {
+    if (group == 0) return ends.pivots[0];
+    return ends.pivots[group] - (ends.before[group] * ends.inverses[group - 1]) * ends.upper[group - 1];
+}
 
 // Whether two computations of a pivot differ by more than a few rounding errors of its row.
 __device__ __forceinline__ bool is_inconsistent(const Block& a, const Block& b, WEIGHT row_size) {
@@ -263,16 +273,16 @@ __device__ __forceinline__ bool is_inconsistent(const Block& a, const Block& b, 
 }
 
 // The inverse pivots of the rows of a group, from the pivot of the row before it; on the finest level the rows are
-// examined too. `ends` is null where one group holds all rows.
+// examined too. `ends` is null where the rows are not reduced further.
 template <bool FINEST>
-__device__ __forceinline__ void pivots_of_group(const Rows& rows, const Ends* ends, i64 group, i64 first, i64 last,
+__device__ __forceinline__ void pivots_of_group(const Rows& rows, const Reduced* ends, i64 group, i64 first, i64 last,
                                                 int perturb, Block* __restrict__ inverses, u32& indefinite,
                                                 u32& perturbed, Findings& found) {
     Block w = zeros<Block>(), up_before = zeros<Block>(), up_before_that = zeros<Block>();
     if (first) {
         const Row before = {rows.lower[first - 1], rows.diagonal[first - 1], rows.upper[first - 1]};
         u32 uncounted = 0;
-        w = perturbed_inverse(ends->last_pivot(group - 1), before.size(), perturb, uncounted);
+        w = perturbed_inverse(last_pivot(*ends, group - 1), before.size(), perturb, uncounted);
         up_before = before.upper;
     }
     Row row;
@@ -288,7 +298,7 @@ __device__ __forceinline__ void pivots_of_group(const Rows& rows, const Ends* en
             Block pivot = next.diagonal;
             if (j > 0) pivot = pivot - (next.lower * w) * up_before;
             if (j == last && ends) {
-                const Block other = ends->last_pivot(group);
+                const Block other = last_pivot(*ends, group);
                 if (FINEST) found.inconsistent += is_inconsistent(other, pivot, next.size());
                 pivot = other;
             }
@@ -323,7 +333,7 @@ __device__ __forceinline__ void add_findings(i64* report, u32 indefinite, u32 pe
 
 // The pivots of one level, one thread per group.
 template <bool FINEST>
-__device__ __forceinline__ void pivots_of_level(const Rows& rows, const Ends& ends, int perturb,
+__device__ __forceinline__ void pivots_of_level(const Rows& rows, const Reduced& ends, int perturb,
                                                 Block* __restrict__ inverses, i64* report) {
     const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x, first = group * GROUP;
     u32 indefinite = 0, perturbed = 0;
@@ -335,27 +345,61 @@ __device__ __forceinline__ void pivots_of_level(const Rows& rows, const Ends& en
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-    pivots_of_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, Ends ends,
-                     Block* inverses, i64* report) {
+    pivots_of_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb,
+                     Reduced ends, Block* inverses, i64* report) {
     pivots_of_level<false>({lower, diagonal, upper, count}, ends, perturb, inverses, report);
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-    pivots_of_rows(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, Ends ends,
+    pivots_of_rows(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, Reduced ends,
                    Block* inverses, i64* report) {
     pivots_of_level<true>({lower, diagonal, upper, count}, ends, perturb, inverses, report);
 }
 
-// The coarsest level, by one thread of a warp; its counters are reported where it is also the `finest`.
-extern "C" __global__ void pivots_of_top(const Block* lower, const Block* diagonal, const Block* upper, i64 count,
-                                         int perturb, int finest, Block* inverses, i64* report) {
-    const Rows rows = {lower, diagonal, upper, count};
+// Splits memory into the arrays of a level's reduction.
+__device__ __forceinline__ Reduced reduced_in(char*& memory, i64 groups) {
+    const i64 size = (groups * (i64)sizeof(Block) + PIVOT_ALIGNMENT - 1) / PIVOT_ALIGNMENT * PIVOT_ALIGNMENT;
+    Block* arrays[7];
+    for (int i = 0; i < 7; ++i) arrays[i] = (Block*)(memory + i * size);
+    memory += 7 * size;
+    return {arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5], arrays[6]};
+}
+
+// All levels of a system with few rows, by one thread block. The counters are reported where the first level is the
+// `finest`.
+extern "C" __global__ void __launch_bounds__(FEW_THREADS)
+    pivots_of_few(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, int finest,
+                  char* memory, Block* inverses, i64* report) {
+    Rows rows[FEW_LEVELS + 1];
+    Reduced reduced[FEW_LEVELS];
+    rows[0] = {lower, diagonal, upper, count};
+    int top = 0;
+    for (; rows[top].count > TOP_ROWS; ++top) {
+        const i64 groups = groups_of(rows[top].count);
+        const Reduced here = reduced[top] = reduced_in(memory, groups);
+        for (i64 group = threadIdx.x; group < groups; group += FEW_THREADS)
+            reduce_group(rows[top], group, perturb, here);
+        __syncthreads();
+        for (i64 group = threadIdx.x; group < groups; group += FEW_THREADS)
+            join_group(rows[top].upper, rows[top].count, group, here);
+        __syncthreads();
+        rows[top + 1] = {here.before, here.diagonal, here.upper, groups};
+    }
     u32 indefinite = 0, perturbed = 0;
     Findings found = {};
-    if (threadIdx.x == 0)
-        pivots_of_group<true>(rows, nullptr, 0, 0, count - 1, perturb, inverses, indefinite, perturbed, found);
+    for (int level = top; level >= 0; --level) {
+        indefinite = perturbed = 0;
+        found = {};
+        const bool is_top = level == top;
+        Block* const into = level ? reduced[level - 1].inverses : inverses;
+        const i64 size = is_top ? TOP_ROWS : GROUP;  // the top is one group
+        for (i64 first = threadIdx.x * size; first < rows[level].count; first += FEW_THREADS * size)
+            pivots_of_group<true>(rows[level], is_top ? nullptr : &reduced[level], first / size, first,
+                                  min(first + size, rows[level].count) - 1, perturb, into, indefinite, perturbed,
+                                  found);
+        __syncthreads();
+    }
     if (finest) add_findings<true>(report, indefinite, perturbed, found);
-    else add_findings<false>(report, indefinite, perturbed, found);
 }
 
 // The lower Cholesky factor of a diagonal block; the off-diagonal entries of a block that is not positive definite are
