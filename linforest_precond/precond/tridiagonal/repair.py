@@ -28,8 +28,11 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.precond.tridiagonal.segments import (
     Triple,
+    any_of_last,
     backend_of_bands,
+    first_rows,
     segments_of,
+    sum_of_last,
     sums_of_segments,
 )
 from linforest_precond.records.forest import magnitudes_of
@@ -76,7 +79,7 @@ def clipped_couplings(bands: Triple, rows: Array) -> tuple[Triple, int, int]:
     """
     clipped, clip = scaled_couplings(bands, rows)
     xp = xp_of(clip)
-    paths = xp.count_nonzero(rows[segments_of(bands)[1]])
+    paths = xp.count_nonzero(rows & first_rows(bands))
     counts = [int(count) for count in (paths, xp.count_nonzero(clip))]  # stall: reported to the user
     return clipped, counts[0], counts[1]
 
@@ -119,7 +122,7 @@ def _coverages(bands: Triple, magnitudes: Array) -> tuple[Array, Array, Array, A
     lower, blocks, upper = map(_as_blocks, bands)
     xp = xp_of(blocks)
     sizes = [magnitudes_of(band.reshape(-1)).reshape(band.shape) for band in (lower, blocks, upper)]
-    kept = sum(size.astype(np.float64).sum(axis=2) for size in sizes)
+    kept = sum(sum_of_last(size.astype(np.float64)) for size in sizes)
     own = xp.diagonal(sizes[1], axis1=1, axis2=2).astype(np.float64)
     total = xp.maximum(magnitudes, kept) - own
     shares = xp.where(total > 0, (kept - own) / xp.where(total > 0, total, 1), 1)
@@ -127,7 +130,7 @@ def _coverages(bands: Triple, magnitudes: Array) -> tuple[Array, Array, Array, A
     units = xp.where(exists, xp.rint(UNITS * shares), 0).astype(np.int64)
     negligible = exists & (own < NEGLIGIBLE * total)
     neglected = xp.where(shares < 1 - 1 / UNITS, total - (kept - own), 0)
-    return units.sum(axis=1), exists.sum(axis=1), negligible.any(axis=1), neglected
+    return sum_of_last(units), sum_of_last(exists), any_of_last(negligible), neglected
 
 
 def _products(left: Array, right: Array) -> Array:
@@ -138,4 +141,6 @@ def _products(left: Array, right: Array) -> Array:
 def _norms(blocks: Array) -> Array:
     """Frobenius norms, in double precision."""
     sizes = abs(blocks).astype(np.float64)
-    return xp_of(blocks).sqrt((sizes * sizes).sum(axis=(1, 2)))
+    squares = sizes * sizes
+    sums = squares[:, 0, 0] if squares.shape[1] == 1 else squares.sum(axis=(1, 2))
+    return xp_of(blocks).sqrt(sums)

@@ -21,14 +21,32 @@ def entries_of_rows(band: Array) -> Array:
     return rows
 
 
+def first_rows(bands: Triple) -> Array:
+    """Whether each (block) row is the first one of its segment; there is at least one row."""
+    lower, _, upper = bands
+    coupled = [any_of_last(entries_of_rows(band) != 0) for band in (lower, upper)]
+    first: Array = xp_of(lower).ones(lower.shape[0], bool)
+    first[1:] = ~(coupled[0][1:] | coupled[1][:-1])
+    return first
+
+
 def segments_of(bands: Triple) -> tuple[Array, Array]:
     """The number of each (block) row's segment, and the first row of each segment; at least one row."""
-    lower, _, upper = bands
-    xp = xp_of(lower)
-    coupled = [(entries_of_rows(band) != 0).any(axis=1) for band in (lower, upper)]
-    first = xp.ones(lower.shape[0], bool)
-    first[1:] = ~(coupled[0][1:] | coupled[1][:-1])
+    first = first_rows(bands)
+    xp = xp_of(first)
     return xp.cumsum(first) - 1, xp.flatnonzero(first)  # stall: the number of segments
+
+
+def sum_of_last(array: Array) -> Array:
+    """The sums over the last axis, which has one entry for scalar bands: CuPy's sums of one are slow."""
+    sums: Array = array[..., 0] if array.shape[-1] == 1 else array.sum(axis=-1)
+    return sums
+
+
+def any_of_last(array: Array) -> Array:
+    """Whether any is true along the last axis, as in `sum_of_last`."""
+    found: Array = array[..., 0] if array.shape[-1] == 1 else array.any(axis=-1)
+    return found
 
 
 def any_in_segments(rows: Array, bands: Triple) -> Array:
