@@ -228,7 +228,11 @@ class TestFindings:
         assert csr.total_weight == wanted_total(backend, csr)
         assert csr.scale == 1.0
         assert csr.longest_row == np.diff(A.indptr).max(initial=0)
-        assert_same_bits(backend.host(csr.diagonal), stored_diagonal(A))
+        wanted = stored_diagonal(A)
+        if csr.to_rounding:  # the diagonal of a Hermitian matrix is real
+            assert (abs(wanted.imag) <= 16 * np.finfo(wanted.dtype).eps * abs(wanted)).all()
+            wanted.imag = 0
+        assert_same_bits(backend.host(csr.diagonal), wanted)
 
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
     @pytest.mark.parametrize("size", [300, 3000])

@@ -6,6 +6,9 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.cpu.forest.bands import NO_SLOT, find_slots_of_rows
+from linforest_precond.backends.cpu.matrix.entries import gathered
+from linforest_precond.backends.cpu.runtime.arrays import readonly
 from linforest_precond.distributed.forest.ordering import ForestOrder
 from linforest_precond.distributed.forest.records import RankBlockForest, RankForest
 from linforest_precond.distributed.partition.entries import without_rounding
@@ -69,17 +72,11 @@ def block_bands(A: Matrix, order: ForestOrder) -> tuple[Array, Array, Array]:
 
 def band_rows(A: Matrix, order: ForestOrder) -> Array:
     """For each own row its entries in the blocks before, at and after its own one: shape (own rows, 3, b)."""
-    b = order.block_size
-    places = np.stack([order.positions, order.paths], axis=1)
-    columns = A.halo.with_ghosts(places)
-    indptr, indices, data = (on_host(part) for part in (A.rows.indptr, A.rows.indices, A.rows.data))
-    rows = np.repeat(np.arange(A.n_local), np.diff(indptr))
-    position, path = columns[indices].T
-    band = position // b - order.positions[rows] // b + 1
-    kept = (band >= 0) & (band <= 2) & (path == order.paths[rows])
-    out = np.zeros((A.n_local, 3, b), data.dtype)
-    out[rows[kept], band[kept], position[kept] % b] = data[kept]
-    return out
+    positions, paths = A.halo.with_ghosts(np.stack([order.positions, order.paths], axis=1)).T.copy()
+    indptr, columns, data = (on_host(part) for part in (A.rows.indptr, A.rows.indices, A.rows.data))
+    slots = np.full((A.n_local, 3, order.block_size), NO_SLOT, np.int64)
+    find_slots_of_rows(*map(readonly, (indptr, columns, positions, paths)), slots)
+    return gathered(data, slots)
 
 
 def fill_ghosts(diagonal: Array, ghosts: Array) -> None:

@@ -9,14 +9,12 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
-from linforest_precond.distributed.partition.entries import has_symmetric_magnitudes
+from linforest_precond.distributed.partition.entries import weights_of, weights_of_rows
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.local_rows import without_duplicates
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.owners import owners_of, send_to
-from linforest_precond.matrix.checked import OVERFLOW_SCALE
 from linforest_precond.records.forest import magnitudes_of
 
 
@@ -79,35 +77,20 @@ class RankGraph:
 
 def graph_of(A: Matrix) -> RankGraph:
     """The graph of a matrix: magnitudes without the diagonal, made symmetric where they are not."""
-    graph = directed_graph_of(A)
-    return graph if is_symmetric(graph) else symmetrized(graph)
-
-
-def directed_graph_of(A: Matrix) -> RankGraph:
-    """The magnitudes of a matrix as they are, with its own weights."""
     values = on_host(A.rows.data)  # stall: graphs are on the host
     if values.dtype.kind == "c":
         values = magnitudes_of(values)
     indptr, columns = on_host(A.rows.indptr), on_host(A.rows.indices)
-    return weighed(RankGraph(A.comm, A.offsets, indptr, columns, values, A.halo))
+    symmetric, *weights = weights_of(A)
+    graph = RankGraph(A.comm, A.offsets, indptr, columns, values, A.halo, *weights)
+    return graph if symmetric else symmetrized(graph)
 
 
 def weighed(graph: RankGraph) -> RankGraph:
-    """The graph with its weights summed: in float64, scaled where a sum would overflow."""
-    beside = graph.ids[graph.columns] - graph.ids[graph.rows]
-    for scale in (1.0, OVERFLOW_SCALE):
-        with np.errstate(over="ignore"):
-            total = tree_sum(graph.comm, np.where(beside == 0, 0, graph.values), scale)
-        if np.isfinite(2.0 * total):
-            break
-    adjacent = tree_sum(graph.comm, np.where(np.abs(beside) == 1, graph.values, 0), scale)
+    """The graph with its weights summed."""
+    arrays = graph.ids, graph.indptr, graph.columns, graph.values
+    _, total, adjacent, scale = weights_of_rows(graph.comm, *arrays)
     return replace(graph, total_weight=total, adjacent_weight=adjacent, scale=scale)
-
-
-def is_symmetric(graph: RankGraph) -> bool:
-    """Whether the magnitudes of all ranks are symmetric."""
-    ids = graph.ids
-    return has_symmetric_magnitudes(graph.comm, ids[graph.rows], ids[graph.columns], graph.values)
 
 
 def symmetrized(graph: RankGraph) -> RankGraph:

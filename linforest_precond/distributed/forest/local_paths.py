@@ -84,8 +84,8 @@ def contract(graph: RankGraph, neighbors: Array, values: Array) -> LocalPaths:
 
 def own_first(table: Array, own: Array) -> Array:
     """A table of two columns; entries of own neighbors move to the front."""
-    swap = own[:, 1] & ~own[:, 0]
-    out: Array = np.where(swap[:, None], table[:, ::-1], table)
+    swapped, out = np.flatnonzero(own[:, 1] & ~own[:, 0]), table.copy()
+    out[swapped] = table[swapped, ::-1]
     return out
 
 

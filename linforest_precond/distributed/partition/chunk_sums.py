@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.matrix.sums import CHUNK, LANES
+from linforest_precond.backends.cpu.matrix.sums import CHUNK, chunk_sums
 from linforest_precond.backends.cpu.multigrid.vector_ops import ROWS_AT_ONCE
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.owners import joined, owners_of
@@ -29,11 +29,15 @@ class Chunks:
         senders = np.flatnonzero((receivers == comm.rank) & (lengths > 0))
         self.expected = {int(r): int(lengths[r]) for r in senders}
 
-    def padded(self, rows: Array) -> Array:
-        """The chunks that start on this rank, (chunks, size, ...); the last one is padded with zeros."""
+    def parts(self, rows: Array) -> tuple[Array, Array]:
+        """The rows of the chunks that start on this rank: own ones, and those of other ranks."""
         sent = {self.receiver: rows[: self.head]} if self.head else {}
         found = self.comm.exchange_known(sent, self.expected, rows[:0])
-        whole = np.concatenate([rows[self.head :], joined(found, rows)])
+        return rows[self.head :], joined(found, rows)
+
+    def padded(self, rows: Array) -> Array:
+        """The chunks that start on this rank, (chunks, size, ...); the last one is padded with zeros."""
+        whole = np.concatenate(self.parts(rows))
         padded = np.zeros((-(-len(whole) // self.size) * self.size, *rows.shape[1:]), rows.dtype)
         padded[: len(whole)] = whole
         return padded.reshape(-1, self.size, *rows.shape[1:])
@@ -66,23 +70,20 @@ def tree_sum(comm: Communicator, x: Array, scale: float = 1.0) -> float:
 
     A reduction tree of fixed shape over the concatenated parts of all ranks.
     """
-    values = np.abs(x.ravel().astype(np.float64)) * scale
+    values, is_sum = x.ravel(), False
     offsets = comm.offsets(values.size)
-    while offsets[-1] > CHUNK:
-        values = _tree_sums(Chunks(comm, offsets, CHUNK).padded(values))
+    while not is_sum:
+        is_sum = bool(offsets[-1] <= CHUNK)
+        values, scale = _sums_of_own_chunks(Chunks(comm, offsets, CHUNK), values, scale), 1.0
         offsets = -(-offsets // CHUNK)
-    values = _tree_sums(Chunks(comm, offsets, CHUNK).padded(values))
     return float(sum(comm.allgather(float(values.sum()))))  # one rank has the sum, the others zeros
 
 
-def _tree_sums(chunks: Array) -> Array:
-    """The sum of each chunk: lanes first, then pairwise over the lanes."""
-    rounds = chunks.reshape(-1, CHUNK // LANES, LANES)
-    lanes = rounds[:, 0]
-    for i in range(1, CHUNK // LANES):
-        lanes = lanes + rounds[:, i]
-    while lanes.shape[1] > 1:
-        half = lanes.shape[1] // 2
-        lanes = lanes[:, :half] + lanes[:, half:]
-    sums: Array = lanes[:, 0]
-    return sums
+def _sums_of_own_chunks(chunks: Chunks, values: Array, scale: float) -> Array:
+    """The sums of the chunks that start on this rank; the last one may end on others."""
+    own, rest = chunks.parts(values)
+    whole = own.size - own.size % CHUNK if rest.size else own.size
+    sums = [chunk_sums(own[:whole], scale)]
+    if rest.size:
+        sums.append(chunk_sums(np.concatenate([own[whole:], rest]), scale))
+    return np.concatenate(sums)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import copy
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.backends.cpu.matrix.entries import symmetry_balance
+from linforest_precond.backends.cpu.matrix.entries import weigh_rows, words_of
 from linforest_precond.backends.cpu.matrix.hermitian import ULPS, count_far, find_scales
 from linforest_precond.backends.cpu.runtime.arrays import readonly
+from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.matrix import Matrix, with_values
 from linforest_precond.distributed.partition.owners import owners_of, send_to
-from linforest_precond.matrix.value_range import magnitude_bits
+from linforest_precond.matrix.checked import OVERFLOW_SCALE
+from linforest_precond.records.forest import magnitudes_of
 
 
 def entry_rows(A: Matrix) -> Array:
@@ -43,25 +48,55 @@ def is_hermitian(A: Matrix) -> bool:
     return not A.comm.allreduce(np.array([np.count_nonzero(values != expected)]))[0]
 
 
-def has_symmetric_magnitudes(comm: Communicator, rows: Array, columns: Array, values: Array) -> bool:
-    """Whether the magnitudes of all ranks' entries are symmetric, by the hash sum that one rank uses.
+class EntryWeights(NamedTuple):
+    """What the magnitudes of all ranks' entries show, as in `matrix.checked.CheckedMatrix`."""
 
-    Rows and columns are global, values real.
-    """
-    bits = magnitude_bits(values)
-    there = np.flatnonzero(bits)
-    balance = symmetry_balance(rows[there], columns[there], bits[there])
-    return int(comm.allreduce(np.array([balance], np.uint64))[0]) == 0
+    symmetric: bool
+    total_weight: float
+    adjacent_weight: float
+    scale: float
+
+
+def weights_of(A: Matrix) -> EntryWeights:
+    """The weights of a matrix: collective; those that `without_rounding` has found, where it made A."""
+    known: EntryWeights | None = A.__dict__.get("_weights")
+    if known is not None:
+        return known
+    indptr, columns, data = (on_host(part) for part in (A.rows.indptr, A.rows.indices, A.rows.data))
+    weights = magnitudes_of(data) if data.dtype.kind == "c" else data
+    return weights_of_rows(A.comm, A.columns, indptr, columns, weights)
+
+
+def weights_of_rows(
+    comm: Communicator, ids: Array, indptr: Array, columns: Array, weights: Array
+) -> EntryWeights:
+    """The weights of own rows whose columns have these ids: in float64, scaled where a sum would overflow."""
+    off_diagonal, beside = np.empty_like(weights), np.empty_like(weights)
+    words, without_sign = words_of(weights)
+    arrays = map(readonly, (ids, indptr, columns, weights, words))
+    balance = weigh_rows(*arrays, without_sign, off_diagonal, beside)
+    symmetric = int(comm.allreduce(np.array([balance], np.uint64))[0]) == 0
+    for scale in (1.0, OVERFLOW_SCALE):
+        total = tree_sum(comm, off_diagonal, scale)
+        if np.isfinite(2.0 * total):
+            break
+    return EntryWeights(symmetric, total, tree_sum(comm, beside, scale), scale)
 
 
 def without_rounding(A: Matrix) -> Matrix:
-    """A; where it is Hermitian to rounding, and not exactly, with values that are exactly Hermitian.
+    """A with its weights; where it is Hermitian to rounding, and not exactly, exactly Hermitian values.
 
     Collective; the rule is that of one rank, in `hermitian` of the CPU backend.
     """
-    rows, columns, data = A.first + entry_rows(A), A.columns[on_host(A.rows.indices)], on_host(A.rows.data)
-    if data.dtype.kind != "c" and has_symmetric_magnitudes(A.comm, rows, columns, data):
-        return A
+    weights = weights_of(A)
+    exact = A if A.dtype.kind != "c" and weights.symmetric else _made_hermitian(A)
+    found = copy.copy(exact)
+    found.__dict__["_weights"] = weights if exact is A else weights_of(exact)
+    return found
+
+
+def _made_hermitian(A: Matrix) -> Matrix:
+    rows, data = A.first + entry_rows(A), on_host(A.rows.data)
     slots, values = conjugate_mirrors(A, np.ones(data.size, bool))
     stored, scales = slots >= 0, A.halo.with_ghosts(_row_scales(A))
     slots, expected = slots[stored], values[stored]

@@ -229,7 +229,8 @@ def scaled_into_range(A: Matrix, stored: DType) -> tuple[Matrix, int]:
 def with_values(A: Matrix, data: Array) -> Matrix:
     """The matrix of A's pattern with these values of the own rows."""
     changed = copy.copy(A)
-    changed.__dict__.pop("_adjoint_rows", None)
+    for made_of_values in ("_adjoint_rows", "_weights"):
+        changed.__dict__.pop(made_of_values, None)
     changed.rows = type(A.rows)((data, A.rows.indices, A.rows.indptr), shape=A.rows.shape)
     return changed
 

@@ -87,7 +87,7 @@ class RankPreconditioner(Preconditioner):
             matrix = without_rounding(A)
             part, exponent = old.refreshed(matrix)
         watch.stop()
-        words = "" if matrix is A else rounding_in_words(A.dtype)
+        words = "" if matrix.rows is A.rows else rounding_in_words(A.dtype)
         self._applied, self._setup = Applied(part, exponent, words), SetupTime(watch.milliseconds)
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
@@ -141,7 +141,7 @@ class RankSetup:
         self.backend = A.backend
         self._watch = self.backend.runtime.streams.Stopwatch()
         self.A = without_rounding(A)
-        self._symmetry = "" if self.A is A else rounding_in_words(A.dtype)
+        self._symmetry = "" if self.A.rows is A.rows else rounding_in_words(A.dtype)
 
     def operator(self, part: Any, exponent: int) -> RankPreconditioner:
         """The operator that applies the part of A 2**-exponent; stops the stopwatch."""

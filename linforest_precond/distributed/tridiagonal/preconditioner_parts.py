@@ -12,11 +12,11 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.distributed.forest.bands import block_bands
-from linforest_precond.distributed.forest.graph import directed_graph_of
 from linforest_precond.distributed.forest.ordering import ForestOrder
 from linforest_precond.distributed.forest.records import RankBlockForest, RankForest
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.entries import weights_of
 from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, exponent_into_range
 from linforest_precond.distributed.tridiagonal.solver import RankTridiagonalSolver
 from linforest_precond.matrix.value_range import shifted
@@ -144,8 +144,8 @@ class RankJacobiPart(JacobiPart):
         lifted, wrong = (int(count) for count in A.comm.allreduce(np.asarray(report, np.int64)))
         if lifted and A.comm.rank == 0:
             warn_user(f"{lifted} diagonal entries of A were tiny and have been perturbed")
-        graph = directed_graph_of(A)
-        used, adjacent = (share_of(each, graph.total_weight) for each in (0.0, graph.adjacent_weight))
+        weights = weights_of(A)
+        used, adjacent = (share_of(each, weights.total_weight) for each in (0.0, weights.adjacent_weight))
         traffic = Traffic.without_messages(A.comm, inverse.nbytes)
         return cls("jacobi", A.n_local, inverse, lifted, wrong == 0, used, adjacent, traffic), exponent
 
@@ -229,14 +229,13 @@ def _solver(A: Matrix, order: ForestOrder, bands: Bands, repair: str, exponent: 
 
 def _coverages(A: Matrix, bands: Bands, exponent: int) -> tuple[float, float]:
     """Shares of A's off-diagonal weight: in the bands, and next to the diagonal in A's own order."""
-    graph = directed_graph_of(A)
+    _, total, adjacent, scale = weights_of(A)
     kept = [bands.lower, bands.upper]
     if bands.diagonal.ndim == 3:
         kept.append(bands.diagonal * (1 - np.eye(bands.diagonal.shape[1], dtype=bands.diagonal.dtype)))
     unscaled = (magnitudes_of(band.ravel()).astype(np.float64) for band in kept)
-    weight = sum(tree_sum(A.comm, np.ldexp(values, exponent), graph.scale) for values in unscaled)
-    total = graph.total_weight
-    return share_of(float(weight), total), share_of(graph.adjacent_weight, total)
+    weight = sum(tree_sum(A.comm, np.ldexp(values, exponent), scale) for values in unscaled)
+    return share_of(float(weight), total), share_of(adjacent, total)
 
 
 def _traffic(part: RankTridiagonalPart, comm: Communicator) -> Traffic:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array
@@ -45,8 +46,9 @@ def sum_of_last(array: Array) -> Array:
 
 def any_of_last(array: Array) -> Array:
     """Whether any is true along the last axis, as in `sum_of_last`."""
-    found: Array = array[..., 0] if array.shape[-1] == 1 else array.any(axis=-1)
-    return found
+    found: Any = array[..., 0] if array.shape[-1] == 1 else array.any(axis=-1)
+    any_true: Array = found
+    return any_true
 
 
 def any_in_segments(rows: Array, bands: Triple) -> Array:

@@ -57,6 +57,19 @@ def find_slots(indptr, indices, neighbors, slots):
             slots[v, j] = find_slot(indptr, indices, v, w) if w >= 0 else NO_SLOT
 
 
+# Rows over ranks: the slots of a row's entries in the blocks before, at and after its own one, on the same
+# path. `positions` and `paths` are those of the columns, the own ones first.
+@kernel(parallel=True)
+def find_slots_of_rows(indptr, columns, positions, paths, slots):
+    block = slots.shape[2]
+    for row in prange(slots.shape[0]):
+        for slot in range(indptr[row], indptr[row + 1]):
+            column = columns[slot]
+            band = positions[column] // block - positions[row] // block + 1
+            if 0 <= band <= 2 and paths[column] == paths[row]:
+                slots[row, band, positions[column] % block] = slot
+
+
 # Each row of the new order copies the entries along its vertex's edges: to the row before into `lower`,
 # to the row after into `upper`.
 @kernel(parallel=True)

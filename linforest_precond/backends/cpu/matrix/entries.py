@@ -30,11 +30,10 @@ def scan(indptr, indices, data, scale=1.0):
         return EntryScan(bad_row, NOT_FOUND, NOT_FOUND, False, False, 0.0, 0.0, 0, 0, None)
     # Nonfinite complex entries have nonfinite magnitudes, so one real scan serves both.
     weights = magnitudes(data) if data.dtype.kind == "c" else data
-    word = np.uint32 if weights.dtype == np.float32 else np.uint64
-    without_sign = np.uint64(np.iinfo(word).max >> 1)
+    words, without_sign = words_of(weights)
     sums = np.empty((2, -(-indices.size // CHUNK)))
     diagonal_slots = np.full(indptr.size - 1, NOT_FOUND, np.int64)
-    arrays = (readonly(array) for array in (indptr, indices, weights, weights.view(word)))
+    arrays = (readonly(array) for array in (indptr, indices, weights, words))
     balance, largest, *first = scan_chunks(*arrays, without_sign, scale, sums, diagonal_slots)
     outside, nonfinite, unsorted = (slot if slot < indices.size else NOT_FOUND for slot in first)
     return EntryScan(
@@ -48,6 +47,12 @@ def scan(indptr, indices, data, scale=1.0):
         largest >> np.finfo(weights.dtype).nmant,
         gathered(data, diagonal_slots),
     )
+
+
+def words_of(weights):
+    """The bits of reals as integers, and the mask of all bits but the sign's."""
+    word = np.uint32 if weights.dtype == np.float32 else np.uint64
+    return weights.view(word), np.uint64(np.iinfo(word).max >> 1)
 
 
 def gathered(values, slots):
@@ -314,14 +319,25 @@ def modulus(real, imag):
     return min(math.ldexp(math.sqrt(x * x + y * y), exponent), DOUBLE_MAX)
 
 
-# The hashes of entries above the diagonal minus those below it, modulo 2**64; `bits` are the weights'.
-@kernel(parallel=False)
-def symmetry_balance(rows, columns, bits):
+# Rows over ranks, whose columns have global ids, the own ones first: writes the weights of the entries off
+# the diagonal, and of those next to it. Returns the symmetry balance as above.
+@kernel(parallel=True)
+def weigh_rows(ids, indptr, columns, weights, words, without_sign, off_diagonal, beside):
     balance = np.uint64(0)
-    for i in range(rows.size):
-        word = symmetry_hash(rows[i], columns[i], np.uint64(bits[i]))
-        if columns[i] > rows[i]:
-            balance += word
-        elif columns[i] < rows[i]:
-            balance -= word
+    for row in prange(indptr.size - 1):
+        balance += weigh_row(row, ids, indptr, columns, weights, words, without_sign, off_diagonal, beside)
+    return balance
+
+
+@helper
+def weigh_row(row, ids, indptr, columns, weights, words, without_sign, off_diagonal, beside):
+    own, balance = ids[row], np.uint64(0)
+    for slot in range(indptr[row], indptr[row + 1]):
+        other, weight = ids[columns[slot]], abs(weights[slot])
+        off_diagonal[slot] = weight if other != own else 0
+        beside[slot] = weight if abs(other - own) == 1 else 0
+        bits = np.uint64(words[slot]) & without_sign
+        if other != own and bits != 0:
+            word = symmetry_hash(own, other, bits)
+            balance = balance + word if other > own else balance - word
     return balance

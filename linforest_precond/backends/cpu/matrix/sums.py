@@ -16,7 +16,17 @@ LANES = 256
 
 def tree_sum(x, scale=1.0):
     """Sum the magnitudes of reals in float64; each is multiplied by `scale`, a power of two, first."""
-    return sum_chunks(readonly(x.ravel()), scale)
+    sums = chunk_sums(x.ravel(), scale)
+    while sums.size > 1:
+        sums = chunk_sums(sums)
+    return float(sums[0]) if sums.size else 0.0
+
+
+def chunk_sums(x, scale=1.0):
+    """The sum of each chunk of a vector; the last one is padded with zeros."""
+    sums = np.empty(-(-x.size // CHUNK))
+    sum_chunks(readonly(x), scale, sums)
+    return sums
 
 
 def tree_sums(arrays, scale=1.0):
@@ -43,22 +53,12 @@ def fold_lanes(values, lanes):
     return values[0]
 
 
-# The sums of all chunks, then those of chunks of these sums, until one is left.
 @kernel(parallel=True)
-def sum_chunks(x, scale):
-    if x.size == 0:
-        return 0.0
-    sums = np.empty(-(-x.size // CHUNK))
+def sum_chunks(x, scale, sums):
     for chunk in prange(sums.size):
         sums[chunk] = sum_of_chunk(x, chunk, scale)
-    while sums.size > 1:
-        longer, sums = sums, np.empty(-(-sums.size // CHUNK))
-        for chunk in range(sums.size):
-            sums[chunk] = sum_of_chunk(longer, chunk, 1.0)
-    return sums[0]
 
 
-# The last chunk is padded with zeros.
 @helper
 def sum_of_chunk(x, chunk, scale):
     values = np.zeros(CHUNK)
