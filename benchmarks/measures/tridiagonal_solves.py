@@ -133,7 +133,7 @@ class Solve:
         peer_samples = self.samples_of(lambda: peer.solve_in_place(x), place=x)
         note = f"{peer.name}'s {self.error(x):.1e}"
         return self.row(
-            f"solve beside {peer.name}", peer_samples, peer.name, note=note, **targets.BESIDE_CUSPARSE
+            f"solve beside {peer.name}", peer_samples, peer.name, note=note, **targets.BESIDE_CUSPARSE[pivoting]
         )
 
     def beside_one_column(self):
