@@ -54,8 +54,8 @@ def parse(arguments):
         "--only",
         nargs="+",
         metavar="MODULE",
-        help="modules of benchmarks, such as multigrid_systems, or of one the measurements with some words in "
-        "their title, such as multigrid_systems:large; written to a file of their own",
+        help="modules of benchmarks, such as multigrid_systems, or measurements of one by words of its "
+        "titles, such as multigrid_systems:large; written to a file of their own",
     )
     return parser.parse_args(arguments)
 

@@ -58,11 +58,12 @@ _LONG_ROWS = {
         "lf.tridiagonal(A)": {"goal": 9.0, "dream": 5.0},
     },
 }
+_OTHERS = {"Long_Coup_dt0": 10.0, "thermal2": 9.0, "Transport": 12.0, "atmosmodd": 10.0}
 STANDIN_SETUPS = {
     **dict.fromkeys(("Bump_2911", "Geo_1438", "Hook_1498", "Cube_Coup_dt0"), _LONG_ROWS),
     **{
         name: {"float64": {"lf.tridiagonal(A)": {"goal": goal, "dream": 7.0}, **_BLOCKS}}
-        for name, goal in (("Long_Coup_dt0", 10.0), ("thermal2", 9.0), ("Transport", 12.0), ("atmosmodd", 10.0))
+        for name, goal in _OTHERS.items()
     },
 }
 # Of a small grid, of multigrid with line smoothers, and setup and solve of a 27-point stencil: milliseconds.

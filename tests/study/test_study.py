@@ -271,7 +271,8 @@ class TestPerformance:
         for k, draw in enumerate((plots.propositions, plots.later_propositions)):
             rows = [timings.proposition(dtype, k, n) for n in (1, 2, 3, 4)]
             ax = draw({"cases": [case]}).axes[0]
-            assert [bar.get_width() for bar in ax.patches] == [timings.proposition_per_spmv(row) for row in rows]
+            times = [timings.proposition_per_spmv(row) for row in rows]
+            assert [bar.get_width() for bar in ax.patches] == times
         assert ax.texts[0].get_text() == f"{100 * timings.active(rows[1]):.0f} %"
 
     def test_stages_cover_the_whole_setup(self):

@@ -292,7 +292,8 @@ def _proposition_row(case: JsonObject, dtype: str) -> Row:
     for k, n in product(PROPOSITIONS, DEGREES):
         found = timings.proposition(dtype, k, n)
         active = percent(timings.active(found)) if k and found.get("seconds") else None
-        row[f"k = {k}, in SpMV", f"n = {n}"] = Cell(fixed(timings.proposition_per_spmv(found), 2), note=active)
+        time = fixed(timings.proposition_per_spmv(found), 2)
+        row[f"k = {k}, in SpMV", f"n = {n}"] = Cell(time, note=active)
     return row
 
 
