@@ -54,7 +54,8 @@ def parse(arguments):
         "--only",
         nargs="+",
         metavar="MODULE",
-        help="modules of benchmarks, such as multigrid_systems; written to a file of their own",
+        help="modules of benchmarks, such as multigrid_systems, or measurements of one by words of its "
+        "titles, such as multigrid_systems:large; written to a file of their own",
     )
     return parser.parse_args(arguments)
 
@@ -80,7 +81,10 @@ def collect(chosen):
 
 
 def measurements(device, plan, only=None):
-    """All pairs of a title and a function that yields rows, or those of the modules named in `only`."""
+    """All pairs of a title and a function that yields rows, or those that `only` names.
+
+    "MODULE" names those of a module, "MODULE:WORDS" those of them with these words in their title.
+    """
     modules = {}
     if device == "cuda":
         from benchmarks.measures import (
@@ -89,6 +93,7 @@ def measurements(device, plan, only=None):
             krylov,
             multigrid_systems,
             preconditioners,
+            setups,
             stronger_preconditioners,
             tridiagonal_solves,
         )
@@ -97,6 +102,7 @@ def measurements(device, plan, only=None):
             forest_setup,
             tridiagonal_solves,
             preconditioners,
+            setups,
             stronger_preconditioners,
             krylov,
             coarsening,
@@ -110,12 +116,22 @@ def measurements(device, plan, only=None):
         "busy_cores": busy_cores.measurements(plan),
         "first_calls": first_calls.measurements(plan, device),
     }
-    unknown = set(only or ()) - set(modules)
+    modules = {name: list(pairs) for name, pairs in modules.items()}
+    unknown = {name.partition(":")[0] for name in only or ()} - set(modules)
     if unknown:
         names = ", ".join(modules)
         raise SystemExit(f"--only must name modules among {names}, got {', '.join(sorted(unknown))}")
-    for name in only or modules:
-        yield from modules[name]
+    return [pair for name in only or modules for pair in named(modules, name)]
+
+
+def named(modules, name):
+    """The measurements of "MODULE" or "MODULE:WORDS"."""
+    module, _, words = name.partition(":")
+    found = [(title, rows) for title, rows in modules[module] if words in title]
+    if not found:
+        titles = "; ".join(title for title, _ in modules[module])
+        raise SystemExit(f"--only {name}: the words must be those of a title among {titles}")
+    return found
 
 
 def unfinished(path):

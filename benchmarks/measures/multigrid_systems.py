@@ -15,7 +15,7 @@ from functools import partial
 import cupy
 
 import linforest_precond as lf
-from benchmarks.measures import krylov, preconditioners, targets
+from benchmarks.measures import krylov, preconditioners, setups, targets
 from benchmarks.measures.results import Row
 from benchmarks.systems import cases
 from linforest_precond.study import timing
@@ -108,7 +108,7 @@ def part_rows(plan, name, system, setup, iteration):
 def update_row(plan, system, hierarchy, setup):
     """An update with new values beside a setup."""
     others = [system.A * scale for scale in (1.25, 0.75)]
-    update = partial(preconditioners.update_alternately, hierarchy, others)
+    update = partial(setups.update_alternately, hierarchy, others)
     samples = timing.device_samples(update, plan.solver_repeats)
     beside = {"peer": MULTILEVEL, "peer_samples": setup}
     return Row("system updates", "update(A)", system.title, samples, **beside, **targets.SYSTEM_UPDATE)

@@ -7,7 +7,7 @@ from functools import partial
 import cupy
 
 import linforest_precond as lf
-from benchmarks.measures import memory, targets
+from benchmarks.measures import memory, setups, targets
 from benchmarks.measures.results import Row
 from benchmarks.systems import cases
 from linforest_precond.study import timing
@@ -24,7 +24,6 @@ def measurements(plan):
             yield f"lf.{kind}, {dtype}", partial(operator_rows, plan, kind, dtype)
     yield "lf.tridiagonal, float32 inside float64", partial(mixed_rows, plan)
     yield "lf.tridiagonal @ R, several columns", partial(column_rows, plan)
-    yield "lf.tridiagonal of a small grid", partial(small_rows, plan)
     yield "lf.tridiagonal with 64-bit indices", partial(wide_rows, plan)
 
 
@@ -41,7 +40,7 @@ def operator_rows(plan, kind, dtype):
     samples = timing.device_samples(lambda: make(A), plan.chain_repeats)
     yield beside(f"lf.{kind}(A)", samples=samples, **targets.SETUP.get((kind, dtype), {}))
     others = [A * scale for scale in (1.25, 0.75)]
-    samples = timing.device_samples(lambda: update_alternately(M, others), plan.chain_repeats)
+    samples = timing.device_samples(lambda: setups.update_alternately(M, others), plan.chain_repeats)
     yield beside(f"update of lf.{kind}(A)", samples=samples, **targets.UPDATE.get((kind, dtype), {}))
     yield Row(
         "held",
@@ -85,14 +84,6 @@ def column_rows(plan):
     )
 
 
-def small_rows(plan):
-    """Setup of a small system, from an idle device."""
-    side = plan.small_setup_grid
-    A = lf.matrices.aniso(2, side, device="cuda")
-    samples = timing.device_samples(lambda: lf.tridiagonal(A), plan.short_repeats)
-    yield Row("setups", "lf.tridiagonal(A)", f"ANISO2 {side}²", samples, **targets.SMALL_SETUP)
-
-
 def wide_rows(plan):
     """Setup with more entries than 32 bits can number."""
     side = plan.wide_grid
@@ -112,9 +103,3 @@ def unit(plan, A):
 def apply_samples(plan, M, A, queued=True):
     r = cupy.asarray(cases.right_sides(A.shape[0], 1, A.dtype)[:, 0])
     return timing.device_samples(lambda: M @ r, plan.short_repeats, queued=queued)
-
-
-def update_alternately(M, others):
-    """Update M with the values of the other of two matrices."""
-    M.update(others[0])
-    others.reverse()

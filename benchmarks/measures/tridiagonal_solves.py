@@ -132,9 +132,8 @@ class Solve:
         peer, x = Gtsv2(self.bands, pivoting), cupy.empty_like(self.b)
         peer_samples = self.samples_of(lambda: peer.solve_in_place(x), place=x)
         note = f"{peer.name}'s {self.error(x):.1e}"
-        return self.row(
-            f"solve beside {peer.name}", peer_samples, peer.name, note=note, **targets.BESIDE_CUSPARSE
-        )
+        goals = targets.BESIDE_CUSPARSE[pivoting]
+        return self.row(f"solve beside {peer.name}", peer_samples, peer.name, note=note, **goals)
 
     def beside_one_column(self):
         b = cupy.asarray(cases.right_sides(self.solver.n, cases.COLUMNS, self.dtype))

@@ -42,8 +42,11 @@ SECTIONS = {
     "columns": "Several right-hand sides at once on the GPU, in units of the time of one",
     "operators": "Preconditioners on the GPU: time in units of one SpMV; setup and update from an idle "
     "device, synchronizations included",
-    "setups": "`lf.tridiagonal(A)` on the GPU from an idle device, synchronizations included: of a small "
-    "matrix, and of one whose entries need 64-bit indices",
+    "setups": "Setups on the GPU from an idle device, synchronizations included: of a small matrix, and of "
+    "one whose entries need 64-bit indices",
+    "stand-in setups": "Setups of stand-ins for matrices of the paper on the GPU from an idle device, "
+    "synchronizations included, in units of one SpMV of the same precision",
+    "line smoothers": "Setups of multigrid that smooths along paths, on the GPU from an idle device",
     "held": "Device memory of a preconditioner, in units of the matrix",
     "products": "Sparse matrix-vector products inside the Krylov solvers on the GPU, calls queued: speed "
     "relative to cupyx's `A @ x`",
@@ -108,6 +111,8 @@ BY_MATRIX = ("memory",)
 # Sections with one line per matrix and measurement.
 BY_TYPE = (
     "solves",
+    "stand-in setups",
+    "line smoothers",
     "columns",
     "products",
     "cpu solves",

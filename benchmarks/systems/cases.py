@@ -20,13 +20,14 @@ class Plan:
 
     aniso: int = 2500
     cube: int = 200
-    solid_shrink: int = 1
+    standin_shrink: int = 1
     hub_grid: int = 1000
     regular_cube: int = 100
     cpu_grid: int = 1259
     copied_bytes: int = 2**30
     short_repeats: int = 100
     chain_repeats: int = 30
+    setup_repeats: int = 7
     cpu_repeats: int = 7
     small_grid: int = 100
     solved_cube: int = 128
@@ -45,6 +46,7 @@ class Plan:
     largest_scale: int = 24
     multigrid_grid: int = 2048
     slanted_grid: int = 1500
+    box_cube: int = 110
     system_cubes: tuple[int, ...] = (64, 128, 160)
     system_grid: int = 300
     jump_grid: int = 1500
@@ -68,13 +70,14 @@ FULL = Plan()
 QUICK = Plan(
     aniso=40,
     cube=12,
-    solid_shrink=16,
+    standin_shrink=16,
     hub_grid=30,
     regular_cube=10,
     cpu_grid=60,
     copied_bytes=2**20,
     short_repeats=5,
     chain_repeats=3,
+    setup_repeats=2,
     cpu_repeats=2,
     small_grid=40,
     solved_cube=12,
@@ -93,6 +96,7 @@ QUICK = Plan(
     largest_scale=9,
     multigrid_grid=40,
     slanted_grid=30,
+    box_cube=8,
     system_cubes=(6, 8, 10),
     system_grid=20,
     jump_grid=30,
@@ -125,9 +129,13 @@ def cube(plan, **options):
     return f"7-point {plan.cube}³", matrices.poisson((plan.cube,) * 3, **options)
 
 
-def solid(plan, **options):
-    """Long rows: elasticity by finite elements."""
-    return "Geo_1438 (stand-in)", matrices.standin("Geo_1438", shrink=plan.solid_shrink, **options)
+def standin(name, plan, **options):
+    """A generated matrix like one of the paper's."""
+    return f"{name} (stand-in)", matrices.standin(name, shrink=plan.standin_shrink, **options)
+
+
+# Long rows: elasticity by finite elements.
+solid = functools.partial(standin, "Geo_1438")
 
 
 SPEED_CASES = {"aniso2": aniso2, "cube": cube, "solid": solid}
@@ -277,6 +285,13 @@ def slanted_grid(plan, **options):
     shape = (plan.slanted_grid,) * 2
     A = matrices.anisotropic_diffusion(shape, theta=np.radians(30), epsilon=1e-3, **options)
     return f"anisotropic {plan.slanted_grid}², 30°", A
+
+
+def box_cube(plan, **options):
+    """A cube whose vertices are coupled to all 26 around them, with equal weights."""
+    weights = np.full((3, 3, 3), -1.0)
+    weights[1, 1, 1] = 26
+    return f"27-point {plan.box_cube}³", matrices.stencil((plan.box_cube,) * 3, weights, **options)
 
 
 def system_cube(number, plan, **options):

@@ -52,6 +52,10 @@ def small(value: float | None) -> str:
     return NONE if missing(value) else f"{value:.1e}".replace("e-0", "e-").replace("-", MINUS)
 
 
+def percent(share: float | None) -> str:
+    return NONE if share is None or missing(share) else f"{100 * share:.0f} %"
+
+
 def yes_no(value: bool | None) -> str:
     return NONE if value is None else "yes" if value else "no"
 

@@ -377,6 +377,69 @@ def test_the_table_replaces_the_text_between_the_markers(bench):
         table.updated("nothing", "new")
 
 
+def test_every_setup_with_a_target_is_measured(bench):
+    """At tiny sizes on the CPU, by the code that measures the GPU."""
+    setups, targets, plan = bench("measures.setups"), bench("measures.targets"), bench("systems.cases").QUICK
+    rows = [row for _, measurement in setups.measurements(plan, "cpu") for row in measurement()]
+    assert all(row.goal and row.dream and row.median > 0 and row.backend == "cpu" for row in rows)
+    of_standins = [(row.case.split()[0], row.dtype, row.name) for row in rows if row.peer]
+    assert of_standins == [
+        (name, dtype, call)
+        for name, goals in targets.STANDIN_SETUPS.items()
+        for dtype, calls in goals.items()
+        for call in calls
+    ]
+    others = [row for row in rows if not row.peer]
+    assert len(others) == 8 and {row.section for row in others} == {"setups", "line smoothers", "systems"}
+    assert {row.section for row in rows} <= set(bench("pages.table").SECTIONS)
+
+
+def test_measurements_are_chosen_by_words_of_their_title(bench):
+    run, plan = bench("run"), bench("systems.cases").QUICK
+    chosen = [title for title, _ in run.measurements("cpu", plan, ["cpu:pivoting", "cpu:small"])]
+    assert chosen == ["solves with pivoting on the CPU", "small matrices on the CPU"]
+    with pytest.raises(SystemExit, match="cpu:nothing: the words must be those of a title among whole chain"):
+        run.measurements("cpu", plan, ["cpu:nothing"])
+    with pytest.raises(SystemExit, match="--only must name modules among .*, got setup"):
+        run.measurements("cpu", plan, ["setup:small"])
+
+
+def test_the_table_of_setups_is_filled(bench):
+    page, Row = bench("pages.setup_table"), bench("measures.results").Row  # noqa: N806
+    text = page.DOCUMENT.read_text(encoding="utf-8")
+    assert page.filled(text, []) == text
+    table = text.partition(page.HEADING)[2].partition("\n## ")[0]
+    works = [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines() if line.startswith("| ")]
+    assert works[2:] == list(page.CELLS)
+    rows = [
+        Row("stand-in setups", "lf.tridiagonal(A)", f"{name} (stand-in)", [time], dtype, peer="A @ x",
+            peer_samples=[2.0])
+        for name, time in (("Bump_2911", 12.0), ("Geo_1438", 24.0), ("thermal2", 50.0))
+        for dtype in ("float64", "float32")
+    ] + [
+        Row("solves", "solve beside cuSPARSE gtsv2", "random bands", [2.0], dtype, peer="cuSPARSE gtsv2",
+            peer_samples=[7.0], judged="speedup")
+        for dtype in ("float64", "float32")
+    ]  # fmt: skip
+    small = [Row("cpu small", f"lf.{kind}(A)", "a grid", [1.25], backend="cpu", judged="median")
+             for kind in page.KINDS]  # fmt: skip
+    documents = [
+        {"date": "2026", "machine": {"cores": 16}, "rows": [row.as_dict() for row in [*rows, *small]]},
+        {"date": "2025", "machine": {"cores": 2}, "rows": [row.as_dict() | {"median": 1.5} for row in small]},
+    ]
+    new = page.filled(text, page.newest(documents))
+    before, now = (
+        {line.split(" | ")[0].removeprefix("| "): line.split(" | ")[2:] for line in page_text.splitlines()}
+        for page_text in (text, new)
+    )
+    filled = {
+        "`lf.tridiagonal(A)`, long rows, float64 / float32": "6.00–12.0 / 6.00–12.0",
+        "pivoted solve beside gtsv2 with pivoting, float64 / float32": "3.50 / 3.50 ×",
+        works[-2]: "1.50 / 1.50 / 1.50 ms",
+    }
+    assert now == before | {work: [value, *before[work][1:]] for work, value in filled.items()}
+
+
 def test_without_results_the_table_says_so(bench):
     assert bench("pages.table").markdown([], {}) == bench("pages.table").NOTHING
 

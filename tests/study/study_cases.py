@@ -84,7 +84,7 @@ def performance(scale=1.0, launches=True):
         "propositions": [
             {"dtype": dtype, "k": k, "n": n, "seconds": seconds * scale, "gb_per_s": 8.0, "vertices": 625_000}
             for dtype in dtypes
-            for k in (0, 1)
+            for k in (0, 1, 4)
             for n, seconds in enumerate((2.1e-3, 3.2e-3, 4.4e-3, 5.9e-3), 1)
         ],
         "scans": {

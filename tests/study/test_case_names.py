@@ -113,7 +113,7 @@ def test_reports_with_hostile_names(tmp_path):
     text = path.read_bytes().decode("utf-8")
     assert_clean(text)
     pictures = list(svgs(text))
-    assert len(pictures) == DRAWN + 5
+    assert len(pictures) == DRAWN + 6
     for svg in pictures:
         ElementTree.fromstring(svg)
 

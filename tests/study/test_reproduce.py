@@ -34,7 +34,7 @@ def test_two_runs_make_one_page(reproduce, tmp_path):
     page = reproduce.main([*folders, "--out", str(tmp_path / "docs")])
     text = page.read_text(encoding="utf-8")
     assert page.name == "forests.md" and text.count("ANISO2 2500 × 2500") >= 9 and "incomplete" not in text
-    assert len(list((page.parent / "forests").iterdir())) == 2 + 5  # panels, then figures 3, 5 and 6
+    assert len(list((page.parent / "forests").iterdir())) == 2 + 6  # panels, then figures 3, 5 and 6
 
 
 def test_curves_keep_their_ends(reproduce):

@@ -29,6 +29,7 @@ from linforest_precond.study.forests.convergence import (
 )
 from linforest_precond.study.forests.coverage import coverages
 from linforest_precond.study.forests.paper import FORESTS, select
+from linforest_precond.study.forests.performance_tables import Timings
 from linforest_precond.study.forests.permuted import ROWS_TOGETHER, Permutation, shuffled
 from linforest_precond.study.forests.plots import colour_of
 from linforest_precond.study.forests.report import FURTHER_ROWS
@@ -245,8 +246,11 @@ class TestPerformance:
         dtypes = ["float32", "float64"] if on_gpu else ["float64"]
         assert list(found["spmv"]) == dtypes and found["precision"] == dtypes[0]
         kinds = [(row["dtype"], row["k"], row["n"]) for row in found["propositions"]]
-        assert kinds == [(dtype, k, n) for dtype in dtypes for k in (0, 1) for n in (1, 2, 3, 4)]
+        assert kinds == [(dtype, k, n) for dtype in dtypes for k in (0, 1, 4) for n in (1, 2, 3, 4)]
         assert all(row["seconds"] is None or row["seconds"] > 0 for row in found["propositions"])
+        active = {(row["dtype"], row["k"], row["n"]): row["vertices"] for row in found["propositions"]}
+        for dtype, k, n in active:
+            assert active[dtype, k, n] <= active[dtype, 0, n] == A.shape[0]
         assert min(found["scans"]["seconds"].values()) > 0 and min(found["orderings"].values()) > 0
         steps = [len(each) for each in (found["scans"]["launches"] or {}).values()]
         assert steps == ([12, 12] if on_gpu else [])
@@ -254,6 +258,22 @@ class TestPerformance:
             assert found["setup_seconds"][way] == pytest.approx(sum(stage["seconds"] for stage in stages))
             assert stages[0]["stage"] == "gate" and stages[-1]["stage"] == "factorization"
         assert min(found["copy_gb_per_s"], found["sequential_scan_seconds"]) > 0
+
+    @pytest.mark.parametrize("name", ["thermal2", "Geo_1438"])
+    def test_propositions_of_a_stand_in_are_drawn(self, backend, name):
+        pytest.importorskip("matplotlib")
+        from linforest_precond.study.forests import plots
+
+        A = lf.matrices.standin(name, shrink=24, device=backend.name)
+        case = {"name": name, "status": "done", "rows": A.shape[0], "performance": performance.performance(A)}
+        timings = Timings(case)
+        dtype = timings.precisions[0]
+        for k, draw in enumerate((plots.propositions, plots.later_propositions)):
+            rows = [timings.proposition(dtype, k, n) for n in (1, 2, 3, 4)]
+            ax = draw({"cases": [case]}).axes[0]
+            times = [timings.proposition_per_spmv(row) for row in rows]
+            assert [bar.get_width() for bar in ax.patches] == times
+        assert ax.texts[0].get_text() == f"{100 * timings.active(rows[1]):.0f} %"
 
     def test_stages_cover_the_whole_setup(self):
         A = lf.matrices.aniso(1, 150)

@@ -83,7 +83,7 @@ def test_performance_csv_reads_back_equal(tmp_path):
     assert number(row["setup_paper_factor_seconds"]) == timings["setups"]["paper"][1]["seconds"]
     assert without["sequential_scan_seconds"] == without["copy_gb_per_s"] == ""
     rows = read(tmp_path / "performance_propositions.csv")
-    assert len(rows) == 2 * 16 and rows[3]["n"] == "4"
+    assert len(rows) == 2 * 24 and rows[3]["n"] == "4"
     assert number(rows[3]["seconds"]) == timings["propositions"][3]["seconds"]
     assert number(rows[1]["per_spmv"]) == rows_per_spmv(timings, 1)
     assert len(read(tmp_path / "performance_launches.csv")) == 2 * 6
@@ -189,7 +189,10 @@ def test_findings_about_performance():
         "(12.7 to 20.0). The paper's methods took 1.50 times as long in the median of 2 matrices "
         "(1.00 to 2.00)."
     )
-    assert found["Edge proposition"] == "One with n = 2 and k > 0 cost 1.28 SpMV in the median of 2 matrices."
+    assert found["Edge proposition"] == (
+        "The first one (k = 0) with n = 2, of all vertices, cost 1.28 SpMV in the median of 2 matrices. "
+        "The second one (k = 1), of 10 % of them, cost 1.28 SpMV in the median of 2 matrices."
+    )
     assert "took 4.00 times as long" in found["Scan"] and "0.45 times the bandwidth" in found["Scan"]
     on_cpu = sentences(case(performance=study_cases.performance(launches=False)))
     assert "bandwidth" not in on_cpu["Scan"]
@@ -205,8 +208,8 @@ def test_plots_are_figures_for_notebooks():
 
     settings = dict(matplotlib.rcParams)
     drawn = (
-        plots.convergence, plots.propositions, plots.proposition_throughput, plots.scan_launches,
-        plots.scan_times, plots.setup_breakdown,
+        plots.convergence, plots.propositions, plots.later_propositions, plots.proposition_throughput,
+        plots.scan_launches, plots.scan_times, plots.setup_breakdown,
     )  # fmt: skip
     for draw in drawn:
         assert isinstance(draw(study()), Figure) and isinstance(draw({"cases": []}), Figure)
@@ -224,6 +227,13 @@ def test_bars_have_the_lengths_of_the_study():
 
     ax = plots.propositions(study([case()])).axes[0]
     assert [round(bar.get_width(), 6) for bar in ax.patches] == [0.84, 1.28, 1.76, 2.36]
+    marks = [line for line in ax.lines if line.get_marker() == "|"]
+    assert [round(line.get_xdata()[0], 6) for line in marks] == [0.84, 1.28, 1.76, 2.36]
+    assert {line.get_label() for line in marks if "_" not in line.get_label()} == {"double precision"}
+    ax = plots.later_propositions(study([case()])).axes[0]
+    assert len(ax.patches) == 4 and [text.get_text() for text in ax.texts] == ["10 %"]
+    ax = plots.propositions(study([case(performance=study_cases.performance(launches=False))])).axes[0]
+    assert not [line for line in ax.lines if line.get_marker() == "|"]
     ax = plots.setup_breakdown(study([case()])).axes[0]
     widths = [round(bar.get_width(), 6) for bar in ax.patches]
     assert widths == [10, 45, 15, 10, 20, 5, 22.5, 7.5, 5, 10]

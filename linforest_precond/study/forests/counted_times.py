@@ -12,8 +12,9 @@ from linforest_precond.records.forest import Factor
 from linforest_precond.study.forests.coverage import DEGREES, ITERATIONS
 from linforest_precond.study.results import JsonObject
 
-# Iterations k of the timed propositions: the first, and one that reads the confirmed edges, too.
-PROPOSITIONS = (0, 1)
+# Iterations k of the timed propositions: the first, in which all vertices propose, and later ones, which read
+# the confirmed edges too: the second, and the last of M = 5.
+PROPOSITIONS = (0, 1, 4)
 
 
 def throughput(counted_bytes: float, seconds: float) -> float:
@@ -40,7 +41,7 @@ def scan_bytes(vertices: int, index: int, value: int) -> dict[str, int]:
 
 
 def propositions(graph: Graph, repeats: int) -> list[JsonObject]:
-    """Figure 3: one proposition without charges, for each n, as the first one and as a later one."""
+    """Figure 3: one proposition without charges, for each n, in the first and in later iterations."""
     return [_proposition(graph, n, k, repeats) for k in PROPOSITIONS for n in DEGREES]
 
 

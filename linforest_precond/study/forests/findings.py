@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any, TypeAlias
 
 from linforest_precond.study.forests.performance_tables import WAYS, Timings, quotient
 from linforest_precond.study.forests.tables import COVERAGES, compare, of_the_paper
-from linforest_precond.study.number_formats import coverage, difference, digits3, listed, missing
+from linforest_precond.study.number_formats import coverage, difference, digits3, listed, missing, percent
 from linforest_precond.study.paper import Finding
 from linforest_precond.study.results import JsonObject, dig, done, label
 
@@ -201,15 +202,25 @@ def _setup(study: JsonObject) -> Finding | None:
 
 
 def _proposition(study: JsonObject) -> Finding | None:
-    values = _performances(study, _second_proposition)
-    sentence = f"One with n = 2 and k > 0 cost {_spread(values, 'SpMV')}." if values else ""
-    return Finding("Edge proposition", sentence) if values else None
+    """Of two edges, by iteration: later ones have few vertices left, and say little about the kernel."""
+    first, later = (_performances(study, partial(_proposition_time, k)) for k in (0, 1))
+    if not first:
+        return None
+    sentence = f"The first one (k = 0) with n = 2, of all vertices, cost {_spread(first, 'SpMV')}."
+    active = _performances(study, lambda timings: timings.active(_proposition_of_two(timings, 1)))
+    if later and active:
+        share = percent(median(active.values()))
+        sentence += f" The second one (k = 1), of {share} of them, cost {_spread(later, 'SpMV')}."
+    return Finding("Edge proposition", sentence)
 
 
-def _second_proposition(timings: Timings) -> float | None:
-    """In SpMVs, in the paper's precision where that was measured."""
-    dtype = next(iter(timings.precisions), None)
-    return timings.per_spmv(timings.proposition(dtype, 1, 2).get("seconds"), dtype)
+def _proposition_time(k: int, timings: Timings) -> float | None:
+    return timings.proposition_per_spmv(_proposition_of_two(timings, k))
+
+
+def _proposition_of_two(timings: Timings, k: int) -> JsonObject:
+    """In the paper's precision where that was measured."""
+    return timings.proposition(next(iter(timings.precisions), None), k, 2)
 
 
 def _scan(study: JsonObject) -> Finding | None:

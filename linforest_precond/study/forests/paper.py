@@ -62,6 +62,7 @@ def figures(study: JsonObject) -> dict[str, Figure]:
     """Figures 3 to 6 of the paper."""
     return {
         "propositions": plots.propositions(study),
+        "later_propositions": plots.later_propositions(study),
         "proposition_throughput": plots.proposition_throughput(study),
         "convergence": plots.convergence(study),
         "scan_launches": plots.scan_launches(study),

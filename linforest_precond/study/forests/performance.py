@@ -33,8 +33,8 @@ def performance(A: Any, *, charge: str = "md5", ties: str = "index") -> JsonObje
     Notes
     -----
     Throughputs are counted as in the paper: by the buffers that a kernel has to read and write, each once
-    (table 2 for propositions). Our propositions skip the rows of vertices without free edges, so that they
-    can exceed the bandwidth of a copy.
+    (table 2 for propositions). After the first one (k = 0), our propositions skip the rows of vertices
+    without free edges, so that they can exceed the bandwidth of a copy: ``vertices`` says how many are left.
     """
     ways: dict[str, JsonObject] = {
         "paper": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from linforest_precond.study.drawing import (
 )
 from linforest_precond.study.forests.coverage import DEGREES
 from linforest_precond.study.forests.performance_tables import METHODS, WAYS, Timings, quotient
-from linforest_precond.study.number_formats import digits3, missing, seconds
+from linforest_precond.study.number_formats import digits3, missing, percent, seconds
 from linforest_precond.study.results import JsonObject, done
 
 if TYPE_CHECKING:
@@ -31,30 +32,53 @@ LAUNCHES = {"cycles": "#E69F00", "paths": "#0072B2"}
 LABELS = {"bidirectional_scan": "Algorithm 3", "list_ranking": "ours"}
 COLOURS = {"bidirectional_scan": "#E69F00", "list_ranking": "#0072B2"}
 COPY = "#D55E00"
+DOUBLE = "float64"
 
 
 @styled
 def propositions(study: JsonObject) -> Figure:
     """
-    Figure 3: the time of one edge proposition, n = 1 to 4, in units of one SpMV.
+    Figure 3: the time of the first edge proposition (k = 0), n = 1 to 4, in units of one SpMV.
 
-    Bars are propositions with k > 0, and marks those with k = 0; on the GPU in single precision.
+    All vertices propose. On the GPU bars are single precision and marks double precision, each in units of
+    the SpMV of its own precision.
     """
+    return _relative_times(study, k=0)[0]
 
-    def relative(timings: Timings, row: JsonObject) -> float | None:
-        return timings.per_spmv(row.get("seconds"), row.get("dtype"))
 
-    figure, ax = _proposition_bars(study, relative)
+@styled
+def later_propositions(study: JsonObject) -> Figure:
+    """
+    Figure 3: the same with k = 1, after the first iteration.
+
+    The number after the bars is the share of vertices that propose, n = 2; the rows of others are not read.
+    """
+    figure, ax = _relative_times(study, k=1)
+    for place, case in enumerate(done(study, "performance")):
+        timings = Timings(case)
+        found = [timings.proposition(dtype, 1, n) for dtype in timings.precisions for n in DEGREES]
+        ends = [timings.proposition_per_spmv(row) for row in found]
+        active = timings.active(timings.proposition(_precision(timings), 1, 2))
+        note(ax, max(filter(None, ends), default=math.nan), place, percent(active))
+    return figure
+
+
+def _relative_times(study: JsonObject, k: int) -> tuple[Figure, Axes]:
+    figure, ax = _proposition_bars(study, k, Timings.proposition_per_spmv)
     ax.axvline(1, color=GREY, linewidth=1, linestyle="--", label="SpMV")
     ax.set_xlabel("time of one proposition / time of SpMV")
     legend_above(figure, ax, columns=3)
-    return figure
+    return figure, ax
 
 
 @styled
 def proposition_throughput(study: JsonObject) -> Figure:
-    """Figure 3: the throughput of propositions by the bytes that the paper counts, of SpMV, and of a copy."""
-    figure, ax = _proposition_bars(study, lambda _, row: row.get("gb_per_s"))
+    """
+    Figure 3: the throughput of the first proposition, of SpMV, and of a copy.
+
+    The bytes of a proposition are those that the paper counts.
+    """
+    figure, ax = _proposition_bars(study, 0, lambda _, row: row.get("gb_per_s"))
     timings = [Timings(case) for case in done(study, "performance")]
     _marks(ax, [each.spmv("gb_per_s", _precision(each)) for each in timings], GREY, "SpMV")
     _marks(ax, [each.copy for each in timings], COPY, "copy")
@@ -65,25 +89,29 @@ def proposition_throughput(study: JsonObject) -> Figure:
 
 def _precision(timings: Timings) -> str:
     """The paper's precision where it was measured."""
-    return next(iter(timings.precisions), "float64")
+    return next(iter(timings.precisions), DOUBLE)
 
 
 def _proposition_bars(
-    study: JsonObject, value: Callable[[Timings, JsonObject], float | None]
+    study: JsonObject, k: int, value: Callable[[Timings, JsonObject], float | None]
 ) -> tuple[Figure, Axes]:
-    """Bars for k > 0, and a mark on each for k = 0."""
+    """Bars in the paper's precision, and where both were measured a mark on each for double precision."""
     cases = done(study, "performance")
     figure, ax = case_rows(cases)
     timings = [Timings(case) for case in cases]
 
-    def values(k: int, n: int) -> list[float]:
-        return [number(value(each, each.proposition(_precision(each), k, n))) for each in timings]
+    def values(dtypes: list[str], n: int) -> list[float]:
+        found = (each.proposition(dtype, k, n) for each, dtype in zip(timings, dtypes))
+        return [number(value(each, row)) for each, row in zip(timings, found)]
 
+    bars = [_precision(each) for each in timings]
+    marked = any(dtype != DOUBLE for dtype in bars)
     for place, (n, shade) in enumerate(zip(DEGREES, SHADES)):
         offsets = [row + 0.2 * (place - 1.5) for row in range(len(cases))]
-        ax.barh(offsets, values(1, n), height=0.2, color=shade, label=f"n = {n}")
-        first = "k = 0" if n == DEGREES[-1] else None
-        ax.plot(values(0, n), offsets, "k|", markersize=4, label=first)
+        ax.barh(offsets, values(bars, n), height=0.2, color=shade, label=f"n = {n}")
+        if marked:
+            mark = "double precision" if n == DEGREES[-1] else None
+            ax.plot(values([DOUBLE] * len(cases), n), offsets, "k|", markersize=4, label=mark)
     return figure, ax
 
 

@@ -26,6 +26,7 @@ class Timings:
         self.launches: dict[str, list[float]] = dig(self.record, "scans", "launches") or {}
         found = self.record.get("propositions")  # older studies have them in another form
         self.propositions: list[JsonObject] = found if isinstance(found, list) else []
+        self.rows: int | None = case.get("rows")
 
     @property
     def precisions(self) -> list[str]:
@@ -36,6 +37,14 @@ class Timings:
         """The record of one proposition; empty where it was not measured."""
         named = {(row.get("dtype"), row.get("k"), row.get("n")): row for row in self.propositions}
         return named.get((dtype, k, n), {})
+
+    def proposition_per_spmv(self, row: JsonObject) -> float | None:
+        """The time of a proposition in units of the SpMV of its precision."""
+        return self.per_spmv(row.get("seconds"), row.get("dtype"))
+
+    def active(self, row: JsonObject) -> float | None:
+        """The share of vertices that propose: those with free edges."""
+        return quotient(row.get("vertices"), self.rows)
 
     def stages(self, way: str) -> list[tuple[str, float | None]]:
         """(stage, seconds) of a setup, in their order."""
@@ -127,12 +136,12 @@ def _propositions(cases: list[tuple[JsonObject, Timings]]) -> CsvTable:
     columns = ("dtype", "k", "n", "seconds", "gb_per_s", "vertices")
     rows = [
         {"name": case["name"], **{column: row.get(column) for column in columns}}
-        | {"per_spmv": timings.per_spmv(row.get("seconds"), row.get("dtype"))}
+        | {"active": timings.active(row), "per_spmv": timings.proposition_per_spmv(row)}
         | {f"spmv_{key}": timings.spmv(key, row["dtype"]) for key in SPMV}
         for case, timings in cases
         for row in timings.propositions
     ]
-    names = ("name", *columns, "per_spmv", *(f"spmv_{key}" for key in SPMV))
+    names = ("name", *columns, "active", "per_spmv", *(f"spmv_{key}" for key in SPMV))
     text = "times and throughputs of propositions: figure 3"
     return CsvTable("performance_propositions", names, rows, text)
 

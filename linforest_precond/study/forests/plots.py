@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from linforest_precond.solvers.residual_bands import draw_curve
 from linforest_precond.study.drawing import GREY, new_figure, positive, power_of_ten, styled, wrapped
+from linforest_precond.study.forests.performance_plots import later_propositions as later_propositions
 from linforest_precond.study.forests.performance_plots import proposition_throughput as proposition_throughput
 from linforest_precond.study.forests.performance_plots import propositions as propositions
 from linforest_precond.study.forests.performance_plots import scan_launches as scan_launches

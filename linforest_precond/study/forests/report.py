@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from statistics import fmean, median
 from typing import Any
 
 from linforest_precond.solvers import Status
 from linforest_precond.study.forests import plots
+from linforest_precond.study.forests.counted_times import PROPOSITIONS
 from linforest_precond.study.forests.coverage import BLOCK_PERIODS, CONFIGURATIONS, DEGREES
 from linforest_precond.study.forests.findings import converged, has_large_error, total_seconds
-from linforest_precond.study.forests.performance_tables import METHODS, PERMUTATIONS, WAYS, Timings
+from linforest_precond.study.forests.performance_tables import METHODS, PERMUTATIONS, WAYS, Timings, quotient
 from linforest_precond.study.forests.tables import (
     TABLE3,
     TABLE4,
@@ -31,6 +33,7 @@ from linforest_precond.study.number_formats import (
     digits3,
     fixed,
     missing,
+    percent,
     seconds,
     small,
     yes_no,
@@ -282,20 +285,16 @@ def _proposition_rows(case: JsonObject) -> list[Row]:
 
 def _proposition_row(case: JsonObject, dtype: str) -> Row:
     timings = Timings(case)
-    found = {(k, n): timings.proposition(dtype, k, n) for k in (0, 1) for n in DEGREES}
     row: Row = {"Matrix": case, "Precision": dtype}
-    row["SpMV", "time"] = seconds(timings.spmv("seconds", dtype))
-    row["SpMV", "GB/s"] = digits3(timings.spmv("gb_per_s", dtype))
-    names = {0: "k = 0", 1: "k > 0"}
-    for (k, n), each in found.items():
-        row[f"{names[k]}, in SpMV", f"n = {n}"] = fixed(timings.per_spmv(each.get("seconds"), dtype), 2)
-    for k, name in names.items():
-        row["GB/s, n = 2", name] = digits3(found[k, 2].get("gb_per_s"))
-    return row | {"Active": _percent(found[1, 2].get("vertices"), case.get("rows"))}
-
-
-def _percent(part: float | None, whole: float | None) -> str:
-    return NONE if part is None or not whole else f"{100 * part / whole:.0f} %"
+    row["SpMV"] = seconds(timings.spmv("seconds", dtype))
+    row["GB/s", "SpMV"] = digits3(timings.spmv("gb_per_s", dtype))
+    row["GB/s", "k = 0, n = 2"] = digits3(timings.proposition(dtype, 0, 2).get("gb_per_s"))
+    for k, n in product(PROPOSITIONS, DEGREES):
+        found = timings.proposition(dtype, k, n)
+        active = percent(timings.active(found)) if k and found.get("seconds") else None
+        time = fixed(timings.proposition_per_spmv(found), 2)
+        row[f"k = {k}, in SpMV", f"n = {n}"] = Cell(time, note=active)
+    return row
 
 
 def _way_row(case: JsonObject, on_gpu: bool) -> Row:
@@ -319,7 +318,7 @@ def _way_row(case: JsonObject, on_gpu: bool) -> Row:
     }
     for kind in ("cycles", "paths") if on_gpu else ():
         speeds = timings.launches.get(kind)
-        share = _percent(median(speeds) if speeds else None, timings.copy)
+        share = percent(quotient(median(speeds) if speeds else None, timings.copy))
         row["Launches of Algorithm 3", f"{kind}, of copy"] = share
     return row
 
