@@ -34,6 +34,8 @@ nb_execution_in_temp = True
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+# Notes on compilation name folders of this machine.
+nb_output_stderr = "remove"
 highlight_language = "none"
 
 autosummary_generate = True
