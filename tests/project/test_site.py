@@ -148,7 +148,7 @@ def test_lines_of_the_cheat_sheet_run():
 
 def test_wide_tables_and_code_scroll_in_their_boxes():
     rules = (DOCS / "_static" / "site.css").read_text(encoding="utf-8")
-    for box in (".pst-scrollable-table-container", ".bd-article pre", "div.cell_output"):
+    for box in (".pst-scrollable-table-container", ".bd-article pre", "div.cell_output", "div.scroll"):
         selectors = re.search(r"([^{}]*" + re.escape(box) + r"[^{}]*)\{([^}]*)\}", rules)
         assert "overflow-x: auto" in selectors[2], box
     assert '"site.css"' in (DOCS / "conf.py").read_text()
