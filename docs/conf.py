@@ -9,6 +9,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # The checkout, also where the package is not installed.
 sys.path.insert(0, str(ROOT))
 
+from sphinx.util.logging import getLogger  # noqa: E402
+
 import linforest_precond  # noqa: E402
 
 project = "linforest_precond"
@@ -34,6 +36,8 @@ nb_execution_in_temp = True
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+# Notes on compilation name folders of this machine.
+nb_output_stderr = "remove"
 highlight_language = "none"
 
 autosummary_generate = True
@@ -45,16 +49,23 @@ html_theme = "pydata_sphinx_theme"
 html_title = "linforest_precond"
 html_show_sourcelink = False
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_theme_options = {
+    "header_links_before_dropdown": 5,  # the sections of index.md: no menu for the rest
+    "navbar_align": "left",
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": True,
 }
+# Pages outside of the sections have no pages beside them to list.
+html_sidebars = {"index": [], "search": [], "genindex": []}
 
 
 def setup(app):
     copy_notebooks()
     app.connect("source-read", adapt_links)
+    app.connect("html-page-context", refuse_own_path)
 
 
 def copy_notebooks():
@@ -71,3 +82,9 @@ def adapt_links(app, docname, source):
     """Pages link to the repository's files: notebooks are pages of the site, benchmarks are not."""
     text = re.sub(r"\]\(\.\./((?:\.\./)*notebooks/)", r"](\1", source[0])
     source[0] = re.sub(r"\[([^\]]+)\]\((?:\.\./)+benchmarks[^)]*\)", r"\1", text)
+
+
+def refuse_own_path(app, page, template, context, doctree):
+    """Outputs of notebooks may not show where this checkout is."""
+    if str(ROOT) in context.get("body", ""):
+        getLogger(__name__).warning("%s shows the folder %s", page, ROOT)

@@ -1,5 +1,6 @@
 """The notebooks run from top to bottom, contain their pictures, and no traces of a machine."""
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -96,3 +97,30 @@ def test_has_no_traces_of_a_machine(path):
     texts = ["".join(output.get("text", [])) for output in outputs(path)]
     texts += ["".join(output.get("data", {}).get("text/plain", [])) for output in outputs(path)]
     assert not re.search(r"(^|[\s'\"(])(/|[A-Z]:\\)\w", "\n".join(texts)), "an absolute path"
+
+
+def documented_names():
+    """(module, name) of all that the pages of the reference list."""
+    found = {("linforest_precond.study", "plots")}
+    for page in (ROOT / "docs" / "api").glob("*.rst"):
+        module = None
+        for line in page.read_text(encoding="utf-8").splitlines():
+            current = re.match(r"\.\. (?:currentmodule|automodule):: (\S+)", line)
+            module = current[1] if current else module
+            name = re.fullmatch(r"   (\w+)", line)
+            if name:
+                found.add((module, name[1]))
+    return found
+
+
+@each_notebook
+def test_imports_documented_names_alone(path):
+    documented = documented_names()
+    modules = {module for module, _ in documented}
+    for cell in cells(path):
+        for node in ast.walk(ast.parse("".join(cell["source"]))):
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("linforest_precond"):
+                assert {(node.module, alias.name) for alias in node.names} <= documented, node.module
+            elif isinstance(node, ast.Import):
+                own = {alias.name for alias in node.names if alias.name.startswith("linforest_precond")}
+                assert own <= modules | {"linforest_precond"}, own
