@@ -202,12 +202,18 @@ def as_stored(A: MatrixLike) -> Any:
         values = as_numbers(values)
         summed = backend.sparse.coo_matrix((values, (rows, cols)), shape=matrix.shape).tocsr()
         return backend.matrix.entries.rows_of(summed.indptr, summed.indices.size), summed.indices, summed.data
-    indptr, indices = index_arrays(matrix, backend)
-    scan = backend.matrix.pattern_scan.scan_pattern(indptr, indices)
-    check_indices(scan, indptr, indices, backend, major=major)
+    indptr, indices = compressed_pattern(matrix, backend, major)
     majors = backend.matrix.entries.rows_of(indptr, indices.size)
     values = as_numbers(matrix.data)
     return (majors, indices, values) if major == "row" else (indices, majors, values)
+
+
+def compressed_pattern(A: Any, backend: Backend, major: str) -> tuple[Array, Array]:
+    """Checked copies of indptr and indices of a CSR or CSC matrix, whose values are not read."""
+    indptr, indices = index_arrays(A, backend)
+    scan = backend.matrix.pattern_scan.scan_pattern(indptr, indices)
+    check_indices(scan, indptr, indices, backend, major=major)
+    return indptr, indices
 
 
 def _checked_pattern(A: MatrixLike) -> Pattern:
