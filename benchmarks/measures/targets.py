@@ -42,6 +42,8 @@ UPDATE = {
 }
 SMALL_SETUP = {"goal": 0.35, "dream": 0.2, "judged": "median"}
 WIDE_SETUP = {"goal": 130.0, "judged": "median"}
+# Stacks of systems, in units of the time for one system of as many rows.
+STACK = {"goal": 3.0, "dream": 1.2}
 
 # A product inside the solvers: speed relative to cupyx. The stretch target is the bound by bytes on ANISO2.
 PRODUCT = {"goal": 1.3, "dream": 1.65, "judged": "speedup"}

@@ -44,6 +44,8 @@ SECTIONS = {
     "device, synchronizations included",
     "setups": "`lf.tridiagonal(A)` on the GPU from an idle device, synchronizations included: of a small "
     "matrix, and of one whose entries need 64-bit indices",
+    "stacks": "Many small systems with one pattern at once, `lf.tridiagonal(A, values=V)`, in units of the "
+    "time for one system of as many rows; on the GPU from an idle device",
     "held": "Device memory of a preconditioner, in units of the matrix",
     "products": "Sparse matrix-vector products inside the Krylov solvers on the GPU, calls queued: speed "
     "relative to cupyx's `A @ x`",
