@@ -13,9 +13,7 @@ from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.interop.dlpack import native_array
 from linforest_precond.matrix.checks import check_finite, value_dtype
 from linforest_precond.matrix.conversion import as_square_matrix, index_dtype
-from linforest_precond.matrix.doors import compressed_pattern
-
-MAJORS = {"csr": "row", "csc": "column"}
+from linforest_precond.matrix.doors import MAJORS, compressed_pattern
 
 
 def block_diagonal(A: MatrixLike, values: npt.ArrayLike) -> Any:
@@ -62,7 +60,7 @@ def stacked(A: MatrixLike, values: npt.ArrayLike) -> tuple[Any, tuple[int, int]]
             f"A must be in CSR or CSC where values are given, in the order of A.data, got the format {form}; "
             "convert it with A.tocsr()"
         )
-    indptr, indices = compressed_pattern(matrix, backend, MAJORS[form])
+    indptr, indices = compressed_pattern(matrix, backend)
     data = _checked_values(values, indices.size, backend)
     (systems, entries), n = data.shape, matrix.shape[0]
     rows, index = systems * n, index_dtype(max(systems, 1) * max(n, entries), indices.dtype)
