@@ -17,7 +17,16 @@ import time
 import traceback
 from pathlib import Path
 
-from benchmarks.measures import busy_cores, cpu, first_calls, graph_kernels, orderings, provenance, results
+from benchmarks.measures import (
+    busy_cores,
+    cpu,
+    first_calls,
+    graph_kernels,
+    orderings,
+    provenance,
+    results,
+    stacks,
+)
 from benchmarks.pages import table
 from benchmarks.systems import cases
 from linforest_precond.backends import cuda_status
@@ -112,6 +121,7 @@ def measurements(device, plan, only=None):
     modules |= {
         "orderings": orderings.measurements(plan, device),
         "graph_kernels": graph_kernels.measurements(plan, device),
+        "stacks": stacks.measurements(plan, device),
         "cpu": cpu.measurements(plan),
         "busy_cores": busy_cores.measurements(plan),
         "first_calls": first_calls.measurements(plan, device),

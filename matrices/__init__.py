@@ -1,5 +1,7 @@
 """Test matrices: by name, generated, and the catalogue of the paper's matrices."""
 
+from linforest_precond.matrix.block_diagonal import block_diagonal as block_diagonal
+
 from .catalogue import PaperMatrix as PaperMatrix
 from .catalogue import catalogue as catalogue
 from .describe import Description as Description
@@ -32,6 +34,7 @@ __all__ = [
     "UnknownMatrix",
     "aniso",
     "anisotropic_diffusion",
+    "block_diagonal",
     "catalogue",
     "convection_diffusion",
     "delaunay",

@@ -42,6 +42,8 @@ UPDATE = {
     ("block_tridiagonal", "float64"): {"goal": 2.5},
 }
 WIDE_SETUP = {"goal": 130.0, "judged": "median"}
+# Stacks of systems, in units of the time for one system of as many rows.
+STACK = {"goal": 3.0, "dream": 1.2}
 
 # Setups of stand-ins by precision and call, in SpMVs. The first four have 40 to 60 entries a row.
 _BLOCKS = {"lf.block_tridiagonal(A)": {"goal": 25.0, "dream": 15.0}}

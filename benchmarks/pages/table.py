@@ -47,6 +47,8 @@ SECTIONS = {
     "stand-in setups": "Setups of stand-ins for matrices of the paper on the GPU from an idle device, "
     "synchronizations included, in units of one SpMV of the same precision",
     "line smoothers": "Setups of multigrid that smooths along paths, on the GPU from an idle device",
+    "stacks": "Many small systems with one pattern at once, `lf.tridiagonal(A, values=V)`, in units of the "
+    "time for one system of as many rows; on the GPU from an idle device",
     "held": "Device memory of a preconditioner, in units of the matrix",
     "products": "Sparse matrix-vector products inside the Krylov solvers on the GPU, calls queued: speed "
     "relative to cupyx's `A @ x`",

@@ -56,6 +56,8 @@ class Plan:
     matched_rows: int = 10**6
     scipy_rows: tuple[int, int] = (30_000, 4096)  # SciPy's matching takes seconds for these
     busy_grid: int = 700
+    stack: tuple[int, ...] = (1000, 25, 40)  # systems, and the grid of each
+    large_grid: int = 1000  # about as many rows as the stack
     first_call_grids: tuple[int, ...] = (50, 300)
     first_calls: tuple[str, ...] = (
         "lf.tridiagonal",
@@ -106,6 +108,8 @@ QUICK = Plan(
     matched_rows=900,
     scipy_rows=(400, 100),
     busy_grid=30,
+    stack=(10, 8, 5),
+    large_grid=20,
     first_call_grids=(20,),
     first_calls=("lf.tridiagonal",),
 )
@@ -434,6 +438,17 @@ def backward_error(bands, b, x, xp=np) -> float:
 
 def cpu_grid(plan):
     return f"5-point {plan.cpu_grid}²", matrices.poisson((plan.cpu_grid,) * 2)
+
+
+def stack(plan):
+    """The pattern of the systems in a stack, and a factor for the values of each; on the host."""
+    count, *shape = plan.stack
+    A = matrices.poisson(tuple(shape))
+    return f"{count:,} x 5-point {shape[0]} × {shape[1]}", A, np.linspace(1, 2, count)
+
+
+def large_grid(plan):
+    return f"5-point {plan.large_grid}²", matrices.poisson((plan.large_grid,) * 2)
 
 
 def busy_grid(plan):

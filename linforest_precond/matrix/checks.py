@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.array_libraries import refuse_masked
+from linforest_precond.backends.array_libraries import refuse_masked, xp_of
 from linforest_precond.backends.returns import EntryScan, PatternScan
 
 VALUE_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
@@ -133,6 +133,15 @@ def check_indices(
             f"{name}.indices must lie in [0, {indptr.size - 1}), got {int(indices[slot])} "
             f"in {major} {backend.matrix.entries.row_of(indptr, slot)}"
         )
+
+
+def check_finite(name: str, array: Array) -> None:
+    """Refuse a dense array with NaN or infinity."""
+    finite = xp_of(array).isfinite(array)
+    if not finite.all():  # stall: NaN and infinity are refused before any work
+        place = np.unravel_index(int(finite.reshape(-1).argmin()), array.shape)
+        at = ", ".join(str(int(index)) for index in place)
+        raise ValueError(f"{name} must be finite, got {array[place]} at {name}[{at}]")
 
 
 def value_dtype(name: str, dtype: npt.DTypeLike) -> DType:

@@ -39,6 +39,9 @@ from linforest_precond.matrix.conversion import (
 from linforest_precond.matrix.graphs import Graph, Pattern, pattern_from_scan, symmetrized_pattern, unit_graph
 from linforest_precond.matrix.value_range import is_nonzero
 
+# What indptr runs over in each compressed format.
+MAJORS = {"csr": "row", "csc": "column"}
+
 
 def as_csgraph(A: MatrixLike | CheckedMatrix, name: str = "A") -> CheckedMatrix:
     """Give a weighted graph as SciPy's csgraph reads it: stored entries are edges, weights keep their sign.
@@ -196,18 +199,23 @@ def as_stored(A: MatrixLike) -> Any:
     matrix, backend = as_square_matrix(A)
     if isinstance(matrix, backend.xp.ndarray):
         return matrix
-    major = {"csr": "row", "csc": "column"}.get(matrix.format)
-    if major is None:
+    if matrix.format not in MAJORS:
         rows, cols, values = stored_entries(matrix, backend.xp)
         values = as_numbers(values)
         summed = backend.sparse.coo_matrix((values, (rows, cols)), shape=matrix.shape).tocsr()
         return backend.matrix.entries.rows_of(summed.indptr, summed.indices.size), summed.indices, summed.data
-    indptr, indices = index_arrays(matrix, backend)
-    scan = backend.matrix.pattern_scan.scan_pattern(indptr, indices)
-    check_indices(scan, indptr, indices, backend, major=major)
+    indptr, indices = compressed_pattern(matrix, backend)
     majors = backend.matrix.entries.rows_of(indptr, indices.size)
     values = as_numbers(matrix.data)
-    return (majors, indices, values) if major == "row" else (indices, majors, values)
+    return (majors, indices, values) if is_csr(matrix) else (indices, majors, values)
+
+
+def compressed_pattern(A: Any, backend: Backend) -> tuple[Array, Array]:
+    """Checked copies of indptr and indices of a CSR or CSC matrix, whose values are not read."""
+    indptr, indices = index_arrays(A, backend)
+    scan = backend.matrix.pattern_scan.scan_pattern(indptr, indices)
+    check_indices(scan, indptr, indices, backend, major=MAJORS[A.format])
+    return indptr, indices
 
 
 def _checked_pattern(A: MatrixLike) -> Pattern:

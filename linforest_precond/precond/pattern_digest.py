@@ -43,19 +43,20 @@ class PatternDigest(OnBackend):
     entries: int
     digest: Array
 
-    def require_same(self, other: PatternDigest) -> None:
-        """Raise a ValueError that names the difference, if there is one."""
+    def require_same(self, other: PatternDigest, given: str = "A") -> None:
+        """Raise a ValueError that names the difference of the `given` matrix, if there is one."""
         for field, name in (("form", "format"), ("dtype", "dtype"), ("shape", "shape")):
             wanted, seen = getattr(self, field), getattr(other, field)
             if wanted != seen:
                 raise ValueError(
-                    f"A must have the {name} of the matrix that the operator was made from ({wanted}), "
+                    f"{given} must have the {name} of the matrix that the operator was made from ({wanted}), "
                     f"got {seen}; make a new operator for another matrix"
                 )
         if self.entries != other.entries or self.words != other.words:
             raise ValueError(
-                "A must have the pattern of the matrix that the operator was made from: the same index "
-                f"arrays ({self.entries} entries), got others ({other.entries} entries); make a new operator"
+                f"{given} must have the pattern of the matrix that the operator was made from: the same "
+                f"index arrays ({self.entries} entries), got others ({other.entries} entries); "
+                "make a new operator"
             )
 
     @cached_property

@@ -17,6 +17,7 @@ from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.returns import BandSlots
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.interop.dlpack import native_array, native_matrix
+from linforest_precond.matrix.block_diagonal import block_diagonal
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.value_range import shift, shifted
 from linforest_precond.precond.kinds import kind_named
@@ -71,6 +72,9 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         The name of the function that makes such an operator.
     coverage : float
         Share of A's off-diagonal weight that is used (Eq. 4 of Klein & Strzodka).
+    systems : tuple of int, or None
+        Of a stack of k systems with n rows each, ``(k, n)``: the operator is that of the block diagonal
+        matrix, of shape ``(k n, k n)``, and ``@`` also takes arrays of shape (k, n) and (k, n, m).
     stored_dtype : dtype
         The type of the stored numbers.
     nbytes : int
@@ -95,7 +99,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
     def __init__(self, state: OperatorState):
         super().__init__(state.dtype, (state.part.n, state.part.n))  # type: ignore[call-arg]
         self._applied = Applied(state.part, state.exponent, state.symmetry)
-        self._pattern, self._setup = state.pattern, state.setup
+        self._pattern, self._setup, self.systems = state.pattern, state.setup, state.systems
         self._backend, self._device = state.backend, state.device
         self._slots: BandSlots | None = None  # of the first update, for those after it
         self._streams: set[object] = set()  # that products were computed on
@@ -108,7 +112,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
     def _state(self) -> OperatorState:
         part, exponent, symmetry = self._applied
         own = self._pattern, self.dtype, self._setup, self._backend, self._device
-        return OperatorState(part, *own, exponent, symmetry)
+        return OperatorState(part, *own, exponent, symmetry, self.systems)
 
     @property
     def kind(self) -> str:
@@ -197,7 +201,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         return self._with(self._applied._replace(part=permuted))
 
     @without_numpy_warnings
-    def update(self, A: MatrixLike) -> None:
+    def update(self, A: MatrixLike, *, values: npt.ArrayLike | None = None) -> None:
         """Take the values of another matrix of the same pattern; order of the rows and scaling stay.
 
         Parameters
@@ -205,6 +209,8 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         A : sparse matrix or dense array
             On the operator's device, of the format, dtype, shape and pattern of the matrix it was made
             from: the same index arrays, explicit zeros included.
+        values : (k, nnz) array, optional
+            Of a stack of systems, as for `linforest_precond.tridiagonal`: A is the pattern of each of them.
 
         Raises
         ------
@@ -236,12 +242,19 @@ class Preconditioner(Products, InPlaceOperator, Printed):
             raise TypeError(
                 f"A must be on {self._backend.name} like the operator, got a {type(given).__name__}"
             )
+        if self.systems and values is None and not hasattr(given, "tocoo"):
+            raise TypeError(
+                "A must be the sparse matrix that the stack was made from, and new values an argument of "
+                f"their own, M.update(A, values=...), got a {type(given).__name__}"
+            )
         streams = self._backend.runtime.streams
         watch = streams.Stopwatch()
+        if values is not None:
+            A = given = block_diagonal(A, values)
         old, slots = self._part, self._slots
         applied = None if slots is None else self._refreshed_in_place(old, given, slots)
         if applied is None:
-            applied, slots = self._refreshed(old, A)
+            applied, slots = self._refreshed(old, A, "A" if values is None else "the matrix of A and values")
         watch.stop()
         own = {streams.handle()}
         if not self._streams <= own:
@@ -257,12 +270,12 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         refreshed = part.refreshed_in_place(A, self._pattern, slots)
         return None if refreshed is None else Applied(refreshed, 0)
 
-    def _refreshed(self, part: Part, A: Any) -> tuple[Applied, BandSlots | None]:
+    def _refreshed(self, part: Part, A: Any, name: str) -> tuple[Applied, BandSlots | None]:
         """The part with the values of A, which are checked first; the slots of its entries in A."""
         follows = isinstance(part, ScaledPart) or kind_named(part.kind).follows_indices
         given = checked(A, shared=not follows)
         csr, exponent = scaled_into_range(given, part.stored)
-        self._pattern.require_same(pattern_digest(A))
+        self._pattern.require_same(pattern_digest(A), name)
         refreshed, slots = part.refreshed(csr), self._slots
         # Entries that were sorted or converted have other slots.
         as_given = self._pattern.form == "csr" and is_same_memory(given.data, given.given.data)
@@ -356,6 +369,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         return Printout.of(
             part.name,
             ("rows", f"{part.n:,}"),
+            *([("systems", "{:,} of {:,} rows".format(*self.systems))] if self.systems else []),
             ("numbers", stored),
             *([("symmetry", self._applied.symmetry)] if self._applied.symmetry else []),
             *part.described(),

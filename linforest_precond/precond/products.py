@@ -26,6 +26,8 @@ class Products:
     """
 
     shape: tuple[int, int]
+    # The number of systems in a stack, and the rows of each: `@` also takes a stack of vectors or matrices.
+    systems: tuple[int, int] | None = None
 
     if TYPE_CHECKING:  # of the LinearOperator that the class is combined with
 
@@ -65,9 +67,16 @@ class Products:
         """The product with an array or another operator; ``M @ x`` calls it."""
         if hasattr(x, "tocsr"):
             raise TypeError(f"r must be a dense array, got a {type(x).__name__}: pass r.toarray()")
-        if not is_foreign(x):
-            return super().dot(native_array("r", x))  # type: ignore[misc]
-        return returned_as(x)(self.dot(native_array("r", x)))
+        if is_foreign(x):
+            return returned_as(x)(self.dot(native_array("r", x)))
+        x = native_array("r", x)
+        if self._is_stack(x):
+            return self.dot(x.reshape(self.shape[0], *x.shape[2:])).reshape(x.shape)
+        return super().dot(x)  # type: ignore[misc]
+
+    def _is_stack(self, x: Any) -> bool:
+        """Whether x has the shape (k, n) or (k, n, m), for k systems of n rows."""
+        return self.systems is not None and getattr(x, "ndim", 0) in (2, 3) and x.shape[:2] == self.systems
 
     def matvec(self, x: npt.ArrayLike) -> Array:
         """The product with a vector of shape (n,), or of another shape that the library accepts."""
@@ -103,7 +112,9 @@ class Products:
         try:
             return returned(by_library(R))
         except ValueError as error:
-            raise ValueError(f"r must have the shape ({n}, k), got {R.shape}") from error
+            k, rows = self.systems or (0, 0)
+            stack = f", or for @ ({k}, {rows}) or ({k}, {rows}, m)" if self.systems else ""
+            raise ValueError(f"r must have the shape ({n}, k){stack}, got {R.shape}") from error
 
     # The library calls these for the shapes that it has accepted.
 
@@ -135,7 +146,7 @@ class View(Products):
 
     def __init__(self, operator: Any, transpose: bool, conjugate: bool):
         super().__init__(operator.dtype, operator.shape)  # type: ignore[call-arg]
-        self.operator, self.flags = operator, (transpose, conjugate)
+        self.operator, self.flags, self.systems = operator, (transpose, conjugate), operator.systems
 
     def _array(self, r: npt.ArrayLike) -> Array:
         return self.operator._array(r)

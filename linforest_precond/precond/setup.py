@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import DType, MatrixLike
+from linforest_precond.matrix.block_diagonal import stacked
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.precond.number_types import stored_dtype
 from linforest_precond.precond.part import Part
@@ -32,6 +33,7 @@ def own_or_given(csr: CheckedMatrix, dtype: npt.DTypeLike | None) -> DType:
 class Setup:
     """The setup of a preconditioner: checks A, and makes an operator of a part; both are timed.
 
+    `values` are those of a stack of systems with A's pattern, which are set up as one block diagonal matrix.
     `shared` is that of `checked`. `choose` gives the type to store numbers in, for the checked matrix and
     `dtype`. `scaling` is that of the public functions; `keep_symmetric` is whether a matching of a symmetric
     matrix pairs rows instead of permuting them.
@@ -54,6 +56,7 @@ class Setup:
         A: MatrixLike,
         dtype: npt.DTypeLike | None,
         *,
+        values: npt.ArrayLike | None = None,
         shared: bool = False,
         choose: Callable[[CheckedMatrix, npt.DTypeLike | None], DType] = own_or_given,
         scaling: str | MatrixScaling | None = None,
@@ -61,6 +64,9 @@ class Setup:
     ):
         check_scaling(scaling)
         self._watch = backend_of(A).runtime.streams.Stopwatch()
+        self._systems = None
+        if values is not None:
+            A, self._systems = stacked(A, values)
         self.given = csr = checked(A, shared=shared)
         self.stored = choose(csr, dtype)
         self._in_range, self._exponent = scaled_into_range(csr, self.stored)
@@ -84,6 +90,5 @@ class Setup:
         _seen.add(types)
         device = getattr(csr.data, "device", None)
         words = self.given.rounding_in_words
-        return operator_of(
-            OperatorState(part, pattern, csr.data.dtype, time, backend, device, self._exponent, words)
-        )
+        own = pattern, csr.data.dtype, time, backend, device
+        return operator_of(OperatorState(part, *own, self._exponent, words, self._systems))

@@ -48,6 +48,15 @@ def test_products_return_what_r_was(library):  # noqa: F811
     assert isinstance(columns, library.kind) and tuple(columns.shape) == (12, 2)
 
 
+def test_stacks_are_taken(library):  # noqa: F811
+    A, R = nonsymmetric(), np.arange(24.0).reshape(2, 12)
+    values = np.stack((A.data, 2 * A.data))
+    M = lf.tridiagonal(A, values=library.array(values))
+    X = M @ library.array(R)
+    assert isinstance(X, library.kind) and tuple(X.shape) == (2, 12)
+    np.testing.assert_array_equal(library.host(X), lf.tridiagonal(A, values=values) @ R)
+
+
 def test_a_dense_matrix_is_taken(library):  # noqa: F811
     A = nonsymmetric()
     found = checked(library.array(A.toarray()))

@@ -149,6 +149,9 @@ HEADERS = [
     (["dtype"], "complex128"),
     (["setup"], [1.0]),
     (["setup", 0], float("nan")),
+    (["systems"], [42]),
+    (["systems"], [6, 8]),
+    (["systems"], [-6, -7]),
     (["pattern"], None),
     (["pattern", "record"], "Forest"),
     (["pattern", "fields", "shape"], [42, 41]),
@@ -192,7 +195,7 @@ class TestHeaders:
 
     def test_missing_fields(self, made, tmp_path):
         kind, header, arrays = made("aggregates")
-        for name in header.keys() - {"exponent", "scaling"}:  # which older files lack
+        for name in header.keys() - {"exponent", "scaling", "systems"}:  # which older files lack
             write(tmp_path / "M.npz", kind, {key: header[key] for key in header if key != name}, arrays)
             refused(tmp_path / "M.npz", name)
 

@@ -64,11 +64,13 @@ def test_the_program_measures_the_cpu(quick, document, bench):
         "cpu graphs",
         "cpu busy",
         "first calls",
+        "stacks",
     )
     of_sections = [[row for row in document["rows"] if row["section"] == section] for section in sections]
     assert sum(map(len, of_sections)) == len(document["rows"])
-    chain, small, solves, iterations, orders, batches, kernels, busy, first = of_sections
+    chain, small, solves, iterations, orders, batches, kernels, busy, first, stacks = of_sections
     assert len(small) == 24 and sum("M @ r" in row["name"] for row in small) == 12
+    assert {row["peer"] for row in stacks} == {"one system, 5-point 20²"} and len(stacks) == 3
     assert {row["peer"] for row in busy} == {"an idle machine"} and len(busy) == 2
     assert [row["name"].partition(", ")[2] for row in first] == ["first process", "second process"]
     assert first[0]["median"] > 2 * first[1]["median"] > 0

@@ -64,7 +64,7 @@ class RankPreconditioner(Preconditioner):
     def forest(self) -> Any:
         return self._part.forest
 
-    def update(self, A: Any) -> None:
+    def update(self, A: Any) -> None:  # type: ignore[override]  # there are no stacks over ranks
         """Take the values of another matrix of the same pattern and partition: collective.
 
         Parameters

@@ -24,6 +24,8 @@ SCOPES = "local", "global"
 STEM = "pc_linforest_"
 # Options of the preconditioner itself; all others are arguments of the function.
 OWN = "kind", "scope", "update"
+# The argument that makes a stack of systems: PETSc gives one matrix.
+STACK = "values"
 # Annotations of arguments that take a word.
 WORDS = {"str", "npt.DTypeLike", "Any"}
 # As PETSc reads them.
@@ -79,7 +81,7 @@ class PCSettings:
     def parameters(self) -> dict[str, str]:
         """The annotations of the function's arguments but the matrix."""
         _, *found = inspect.signature(self.function).parameters.values()
-        named = {each.name: str(each.annotation) for each in found if each.name not in OWN}
+        named = {each.name: str(each.annotation) for each in found if each.name not in (*OWN, STACK)}
         if named.pop("options", None) is None:
             return named
         passed_on = {name: hint.__forward_arg__ for name, hint in FactorKeywords.__annotations__.items()}

@@ -22,7 +22,8 @@ from linforest_precond.precond.storage.state import HostArrays, checked_state, p
 class OperatorState(NamedTuple):
     """All that a `Preconditioner` is made of; the part is that of A 2**-exponent.
 
-    `symmetry`, as `CheckedMatrix.rounding_in_words`, is for print alone and not stored.
+    `symmetry`, as `CheckedMatrix.rounding_in_words`, is for print alone and not stored. `systems` are the
+    number of systems in a stack and the rows of each.
     """
 
     part: Part
@@ -33,6 +34,7 @@ class OperatorState(NamedTuple):
     device: object
     exponent: int
     symmetry: str = ""
+    systems: tuple[int, int] | None = None
 
 
 def packed_state(state: OperatorState) -> tuple[dict[str, Any], HostArrays]:
@@ -43,6 +45,7 @@ def packed_state(state: OperatorState) -> tuple[dict[str, Any], HostArrays]:
         "dtype": str(state.dtype),
         "setup": [state.setup.milliseconds, state.setup.first],
         "exponent": state.exponent,
+        "systems": pack(state.systems, "systems", arrays),
         "pattern": pack(state.pattern, "pattern", arrays),
         "scaling": pack(getattr(state.part, "scaling", None), "scaling", arrays),
         "part": pack(state.part.state(), "part", arrays),
@@ -57,8 +60,8 @@ def restored_state(kind: str, packed: tuple[dict[str, Any], HostArrays], source:
     """
     header, arrays = checked_state(kind, packed, source)
     backend = _restored_backend(header["backend"])
-    names = "pattern", "scaling", "part"
-    pattern, scaling, fields_of_part = (unpack(header[name], arrays, backend.xp) for name in names)
+    names = "pattern", "scaling", "part", "systems"
+    pattern, scaling, fields_of_part, systems = (unpack(header[name], arrays, backend.xp) for name in names)
     with warnings.catch_warnings():  # the user was warned when it was made
         warnings.simplefilter("ignore", RuntimeWarning)
         part = kind_named(kind).restore(**fields_of_part)
@@ -66,7 +69,8 @@ def restored_state(kind: str, packed: tuple[dict[str, Any], HostArrays], source:
     milliseconds, first = header["setup"]
     setup = SetupTime(lambda: milliseconds, first)
     device = getattr(pattern.digest, "device", None)
-    return OperatorState(part, pattern, np.dtype(header["dtype"]), setup, backend, device, header["exponent"])
+    own = pattern, np.dtype(header["dtype"]), setup, backend, device
+    return OperatorState(part, *own, header["exponent"], systems=systems)
 
 
 def _restored_backend(name: str) -> Backend:

@@ -63,6 +63,11 @@ def numbers_are_of_one_kind(fields: schema.Fields, names: schema.Names) -> schem
     yield "pattern.dtype", f"be the type of a matrix with numbers in {dtype}", same
 
 
+def systems_have_all_rows(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    systems, n = fields["systems"], names["n"]
+    yield "systems", f"have {n} rows in all", systems is None or systems[0] * systems[1] == n
+
+
 def header_schema(kind: str) -> schema.FieldsSpec:
     """What `packed` gives for a kind of preconditioner."""
     return schema.FieldsSpec(
@@ -71,11 +76,13 @@ def header_schema(kind: str) -> schema.FieldsSpec:
             "dtype": schema.OneOf(*map(str, VALUE_DTYPES)),
             "setup": schema.Items(float, bool),
             "exponent": schema.Integer(-LARGEST_EXPONENT, LARGEST_EXPONENT),
+            "systems": schema.Optional(schema.Items(int, int)),
             "pattern": schema.Nested(PATTERN, "n"),
             "scaling": schema.Optional(schema.Nested(SCALING, "n")),
             "part": schema.Nested(kind_named(kind).schema, "n", "value"),
         },
         numbers_are_of_one_kind,
+        systems_have_all_rows,
     )
 
 
@@ -85,7 +92,8 @@ def checked_state(kind: Any, state: Any, source: str) -> tuple[dict[str, Any], H
     schema.OneOf(*all_kinds()).check(kind, scope.inside("kind"))
     if not isinstance(state, tuple) or [type(part) for part in state] != [dict, dict]:
         scope.fail("be a table, with a table of arrays", type(state).__name__)
-    header, arrays = {"exponent": 0, "scaling": None, **state[0]}, state[1]  # older files have neither
+    # Older files have no such fields.
+    header, arrays = {"exponent": 0, "scaling": None, "systems": None, **state[0]}, state[1]
     scope = schema.Scope(source, arrays)
     header_schema(kind).check(header, scope)
     unused = arrays.keys() - scope.checked.keys()

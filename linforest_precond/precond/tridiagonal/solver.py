@@ -12,7 +12,7 @@ from linforest_precond.backends.array_libraries import device_name, xp_of
 from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.interop.dlpack import native_array
-from linforest_precond.matrix.checks import value_dtype
+from linforest_precond.matrix.checks import check_finite, value_dtype
 from linforest_precond.precond.tridiagonal.elimination import Elimination, Factorization
 from linforest_precond.precond.tridiagonal.repair import Decision
 from linforest_precond.precond.tridiagonal.segments import backend_of_bands
@@ -309,11 +309,7 @@ def _checked_bands(lower: Array, diagonal: Array, upper: Array, blocks: bool) ->
         if band.ndim != len(shape) + 1 or band.shape[1:] != shape or band.shape[0] not in lengths:
             wanted = " or ".join(str((length, *shape)) for length in lengths)
             raise ValueError(f"{name} must have shape {wanted}, got {tuple(band.shape)}")
-        finite = xp.isfinite(band)
-        if not finite.all():  # stall: NaN and infinity are refused before any work
-            place = np.unravel_index(int(xp.argmin(finite.reshape(-1))), band.shape)
-            at = ", ".join(str(int(index)) for index in place)
-            raise ValueError(f"{name} must be finite, got {band[place]} at {name}[{at}]")
+        check_finite(name, band)
     full = {name: xp.zeros((n, *shape), dtype) for name in bands}
     full["diagonal"][...] = bands["diagonal"]
     if n > 1:
