@@ -30,6 +30,11 @@ callback : function, optional
     columns are iterated together: there is one call for each iteration that any of them makes, and columns
     that have stopped do not change. Columns that are restarted from their true residuals go on after all
     others have stopped, so that there may be more than `maxiter` calls; `history.iterations` counts as many.
+callback_type : {"x", "pr_norm", "legacy"}, optional
+    As in SciPy: "x" calls `callback` with x after each cycle; "pr_norm" and "legacy" call it after each
+    iteration with the norm of the residual relative to that of b, a float, or a (k,) array for k columns. By
+    default it is called after each iteration with x, which takes a product with M and one with the basis.
+    `maxiter` counts iterations in all cases.
 history : History, optional
     Records the residuals of all iterations.
 inner : function, optional

@@ -63,6 +63,8 @@ def test_a_short_solve_is_silent_unless_verbose(capsys):
     solvers.cg(lf.matrices.poisson((5, 5)), np.ones(25), verbose=True)
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("cg: converged after ")
+    solvers.cg(lf.matrices.poisson((5, 5)), np.ones(25), verbose=1)
+    assert capsys.readouterr().err.startswith("cg: converged after ")
 
 
 def test_logging_at_info_gets_the_same_lines(impatient, caplog, capsys):
