@@ -199,7 +199,7 @@ class Run:
 
         With `most`, pause after `most` iterations; the next call goes on.
         """
-        problem, space, method = self.problem, self.space, self.method
+        problem, space = self.problem, self.space
         A, M = problem.product, problem.preconditioning
         if not self.has_begun:
             self._begin()

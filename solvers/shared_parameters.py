@@ -16,7 +16,8 @@ b : (n,), (n, 1) or (n, k) array
 x0 : array, optional
     The initial guess, of b's shape; 0 by default.
 rtol, atol : float
-    Converged when the norm of the residual is at most ``max(rtol * norm(b), atol)``. Convergence is
+    Converged when the norm of the residual is at most ``max(rtol * norm(b), atol)``. The default of rtol is
+    SciPy's, 1e-5; `linforest_precond.solve`, which has no counterpart there, takes 1e-8. Convergence is
     verified on b - A x: where the recursive residual is smaller, it is replaced by the true one and the
     iteration goes on. b - A x is computed in twice the working precision for a matrix or an array; a
     LinearOperator has no entries, so its own product is trusted. A tolerance that rounding errors of x

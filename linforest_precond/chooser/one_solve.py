@@ -276,7 +276,6 @@ class OneSolve:
             for line in lines:
                 print(line.sentence(), file=sys.stderr)
 
-
     def _record(self, chosen: Trial | None, info: npt.NDArray[np.int64] | None) -> None:
         """The records of all runs in the user's history, those of the chosen one last."""
         problem, history = self.problem, self._history

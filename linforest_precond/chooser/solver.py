@@ -41,7 +41,8 @@ class Solver(Printed):
         Square, of SciPy, NumPy or CuPy. It is kept, not copied.
     rtol, atol : float
         Converged when the norm of b - A x is at most ``max(rtol * norm(b), atol)``, which is verified in
-        twice the working precision.
+        twice the working precision. The default of rtol is 1e-8, as users of a direct solver expect more
+        digits; that of `solvers` is SciPy's, 1e-5.
     method : str
         "auto", or one of "direct", "jacobi", "tridiagonal", "ilu", "approximate_inverse", "multilevel".
     time_limit : float, optional

@@ -220,16 +220,15 @@ def test_the_history_has_all_runs(backend, columns, known):
     A = lf.matrices.aniso(1, 40) - 0.3 * sp.eye_array(1600)
     x_t = np.random.default_rng(1).standard_normal((1600,) if columns is None else (1600, columns))
     history = lf.solvers.History(backend.array(x_t) if known else None)
-    _, info = lf.solve(
-        backend.csr(sp.csr_array(A)), backend.array(A @ x_t), rtol=1e-6, history=history, calibration="default"
-    )
+    _, info = lf.solve(backend.csr(sp.csr_array(A)), backend.array(A @ x_t), rtol=1e-6, history=history)
     trials = info.report.trials
     assert len(history) == sum(len(trial.history) for trial in trials)
     assert history.iterations.max() == sum(trial.iterations for trial in trials)
     np.testing.assert_array_equal(history.residuals[-1], info.report.chosen.history.residuals[-1])
     np.testing.assert_array_equal(history.info, info)
     assert history.solver == info.report.chosen.history.solver
-    assert (history.errors is not None) == known and (not known or history.errors.shape == history.residuals.shape)
+    assert (history.errors is not None) == known
+    assert not known or history.errors.shape == history.residuals.shape
 
 
 def test_the_history_of_a_solve_without_runs(backend):
