@@ -281,7 +281,8 @@ class OneSolve:
         problem, history = self.problem, self._history
         if history is None:
             return
-        history.begin("", *problem.b.shape, problem.b.dtype, problem.norms, None)
+        n, columns = problem.b.shape
+        history.begin("", n, columns, problem.b.dtype, problem.norms, None)
         runs = sorted(self.trials, key=lambda trial: trial is chosen)
         history.join([trial.history for trial in runs if len(trial.history)])
         history.interrupted = info is None

@@ -13,7 +13,8 @@ A = lf.matrices.poisson((4, 4))
 ORDER = np.arange(16)[::-1].copy()
 ORDERED = (
     lf.permute, lf.graph.bandwidth, lf.graph.profile, lf.graph.wavefront, lf.graph.linear_gap,
-    lf.graph.log_gap, lf.graph.linear_arrangement, lf.graph.log_arrangement, lf.graph.fill, lf.graph.refine_ordering,
+    lf.graph.log_gap, lf.graph.linear_arrangement, lf.graph.log_arrangement, lf.graph.fill,
+    lf.graph.refine_ordering,
 )  # fmt: skip
 # The function, its first arguments, the old and the new name, and a value.
 RENAMED = [

@@ -87,7 +87,7 @@ def check_methods(method: Any, sorting: Any) -> dict[str, str]:
     """Check how a forest is computed; return the keyword arguments of `break_cycles`."""
     return {
         "method": as_choice("method", method, METHODS),
-        "sorting": as_choice("sorting", sorting, SORTINGS),
+        "sorting": as_choice("sorting", sorting, SORTING_METHODS),
     }
 
 
@@ -110,13 +110,13 @@ def break_cycles(
 
 
 # How the vertices are sorted: by a prefix sum of the path lengths, or by a radix sort.
-SORTINGS = "scan", "radix_sort"
+SORTING_METHODS = "scan", "radix_sort"
 
 
 def order_paths(
     backend: Backend, path_id: Array, position: Array, lengths: Array, method: str = "scan"
 ) -> Ordering:
-    """Sort the vertices by (path id, position), by one of the `SORTINGS`."""
+    """Sort the vertices by (path id, position), by one of the `SORTING_METHODS`."""
     ordering = backend.forest.ordering
     order = ordering.order_by_radix_sort if method == "radix_sort" else ordering.order_by_scan
     return Ordering(*order(path_id, position, lengths))
