@@ -78,7 +78,7 @@ def log_gap(A: MatrixLike, ordering: npt.ArrayLike | None = None) -> float:
     >>> import linforest_precond as lf
     >>> A = lf.matrices.poisson((5, 20))
     >>> order = lf.graph.reverse_cuthill_mckee(A)
-    >>> f"{lf.graph.log_gap(A):.1f} {lf.graph.log_gap(A, ordering):.1f}"
+    >>> f"{lf.graph.log_gap(A):.1f} {lf.graph.log_gap(A, order):.1f}"
     '534.3 200.9'
     """
     pattern, checked = _checked(A, ordering)
