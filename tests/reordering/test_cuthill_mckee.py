@@ -239,7 +239,7 @@ class TestArguments:
     def test_start_of_another_type(self, backend):
         with pytest.raises(TypeError, match="i_start must be an integer"):
             lf.graph.reverse_cuthill_mckee(backend.csr(graphs.path_graph(5)), i_start=1.5)
-        order = lf.graph.cuthill_mckee(backend.csr(graphs.path_graph(5)), start=np.int64(4))
+        order = lf.graph.cuthill_mckee(backend.csr(graphs.path_graph(5)), i_start=np.int64(4))
         assert order.tolist() == [4, 3, 2, 1, 0]
 
     def test_not_square(self):
