@@ -203,8 +203,8 @@ def test_errors_name_the_fix(backend):
             r"^tridiagonal\(\) .*'order': did you mean ordering\?$",
         ),
         (
-            lambda A, b: lf.ilu(A, ordering="colors"),
-            r"^ilu\(\) has no argument 'ordering': did you mean order\?$",
+            lambda A, b: lf.ilu(A, permutation="colors"),
+            r"^ilu\(\) has no argument 'permutation': did you mean ordering\?$",
         ),
         (lambda A, b: lf.jacobi(A, zzz=1), r"^jacobi\(\) has no argument 'zzz': it has A, "),
         (lambda A, b: lf.jacobi(A) @ A, r"^r must be a dense array, got a csr_\w+: pass r.toarray\(\)$"),
