@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from linforest_precond.precond.multigrid.rigid_body_modes import rigid_body_modes as rigid_body_modes
     from linforest_precond.precond.preconditioner import Preconditioner as Preconditioner
     from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling as MatrixScaling
-    from linforest_precond.precond.scaling.scale import scale as scale
+    from linforest_precond.precond.scaling.scaling import scaling as scaling
     from linforest_precond.precond.storage.files import load_preconditioner as load_preconditioner
     from linforest_precond.precond.storage.files import save_preconditioner as save_preconditioner
     from linforest_precond.precond.storage.schema import PreconditionerFileError as PreconditionerFileError
@@ -56,4 +56,4 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 find_unlinked()
-__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__, renamed={"scale": "scaling"})

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -24,11 +24,20 @@ PACKAGE = Path(__file__).parent
 FOLDERS = ("matrices", "solvers")
 
 
-def lazy_names(package: str, source: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package with this source file."""
+def lazy_names(
+    package: str, source: str, renamed: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package with this source file.
+
+    `renamed` has {old name: new name}; old names give a DeprecationWarning.
+    """
     places = _places(Path(source).read_text(encoding="utf-8"))
 
     def get(name: str) -> Any:
+        if renamed and name in renamed:
+            warnings = importlib.import_module("linforest_precond.backends.user_warnings")
+            warnings.warn_deprecated(f"{package}.{name} is deprecated, use {package}.{renamed[name]}")
+            return getattr(sys.modules[package], renamed[name])
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, original = places[name]

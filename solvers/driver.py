@@ -9,7 +9,7 @@ where the recursive residual has drifted away from it, the true residual replace
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 # `info` as SciPy returns it, or an array of such numbers for several right-hand sides.
 Info: TypeAlias = int | npt.NDArray[np.int64]
-Callback: TypeAlias = Callable[[Array], object]
+Callback: TypeAlias = Callable[[Any], object]
 
 # Two summation orders of the same norm differ by less than this factor.
 SLACK = 1 + 1e-12
@@ -87,17 +87,23 @@ class Method:
 
 
 def solve(
-    method: Method, problem: Problem, callback: Callback | None, history: History | None, verbose: bool
+    method: Method,
+    problem: Problem,
+    callback: Callback | None,
+    history: History | None,
+    verbose: bool,
+    callback_type: str | None = None,
 ) -> tuple[Array, Info]:
     """The solution and the info of a checked problem."""
     line = live_line(method.name, problem.norms, problem.targets, problem.most_iterations, verbose)
-    if history is not None and not isinstance(history, History):
-        raise TypeError(f"history must be None or a History, got a {type(history).__name__}")
+    checked_history(history)
     if not problem.b.shape[1] or not (problem.b.size or problem.inner):
         return _solve_empty(method, problem, history)
-    run = Run(method, problem, history, line)
+    run = Run(method, problem, history, line, callback_type)
+    if not run.calls_with_norms:  # relative norms do not depend on the scaling
+        callback = unscaled_callback(problem.reordering.callback(callback), problem.scaling)
     try:
-        run.iterate(unscaled_callback(problem.reordering.callback(callback), problem.scaling))
+        run.iterate(callback)
         x = problem.reordering.restored(run.solution())
         for c in singular_columns(problem, run.space, method.names, run.statuses):
             run.settle(c, Status.SINGULAR)
@@ -118,6 +124,12 @@ def solve(
     return (x.reshape(-1), int(info[0])) if problem.one else (x, info)
 
 
+def checked_history(history: Any) -> None:
+    """Refuse what is not a `History` or None."""
+    if history is not None and not isinstance(history, History):
+        raise TypeError(f"history must be None or a History, got a {type(history).__name__}")
+
+
 def _solve_empty(method: Method, problem: Problem, history: History | None) -> tuple[Array, Info]:
     """The solution of a system without rows, or without right-hand sides."""
     info = np.zeros(problem.b.shape[1], np.int64)
@@ -130,12 +142,22 @@ def _solve_empty(method: Method, problem: Problem, history: History | None) -> t
 
 
 class Run:
-    """One call of a solver; it can be paused, and then goes on as if it had not been."""
+    """One call of a solver; it can be paused, and then goes on as if it had not been.
+
+    A callback is called with x after each iteration; SciPy's `callback_type` "x" calls it with x after each
+    cycle, "pr_norm" and "legacy" with the relative norm of the residual after each iteration.
+    """
 
     def __init__(
-        self, method: Method, problem: Problem, history: History | None, line: LiveLine | None = None
+        self,
+        method: Method,
+        problem: Problem,
+        history: History | None,
+        line: LiveLine | None = None,
+        callback_type: str | None = None,
     ) -> None:
         self.method, self.problem, self.history, self.line = method, problem, history, line
+        self.callback_type = callback_type
         n, columns = problem.b.shape
         x_true = None if history is None else history.x_true_of(problem.b, problem.backend)
         if x_true is not None:
@@ -157,6 +179,7 @@ class Run:
         self.steps = 0  # of the present cycle, enqueued
         self.statuses = np.full(columns, float(RunningState.RUNNING))
         self.iterations = np.zeros(columns, np.int64)
+        self._norms = problem.norms  # of the last residuals
         self._before, self._at_start = 0, self.iterations  # joint and own iterations at the last (re)start
         self.last_true = np.full(columns, np.inf)
         self.has_begun = self.has_ended = False
@@ -176,7 +199,7 @@ class Run:
 
         With `most`, pause after `most` iterations; the next call goes on.
         """
-        problem, space, method = self.problem, self.space, self.method
+        problem, space = self.problem, self.space
         A, M = problem.product, problem.preconditioning
         if not self.has_begun:
             self._begin()
@@ -187,8 +210,7 @@ class Run:
                 done = self._advance(capturable, callback is not None, most)
                 most = None if most is None else most - done
                 if callback is not None and self.iterations.sum() > before:
-                    x = method.current(space, M)
-                    callback(x[:, 0] if problem.one else x)
+                    self._call(callback)
             self._read(space.poll(wait=True))
             if self._is_running():
                 return
@@ -197,6 +219,23 @@ class Run:
             if not self.has_ended:
                 self._start(restarting)
                 self._read(space.poll(wait=True))
+
+    @property
+    def calls_with_norms(self) -> bool:
+        """Whether callbacks get the relative norm of the residual."""
+        return self.callback_type in ("pr_norm", "legacy")
+
+    def _call(self, callback: Callback) -> None:
+        """Call a user's callback after an iteration."""
+        one = self.problem.one
+        if self.calls_with_norms:
+            sizes = self.problem.norms
+            relative = self._norms / np.where(sizes > 0, sizes, 1)
+            callback(float(relative[0]) if one else relative)
+        elif self.callback_type is None or not self.steps:  # or a cycle has ended, and x is complete
+            whole = self.callback_type is not None
+            x = self.space["x"] if whole else self.method.current(self.space, self.problem.preconditioning)
+            callback(x[:, 0] if one else x)
 
     def _begin(self) -> None:
         """Start at x0, and read the first report."""
@@ -273,6 +312,8 @@ class Run:
             self.statuses[c] = status
         if self.line is not None:
             self.line.see(report)
+        for norms in report.norms if self.calls_with_norms else ():
+            self._norms = np.where(np.isnan(norms), self._norms, norms)
         if self.history is not None and len(report.steps):
             self.history.add(report.steps, report.seconds, report.norms, report.errors)
             for c, norms in enumerate(report.norms.T):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.interop.dlpack import takes_foreign_arrays
 
 from .driver import Callback, Info, Method, solve
@@ -16,6 +16,8 @@ from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 # Steps of a cycle.
 RESTART = 30
+# As SciPy names what a callback is called with.
+CALLBACK_TYPES = ("x", "pr_norm", "legacy")
 
 
 class Gmres(Method):
@@ -99,6 +101,7 @@ def gmres(
     maxiter: int | None = None,
     M: LinearMap | None = None,
     callback: Callback | None = None,
+    callback_type: str | None = None,
     history: History | None = None,
     inner: Inner | None = None,
     nullspace: str | Array | None = None,
@@ -108,9 +111,7 @@ def gmres(
     """Solve A x = b by restarted generalized minimal residuals (GMRES), for any nonsingular A.
 
     Saad & Schultz (1986), doi:10.1137/0907058, with right preconditioning: the residuals are those of the
-    system, whatever M is. In each cycle of `restart` iterations their norms never grow. A callback is called
-    after each iteration, SciPy's with ``callback_type="x"`` after each cycle; each x that it gets costs a
-    product with M and one with the basis.
+    system, whatever M is. In each cycle of `restart` iterations their norms never grow.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def gmres(
     M : LinearOperator, matrix or array, optional
         An approximate inverse of A, which must not change: see `fgmres`. SciPy's `gmres` preconditions from
         the left: it has other iterates.
-    {callback, history, inner, nullspace, reorder, verbose}
+    {callback, callback_type, history, inner, nullspace, reorder, verbose}
 
     Returns
     -------
@@ -137,7 +138,7 @@ def gmres(
     """
     method = Gmres(_checked_restart(restart))
     problem = checked_problem(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
-    return solve(method, problem, callback, history, verbose)
+    return solve(method, problem, callback, history, verbose, _checked_type(callback_type))
 
 
 @takes_foreign_arrays
@@ -153,6 +154,7 @@ def fgmres(
     maxiter: int | None = None,
     M: LinearMap | None = None,
     callback: Callback | None = None,
+    callback_type: str | None = None,
     history: History | None = None,
     inner: Inner | None = None,
     nullspace: str | Array | None = None,
@@ -169,7 +171,7 @@ def fgmres(
     {A, b, x0, rtol, restart}
     maxiter : int, optional
         The most iterations, 10 n by default. Unlike SciPy's, it counts products with A, not cycles.
-    {M, callback, history, inner, nullspace, reorder, verbose}
+    {M, callback, callback_type, history, inner, nullspace, reorder, verbose}
 
     Returns
     -------
@@ -190,7 +192,11 @@ def fgmres(
     """
     method = Fgmres(_checked_restart(restart))
     problem = checked_problem(A, b, x0, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
-    return solve(method, problem, callback, history, verbose)
+    return solve(method, problem, callback, history, verbose, _checked_type(callback_type))
+
+
+def _checked_type(callback_type: Any) -> str | None:
+    return None if callback_type is None else as_choice("callback_type", callback_type, CALLBACK_TYPES)
 
 
 def _checked_restart(restart: Any) -> int:

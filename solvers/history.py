@@ -140,6 +140,19 @@ class History(Printed):
         for column, (end, norm) in enumerate(zip(ends, norms, strict=True)):
             self.add_true(end, column, norm)
 
+    def join(self, runs: Sequence[History]) -> None:
+        """Append the records of several runs of the same systems, one after the other."""
+        for run in runs:
+            start, began = (float(array.max(initial=0.0)) for array in (self.iterations, self.times))
+            self.solver, self._true_norm = run.solver, run._true_norm
+            self._steps.append(run.iterations + start)
+            self._seconds.append(run.times + began)
+            self._residuals += run._residuals
+            self._errors += run._errors
+            self.true_residuals += [(start + step, column, norm) for step, column, norm in run.true_residuals]
+            self.replacements += [(start + step, column) for step, column in run.replacements]
+            self.attainable |= run.attainable
+
     def finish(self, info: npt.NDArray[np.int64], squeeze: bool) -> None:
         """Record how the systems ended; with `squeeze`, b was one vector and nothing has columns."""
         statuses = [Status.from_info(number) for number in info]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linforest_precond.backends.arguments import as_flag
 from linforest_precond.backends.returns import Report
 
 LOGGER = logging.getLogger("linforest_precond.solvers")
@@ -153,8 +154,7 @@ def live_line(
     verbose: bool,
 ) -> LiveLine | None:
     """The line of a solve, or None where nobody would see it."""
-    if not isinstance(verbose, bool):
-        raise TypeError(f"verbose must be True or False, got {verbose!r}")
+    verbose = as_flag("verbose", verbose)
     if not verbose and not LOGGER.isEnabledFor(logging.INFO):
         return None
     return LiveLine(name, norms, targets, most_iterations, verbose)

@@ -16,7 +16,8 @@ b : (n,), (n, 1) or (n, k) array
 x0 : array, optional
     The initial guess, of b's shape; 0 by default.
 rtol, atol : float
-    Converged when the norm of the residual is at most ``max(rtol * norm(b), atol)``. Convergence is
+    Converged when the norm of the residual is at most ``max(rtol * norm(b), atol)``. The default of rtol is
+    SciPy's, 1e-5; `linforest_precond.solve`, which has no counterpart there, takes 1e-8. Convergence is
     verified on b - A x: where the recursive residual is smaller, it is replaced by the true one and the
     iteration goes on. b - A x is computed in twice the working precision for a matrix or an array; a
     LinearOperator has no entries, so its own product is trusted. A tolerance that rounding errors of x
@@ -30,6 +31,11 @@ callback : function, optional
     columns are iterated together: there is one call for each iteration that any of them makes, and columns
     that have stopped do not change. Columns that are restarted from their true residuals go on after all
     others have stopped, so that there may be more than `maxiter` calls; `history.iterations` counts as many.
+callback_type : {"x", "pr_norm", "legacy"}, optional
+    As in SciPy: "x" calls `callback` with x after each cycle; "pr_norm" and "legacy" call it after each
+    iteration with the norm of the residual relative to that of b, a float, or a (k,) array for k columns. By
+    default it is called after each iteration with x, which takes a product with M and one with the basis.
+    `maxiter` counts iterations in all cases.
 history : History, optional
     Records the residuals of all iterations.
 inner : function, optional

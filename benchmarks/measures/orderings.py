@@ -36,9 +36,9 @@ def cpu_rows(plan, name):
         "SciPy": theirs,
         "SciPy, symmetric_mode=True": partial(theirs, symmetric_mode=True),
         "serial": partial(ours, method="serial"),
-        "serial, start given": partial(ours, symmetric_mode=True, start=start, method="serial"),
+        "serial, start given": partial(ours, symmetric_mode=True, i_start=start, method="serial"),
         "batch": partial(ours, method="batch"),
-        "batch, start given": partial(ours, symmetric_mode=True, start=start, method="batch"),
+        "batch, start given": partial(ours, symmetric_mode=True, i_start=start, method="batch"),
     }
     samples = interleaved_samples(calls, plan.cpu_repeats)
     note = f"{A.shape[0]:,} rows, {A.nnz:,} entries"

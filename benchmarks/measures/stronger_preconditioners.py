@@ -38,13 +38,13 @@ def factor_rows(plan):
     title, A = cases.solved_cube(plan, device="cuda")
     r = cupy.asarray(cases.right_sides(A.shape[0], 1, A.dtype)[:, 0])
     peer = krylov.ilu0(A)
-    check_equal(lf.ilu(A, order="natural") @ r, peer @ r)
+    check_equal(lf.ilu(A, ordering="natural") @ r, peer @ r)
     peer_samples = timing.device_samples(lambda: peer @ r, PEER_REPEATS, queued=True)
     for order in ORDERS:
-        M = lf.ilu(A, order=order)
+        M = lf.ilu(A, ordering=order)
         yield Row(
             "factors",
-            f'lf.ilu(A, order="{order}") @ r',
+            f'lf.ilu(A, ordering="{order}") @ r',
             title,
             preconditioners.apply_samples(plan, M, A),
             peer="cupyx spilu",
@@ -78,10 +78,10 @@ def matched_rows(plan):
     for (title, make), fewer in zip(cases.MATCHED_ROWS.items(), plan.scipy_rows, strict=True):
         seconds, rows = scipy_matching(make(fewer))
         A = on_device(make(plan.matched_rows), "cuda")
-        samples = timing.device_samples(partial(lf.scale, A, "matching"), plan.scaled_repeats)
+        samples = timing.device_samples(partial(lf.scaling, A, "matching"), plan.scaled_repeats)
         yield Row(
             "matched rows",
-            'lf.scale(A, "matching")',
+            'lf.scaling(A, "matching")',
             f"{title}, {A.shape[0]:,} rows",
             samples,
             peer="SciPy",

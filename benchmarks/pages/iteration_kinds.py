@@ -31,7 +31,7 @@ FORESTS = {
     "3 forests": lambda A, original: lf.tridiagonal(A, forests=3),
 }
 OTHERS = {
-    "ILU(0)": lambda A: lf.ilu(A, order="natural"),
+    "ILU(0)": lambda A: lf.ilu(A, ordering="natural"),
     "ILU(0), ordered": lf.ilu,
     "inverse 10": lambda A: lf.approximate_inverse(A, 10),
     "inverse 20": lambda A: lf.approximate_inverse(A, 20),

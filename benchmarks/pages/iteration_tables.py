@@ -29,7 +29,7 @@ CPU. Fewer iterations are not always less time: [solve times](solve_times.md) ha
 - **Jacobi** is `lf.jacobi(A)`, **TriScal** is `lf.tridiagonal(A, ordering="original")`, **AlgTriScal** is
   `lf.tridiagonal(A)`, **AlgTriBlock** is `lf.block_tridiagonal(A)`, **3 forests** is
   `lf.tridiagonal(A, forests=3)`, all with default options otherwise.
-- **ILU(0)** is `lf.ilu(A, order="natural")`, **ordered** is `lf.ilu(A)`, **inverse** 10 and 20 are
+- **ILU(0)** is `lf.ilu(A, ordering="natural")`, **ordered** is `lf.ilu(A)`, **inverse** 10 and 20 are
   `lf.approximate_inverse(A, entries)`. **Multilevel** is `lf.multilevel(A)`, **lines** has
   `smoother="tridiagonal", cycle="V"`, **with inverses** has `smoother="approximate_inverse", cycle="V"`, for
   definite matrices; all with `max_coarse={MAX_COARSE}`, as a dense inverse would solve small systems alone.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import importlib
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -44,10 +46,24 @@ class _UsageError(Exception):
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports wrong usage in one line instead of printing all options."""
+    """Reports wrong usage in one line, with the nearest known word, instead of printing all options."""
 
     def error(self, message: str) -> NoReturn:
-        raise _UsageError(f"{message} (see {self.prog} --help)")
+        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        hint = "" if choice is None else _nearest(choice[1], re.findall(r"[\w-]+", choice[2]))
+        raise _UsageError(f"{message}{hint} (see {self.prog} --help)")
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """Report arguments that the command does not have."""
+        option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), "")
+        hint = _nearest(option, list(self._option_string_actions)) if option else ""
+        self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    """The known word that was probably meant, as the end of a message."""
+    close = difflib.get_close_matches(word, known, 1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,7 +93,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser = _parser(argv)
         interrupts.end_of_imports()
         _encode_everything()
-        arguments = parser.parse_args(argv)
+        arguments, unknown = parser.parse_known_args(argv)
+        if unknown:
+            arguments.command.refuse(unknown)
         with _short_warnings():
             code = arguments.run(arguments)
         _flush()  # raises BrokenPipeError here, not while Python shuts down
@@ -124,10 +142,10 @@ def _add_command(parser: argparse.ArgumentParser, name: str) -> None:
     command = importlib.import_module(f"linforest_precond.app.commands.{name}")
     text = COMMANDS[name]
     parser.description = text[0].upper() + text[1:] + "."
-    parser.epilog = command.EPILOG + "\n\n" + EXIT_CODES
+    parser.epilog = command.EPILOG + "\n\nlinforest --help lists the exit codes."
     command.add_arguments(parser)
     parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
-    parser.set_defaults(run=command.run)
+    parser.set_defaults(run=command.run, command=parser)
 
 
 @contextlib.contextmanager

@@ -30,6 +30,20 @@ def as_integer(name: str, value: Any, least: int | None = None, most: int | None
     return number
 
 
+def as_flag(name: str, value: Any) -> bool:
+    """An argument as True or False; integers are taken, too: 0 is False.
+
+    Examples
+    --------
+    >>> from linforest_precond.backends.arguments import as_flag
+    >>> as_flag("verbose", 1)
+    True
+    """
+    if not isinstance(value, bool | int | np.bool_ | np.integer):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def as_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """An argument that is one of several words; a ValueError that names it and them for others.
 

@@ -1,6 +1,7 @@
 """Warnings attributed to the user's line, however deep in the package they are raised; none of NumPy's.
 
-Unknown arguments of public functions are answered by the nearest known one.
+Unknown arguments of public functions are answered by the nearest known one. Names that were changed work for
+one more release, with a DeprecationWarning.
 """
 
 import difflib
@@ -55,10 +56,45 @@ def refuse_unknown(function: Callable[..., Any], options: dict[str, Any]) -> Non
         raise TypeError(f"{function.__name__}() has no argument {unknown!r}: {hint}") from None
 
 
-def warn_user(message: str, through: Sequence[str] = ()) -> None:
-    """Issue a RuntimeWarning located at the first caller outside this package and those in `through`."""
+def renamed_arguments(**names: str) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Decorator: arguments by their old names, ``renamed_arguments(old="new")``, with a DeprecationWarning.
+
+    Examples
+    --------
+    >>> from linforest_precond.backends.user_warnings import renamed_arguments
+    >>> @renamed_arguments(order="ordering")
+    ... def first(ordering):
+    ...     return ordering[0]
+    >>> first(order=[2, 0, 1])  # doctest: +SKIP
+    DeprecationWarning: first(): order= is deprecated, use ordering=
+    2
+    """
+
+    def decorated(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        @functools.wraps(function)
+        def called(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
+            for old in names.keys() & options.keys():
+                new, value = names[old], options.pop(old)
+                if new in options:
+                    raise TypeError(f"{function.__name__}() takes {new}= or {old}=, its old name, got both")
+                warn_deprecated(f"{function.__name__}(): {old}= is deprecated, use {new}=")
+                options[new] = value
+            return function(*args, **options)
+
+        return called
+
+    return decorated
+
+
+def warn_deprecated(message: str) -> None:
+    """Issue a DeprecationWarning located at the first caller outside this package."""
+    warn_user(message, category=DeprecationWarning)
+
+
+def warn_user(message: str, through: Sequence[str] = (), category: type[Warning] = RuntimeWarning) -> None:
+    """Issue a warning located at the first caller outside this package and those in `through`."""
     packages = (__name__.partition(".")[0], *through)
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in packages:
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, RuntimeWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)

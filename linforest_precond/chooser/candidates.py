@@ -128,7 +128,7 @@ _OWN = {
         Candidate(*_JACOBI, Cost(560, 3), Cost(0, 0.3), _always(1.0)),
         Candidate(*_FOREST, Cost(3e3, 35), Cost(100, 0.9), _forest),
         Candidate(
-            "ilu", 'lf.ilu(A, order="natural")', _seeded(ilu, order="natural"), Cost(2e3, 75),
+            "ilu", 'lf.ilu(A, ordering="natural")', _seeded(ilu, ordering="natural"), Cost(2e3, 75),
             Cost(90, 6.5), _always(0.35),
         ),
         Candidate(
@@ -145,7 +145,7 @@ _OWN = {
             *_FOREST, Cost(360, 10), Cost(1.5, 0.5), _forest, applies=lambda facts: facts.looks_easy
         ),
         Candidate(
-            "ilu", 'lf.ilu(A, order="colors")', _seeded(ilu, order="colors"), Cost(600, 130),
+            "ilu", 'lf.ilu(A, ordering="colors")', _seeded(ilu, ordering="colors"), Cost(600, 130),
             Cost(6.4, 3.3), _always(0.42),
         ),
         Candidate(

@@ -24,7 +24,8 @@ from linforest_precond.chooser.report import SolveReport, TrialReport
 from linforest_precond.chooser.system import Choice, Options, System
 from linforest_precond.chooser.trials import Trial, method_for
 from linforest_precond.precond.preconditioner import Preconditioner
-from linforest_precond.solvers.driver import SLACK, Callback
+from linforest_precond.solvers.driver import SLACK, Callback, checked_history
+from linforest_precond.solvers.history import History
 from linforest_precond.solvers.problem import Problem, checked_problem
 from linforest_precond.solvers.scaling import unscaled_callback
 from linforest_precond.solvers.singular import LastFinite
@@ -57,9 +58,12 @@ class OneSolve:
         x0: Array | None = None,
         callback: Callback | None = None,
         report: SolveReport | None = None,
+        history: History | None = None,
     ) -> None:
+        checked_history(history)
+        self._history, self._report = history, SolveReport() if report is None else report
+        self._x_true = self._report.x_true if history is None or history.x_true is None else history.x_true
         self._system, self._options = system, options
-        self._report = SolveReport() if report is None else report
         self._end = time.perf_counter() + (math.inf if options.time_limit is None else options.time_limit)
         A = system.A
         self._most = min(10 * A.n, MOST_ITERATIONS) if options.maxiter is None else options.maxiter
@@ -96,7 +100,9 @@ class OneSolve:
         """x and info; the report is filled."""
         problem, columns = self.problem, self.problem.b.shape[1]
         if not problem.b.size:
-            return with_report(problem.b.copy(), np.zeros(columns, np.int64), problem.one, self._report)
+            info = np.zeros(columns, np.int64)
+            self._record(None, info)
+            return with_report(problem.b.copy(), info, problem.one, self._report)
         if problem.x0 is not None and (self._norms(problem.x0) <= problem.targets).all():
             return self._ended(problem.x0.copy(), np.zeros(columns, np.int64), None)
         if self._options.nullspace is None and is_inconsistent(problem, self._system.A):
@@ -110,6 +116,7 @@ class OneSolve:
                 raise
             x, _ = self._best()
             self._fill(None, "Ctrl-C ended the runs.")
+            self._record(None, None)
             raise Interrupted(x.reshape(-1) if problem.one else x) from None
         finally:
             self._close()
@@ -195,8 +202,7 @@ class OneSolve:
         iteration = self._cost.iteration(method, candidate.application)
         if candidate.is_direct:
             iteration += self._system.factorization.iteration(self._cost)
-        x_true = self._report.x_true
-        trial = Trial(candidate, M, method, self.problem, setup, iteration, self._callback, x, x_true)
+        trial = Trial(candidate, M, method, self.problem, setup, iteration, self._callback, x, self._x_true)
         trial.is_stale, trial.verbose = is_stale, self._options.verbose
         if candidate.is_direct and self._is_plain:
             self._solve_directly(trial)
@@ -206,7 +212,7 @@ class OneSolve:
     def _is_plain(self) -> bool:
         """Whether the system is solved as it was given, and no errors are recorded."""
         problem = self.problem
-        return problem.null_space is None and problem.scaling.is_identity and self._report.x_true is None
+        return problem.null_space is None and problem.scaling.is_identity and self._x_true is None
 
     def _solve_directly(self, trial: Trial) -> None:
         """One correction of x by factors; where that does not suffice, a Krylov method goes on from it."""
@@ -255,6 +261,7 @@ class OneSolve:
     def _ended(self, x: Array, info: npt.NDArray[np.int64], chosen: Trial | None) -> tuple[Array, Any]:
         words = complaint(self._chooser, self.problem, info) if info.any() else ""
         self._fill(chosen if not info.any() else None, words)
+        self._record(chosen, info)
         if words:
             warn_user(words)
         return with_report(x, info, self.problem.one, self._report)
@@ -268,6 +275,19 @@ class OneSolve:
         if self._options.verbose:
             for line in lines:
                 print(line.sentence(), file=sys.stderr)
+
+    def _record(self, chosen: Trial | None, info: npt.NDArray[np.int64] | None) -> None:
+        """The records of all runs in the user's history, those of the chosen one last."""
+        problem, history = self.problem, self._history
+        if history is None:
+            return
+        n, columns = problem.b.shape
+        history.begin("", n, columns, problem.b.dtype, problem.norms, None)
+        runs = sorted(self.trials, key=lambda trial: trial is chosen)
+        history.join([trial.history for trial in runs if len(trial.history)])
+        history.interrupted = info is None
+        if info is not None:
+            history.finish(info, problem.one)
 
 
 def _digits(problem: Problem) -> float:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.chooser.facts import Facts
-from linforest_precond.records.printing import Printed, Printout, escape
+from linforest_precond.records.printing import Printed, Printout, as_columns, escape
 from linforest_precond.solvers.history import History
 
 if TYPE_CHECKING:
@@ -174,7 +174,8 @@ class SolveReport(Printed):
     def __str__(self) -> str:
         if self.facts is None:
             return super().__str__()
-        trials = _table([HEAD, *(trial.cells() for trial in self.trials)])
+        rows = [HEAD, *(trial.cells() for trial in self.trials)]
+        trials = as_columns(rows, words=(0, 1, len(HEAD) - 1), indent="  ")
         events = [f"  {event}" for event in self.events]
         return "\n".join([super().__str__(), trials, *events, self._conclusion()])
 
@@ -197,15 +198,3 @@ class SolveReport(Printed):
 
 def _html_row(tag: str, cells: tuple[str, ...]) -> str:
     return f"<tr>{''.join(f'<{tag}>{escape(text)}</{tag}>' for text in cells)}</tr>"
-
-
-def _table(rows: list[tuple[Any, ...]]) -> str:
-    """Cells in columns, words to the left and numbers to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    words = (0, 1, len(widths) - 1)
-    lines = (
-        "  "
-        + "  ".join(c.ljust(w) if i in words else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths)))
-        for row in rows
-    )
-    return "\n".join(line.rstrip() for line in lines)

@@ -24,6 +24,7 @@ from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.solvers.driver import Callback
+from linforest_precond.solvers.history import History
 
 
 class Solver(Printed):
@@ -40,7 +41,8 @@ class Solver(Printed):
         Square, of SciPy, NumPy or CuPy. It is kept, not copied.
     rtol, atol : float
         Converged when the norm of b - A x is at most ``max(rtol * norm(b), atol)``, which is verified in
-        twice the working precision.
+        twice the working precision. The default of rtol is 1e-8, as users of a direct solver expect more
+        digits; that of `solvers` is SciPy's, 1e-5.
     method : str
         "auto", or one of "direct", "jacobi", "tridiagonal", "ilu", "approximate_inverse", "multilevel".
     time_limit : float, optional
@@ -143,6 +145,7 @@ class Solver(Printed):
         x0: Array | None = None,
         *,
         callback: Callback | None = None,
+        history: History | None = None,
         report: SolveReport | None = None,
     ) -> tuple[Array, ReportedInfo | npt.NDArray[np.int64]]:
         """Solve A x = b.
@@ -156,6 +159,9 @@ class Solver(Printed):
         callback : function, optional
             Called with the current x after each iteration of each run, as those of `solvers` are, and once
             where factors solve the system: as many times as the iterations of `report.trials` add up to.
+        history : History, optional
+            Records the residuals of all runs, one run after the other, and the one that converged last. Each
+            run has a history of its own in `report.trials`.
         report : SolveReport, optional
             Is filled, in place of a new one.
 
@@ -178,15 +184,20 @@ class Solver(Printed):
             raise TypeError(f"report must be None or a SolveReport, got a {type(report).__name__}")
         report = SolveReport() if report is None else report
         if self._system.choice is not None:
-            return self._solved(b, x0, callback, report)
+            return self._solved(b, x0, callback, report, history)
         with self._lock:  # other threads wait for the choice
-            return self._solved(b, x0, callback, report)
+            return self._solved(b, x0, callback, report, history)
 
     def _solved(
-        self, b: Array, x0: Array | None, callback: Callback | None, report: SolveReport
+        self,
+        b: Array,
+        x0: Array | None,
+        callback: Callback | None,
+        report: SolveReport,
+        history: History | None,
     ) -> tuple[Array, Any]:
         system, self.report = self._system, report
-        solve = OneSolve(system, self._options, b, x0, callback, report)
+        solve = OneSolve(system, self._options, b, x0, callback, report, history)
         x, info = solve.result()
         if solve.choice is not None and solve.choice != system.choice:
             with self._lock:
@@ -240,6 +251,7 @@ def solve(
     nullspace: Any = None,
     maxiter: int | None = None,
     callback: Callback | None = None,
+    history: History | None = None,
     report: SolveReport | None = None,
     seed: int = 0,
     calibration: str = "measured",
@@ -255,7 +267,7 @@ def solve(
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
-    b, x0, callback, report
+    b, x0, callback, history, report
         See `Solver.solve`.
     rtol, atol, method, time_limit, nullspace, maxiter, seed, calibration, verbose
         See `Solver`.
@@ -293,7 +305,7 @@ def solve(
         A, rtol=rtol, atol=atol, method=method, time_limit=time_limit, nullspace=nullspace, maxiter=maxiter,
         seed=seed, calibration=calibration, verbose=verbose,
     )  # fmt: skip
-    return solver.solve(b, x0, callback=callback, report=report)
+    return solver.solve(b, x0, callback=callback, history=history, report=report)
 
 
 @without_numpy_warnings

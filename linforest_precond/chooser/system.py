@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.backends.arguments import as_choice, as_flag, as_integer
 from linforest_precond.chooser.candidates import DIRECT, Candidate, candidates_on
 from linforest_precond.chooser.factorization import Factorization
 from linforest_precond.chooser.facts import Facts, facts_of
@@ -40,7 +40,8 @@ class Options:
         if limit is not None and not (isinstance(limit, int | float | np.number) and limit > 0):
             raise ValueError(f"time_limit must be None or a positive number of seconds, got {limit!r}")
         as_choice("calibration", options.calibration, CALIBRATIONS)
-        return replace(options, seed=as_integer("seed", options.seed))
+        verbose, seed = as_flag("verbose", options.verbose), as_integer("seed", options.seed)
+        return replace(options, seed=seed, verbose=verbose)
 
 
 @dataclass(frozen=True)

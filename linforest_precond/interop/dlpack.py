@@ -114,7 +114,7 @@ def _called_with(returned: Callable[[Any], Any], function: Callable[..., Any], i
 
     def called(*arrays: Array) -> Any:
         # Copies: the solver goes on in this memory, which the user may keep, and some of it is read-only.
-        result = function(*(returned(array.copy()) for array in arrays))
+        result = function(*(returned(each.copy()) if hasattr(each, "copy") else each for each in arrays))
         return result.item() if is_inner and hasattr(result, "item") else result
 
     return called

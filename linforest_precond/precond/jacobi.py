@@ -17,6 +17,7 @@ from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.kinds import Face, Kind, register
 from linforest_precond.precond.memory_sizes import Sizes
 from linforest_precond.precond.number_types import held_bytes, stored_array
+from linforest_precond.precond.part import coverage_in_words
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
@@ -193,8 +194,10 @@ class JacobiPart(OnBackend, schema.Stored):
         return happened(pivots_perturbed=self.lifted)
 
     def described(self) -> list[tuple[str, str]]:
-        covered = f"{self.coverage:.4f} of the off-diagonal weight (c_id {self.identity_coverage:.4f})"
-        return [("coverage", covered), ("repairs", in_words(self.repairs, self.positive_definite))]
+        return [
+            ("coverage", coverage_in_words(self)),
+            ("repairs", in_words(self.repairs, self.positive_definite)),
+        ]
 
 
 def _padded_in_scale(blocks: Array, n: int) -> Array:

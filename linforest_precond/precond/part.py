@@ -88,3 +88,10 @@ class OnPermutedVectors(Protocol):
 
     def on_permuted_vectors(self) -> Part | None:
         """The same part on vectors in its order; None where it has ghost rows, or is on such vectors."""
+
+
+def coverage_in_words(part: Any) -> str:
+    """For print: the coverage, and in parentheses that of the sub- and superdiagonal in A's own order."""
+    return (
+        f"{part.coverage:.4f} of the off-diagonal weight ({part.identity_coverage:.4f} next to A's diagonal)"
+    )

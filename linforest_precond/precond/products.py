@@ -141,7 +141,7 @@ class Products:
         return self._apply(columns, adjoint, adjoint).reshape(swapped.shape).swapaxes(0, axis)
 
 
-class View(Products):
+class TransposedPreconditioner(Products):
     """The transpose, adjoint or conjugate of a preconditioner; an update of that changes the view, too."""
 
     def __init__(self, operator: Any, transpose: bool, conjugate: bool):
@@ -165,11 +165,9 @@ class View(Products):
 def operator_class(kind: type, backend_name: str) -> type:
     """The kind as a LinearOperator of the backend's library, which is imported only here."""
     library = importlib.import_module(LIBRARIES[backend_name])
-    name = f"{kind.__name__}_{backend_name}"
-    return type(
-        name, (kind, library.LinearOperator), {"__doc__": kind.__doc__, "__module__": kind.__module__}
-    )
+    own = {"__doc__": kind.__doc__, "__module__": kind.__module__}
+    return type(kind.__name__, (kind, library.LinearOperator), own)
 
 
 def view_of(operator: Any, transpose: bool, conjugate: bool) -> Any:
-    return operator_class(View, operator._backend.name)(operator, transpose, conjugate)
+    return operator_class(TransposedPreconditioner, operator._backend.name)(operator, transpose, conjugate)

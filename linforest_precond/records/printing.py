@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # the command line prints without NumPy
@@ -18,6 +18,17 @@ def as_table(title: str, *rows: tuple[str, str]) -> str:
     """A title, and below it names and values in two columns."""
     width = max(len(name) for name, _ in rows)
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+
+
+def as_columns(rows: Sequence[Sequence[str]], words: Collection[int], indent: str = "") -> str:
+    """Cells in columns as wide as they need: those in `words` to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+    def line(row: Sequence[str]) -> str:
+        cells = enumerate(zip(row, widths, strict=True))
+        return "  ".join(cell.ljust(w) if i in words else cell.rjust(w) for i, (cell, w) in cells)
+
+    return "\n".join(f"{indent}{line(row)}".rstrip() for row in rows)
 
 
 class Printout(NamedTuple):

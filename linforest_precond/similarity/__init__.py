@@ -8,3 +8,18 @@ from linforest_precond.similarity.quality import JoinQuality as JoinQuality
 from linforest_precond.similarity.quality import join_quality as join_quality
 from linforest_precond.similarity.set_files import read_sets as read_sets
 from linforest_precond.similarity.set_join import fuzzy_join as fuzzy_join
+
+__all__ = [
+    "JoinQuality",
+    "JoinResult",
+    "SetMatching",
+    "fuzzy_join",
+    "join_quality",
+    "match_sets",
+    "noisy_sets",
+    "read_sets",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -8,6 +8,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.matrix.checked import checked
 from linforest_precond.records.forest import Forest
 from linforest_precond.solvers.history import _new_axes
@@ -67,7 +68,8 @@ def draw_forest(forest: Forest, coordinates: Array, ax: Any = None, *, A: Matrix
     return ax
 
 
-def spy(A: MatrixLike, order: Array | None = None, ax: Any = None) -> Any:
+@renamed_arguments(order="ordering")
+def spy(A: MatrixLike, ordering: Array | None = None, ax: Any = None) -> Any:
     """
     Draw the magnitudes of a matrix: blue in the tridiagonal part, orange elsewhere.
 
@@ -77,8 +79,8 @@ def spy(A: MatrixLike, order: Array | None = None, ax: Any = None) -> Any:
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
-    order : array, optional
-        ``order[new] = old``: draw ``A[order][:, order]``, e.g. for a forest's `order`. None draws A itself.
+    ordering : permutation, optional
+        ``ordering[new] = old``: draw ``A[ordering][:, ordering]``, e.g. a forest's `order`. None draws A.
     ax : matplotlib axes, optional
         Where to draw; None makes a new figure.
 
@@ -92,7 +94,7 @@ def spy(A: MatrixLike, order: Array | None = None, ax: Any = None) -> Any:
     >>> A = lf.matrices.aniso(2, 10)
     >>> ax = lf.plots.spy(A, lf.linear_forest(A).order)  # doctest: +SKIP
     """
-    bands, rest = cell_weights(A, order)
+    bands, rest = cell_weights(A, ordering)
     ax = _new_axes() if ax is None else ax
     n = _rows(A)
     # The square root, and a colour scale that starts below 0, keep small entries visible.
@@ -169,7 +171,9 @@ def _triplets(A: MatrixLike) -> tuple[Array, Array, Array]:
 def _checked_order(order: Array, n: int) -> Array:
     order = np.asarray(on_host(order))
     if order.shape != (n,) or not np.array_equal(np.sort(order), np.arange(n)):
-        raise ValueError(f"order must be a permutation of 0 to {n - 1}, got an array of shape {order.shape}")
+        raise ValueError(
+            f"ordering must be a permutation of 0 to {n - 1}, got an array of shape {order.shape}"
+        )
     return order
 
 

@@ -241,5 +241,6 @@ def free_memory(device: str) -> None:
 
 def _line(record: JsonObject) -> str:
     words = {"done": f"done in {record['seconds']:.1f} s", "missing": "not available", "failed": "failed"}
-    reason = "" if record["error"] is None else f": {record['error']}"
+    # Why a matrix is not available is said in the end, once for all.
+    reason = "" if record["error"] is None or record["status"] == "missing" else f": {record['error']}"
     return f"{record['title']}: {words[record['status']]}{reason}"

@@ -86,9 +86,13 @@ def split_name(name: str) -> tuple[str | None, str]:
     """The group, or None, and the name."""
     parts = name.split("/")
     if len(parts) > 2 or not all(map(is_name_part, parts)):
+        from ..generators.by_name import nearest_name  # slow to import
+
+        nearest = nearest_name(name)
+        hint = f"; did you mean {nearest}?" if nearest else ""
         raise ValueError(
             f'name must be a matrix ("ecology1"), a group and a matrix ("McRae/ecology1"), a generator '
-            f'("aniso2:300") or a path ("A.mtx"), got {name!r}'
+            f'("aniso2:300") or a path ("A.mtx"), got {name!r}{hint}'
         )
     return (None, parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -73,6 +74,13 @@ def generate(name: str, *, device: Device = None, dtype: npt.DTypeLike | None = 
         return generator.make(argument, device=device, dtype=dtype)
     except _MisreadError as error:
         raise ValueError(f"name {name!r}: {error}, such as {generator.example!r}") from None
+
+
+def nearest_name(name: str) -> str:
+    """The name of a generated matrix that was probably meant; empty where there is none."""
+    kind, colon, argument = name.partition(":")
+    close = difflib.get_close_matches(kind.lower(), GENERATORS, 1) if colon else []
+    return f"{close[0]}:{argument}" if close else ""
 
 
 def names() -> dict[str, str]:

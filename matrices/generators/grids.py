@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.matrix.sparse_output import csr
 
 from ..arrays import CsrArray, Device, array_modules, grid_shape, index_type, value_type
@@ -28,9 +29,10 @@ ANISO1 = ((-0.2, -0.1, -0.2), (-1.0, 3.0, -1.0), (-0.2, -0.1, -0.2))
 ANISO2 = ((-1.0, -0.2, -0.1), (-0.2, 3.0, -0.2), (-0.1, -0.2, -1.0))
 
 
+@renamed_arguments(weights="coefficients")
 def stencil(
     shape: int | Sequence[int],
-    weights: npt.ArrayLike,
+    coefficients: npt.ArrayLike,
     *,
     dtype: npt.DTypeLike = np.float64,
     device: Device = None,
@@ -43,10 +45,10 @@ def stencil(
     ----------
     shape : int or tuple of int
         Vertices along each axis, at least one each. Vertices are numbered in C order.
-    weights : array_like
-        One weight per offset, as many axes as the grid, an odd number of entries along each:
-        ``weights[centre + offset]`` couples a vertex to the vertex at that offset. Zero weights are not
-        stored, and offsets that leave the grid are dropped (no wraparound).
+    coefficients : array_like
+        One number per offset, as many axes as the grid, an odd number of entries along each:
+        ``coefficients[centre + offset]`` couples a vertex to the vertex at that offset. Zeros are not stored,
+        and offsets that leave the grid are dropped (no wraparound).
     dtype : dtype, optional
         float32, float64 (default), complex64 or complex128.
     device : {None, "cpu", "cuda"}, optional
@@ -72,7 +74,7 @@ def stencil(
     """
     shape = grid_shape(shape)
     dtype = value_type(dtype)
-    checked = _stencil_weights(weights, len(shape), dtype)
+    checked = _stencil_coefficients(coefficients, len(shape), dtype)
     return assemble(shape, _couplings(shape, checked), dtype, device, index_dtype)
 
 
@@ -252,18 +254,22 @@ def _number_along_diagonals(xp: Any, shape: Sequence[int], index_dtype: DType) -
     return base[x[None, :] - x[:, None] + (n - 1)] + x[None, :]
 
 
-def _stencil_weights(given: npt.ArrayLike, axes: int, dtype: DType) -> Array:
-    weights = np.asarray(given)
-    if weights.dtype.kind not in "biufc":
-        raise TypeError(f"weights must be numbers, got an array of {weights.dtype}")
-    if weights.dtype.kind == "c" and dtype.kind != "c":
-        raise TypeError(f"weights are complex, got dtype={dtype}; dtype=complex64 or complex128 holds them")
-    if weights.ndim != axes:
-        raise ValueError(f"weights must have as many axes as shape, got {weights.ndim} and {axes}")
-    if any(length % 2 == 0 for length in weights.shape):
-        raise ValueError(f"weights must have an odd length along every axis, got shape {weights.shape}")
+def _stencil_coefficients(given: npt.ArrayLike, axes: int, dtype: DType) -> Array:
+    coefficients = np.asarray(given)
+    if coefficients.dtype.kind not in "biufc":
+        raise TypeError(f"coefficients must be numbers, got an array of {coefficients.dtype}")
+    if coefficients.dtype.kind == "c" and dtype.kind != "c":
+        raise TypeError(
+            f"coefficients are complex, got dtype={dtype}; dtype=complex64 or complex128 holds them"
+        )
+    if coefficients.ndim != axes:
+        raise ValueError(f"coefficients must have as many axes as shape, got {coefficients.ndim} and {axes}")
+    if any(length % 2 == 0 for length in coefficients.shape):
+        raise ValueError(
+            f"coefficients must have an odd length along every axis, got shape {coefficients.shape}"
+        )
     with np.errstate(over="ignore"):
-        weights = weights.astype(dtype)
-    if not np.isfinite(weights).all():
-        raise ValueError(f"weights must be finite in {dtype}, got NaN or infinity")
-    return weights
+        coefficients = coefficients.astype(dtype)
+    if not np.isfinite(coefficients).all():
+        raise ValueError(f"coefficients must be finite in {dtype}, got NaN or infinity")
+    return coefficients

@@ -73,6 +73,9 @@ class TestAdvice:
         (first, _) = advice(properties(lf.matrices.aniso(1, 5)), rows)
         assert first.startswith("Trial solves: jacobi with cg wins, 60 iterations and 8 ms with setup.")
         assert "multilevel has the fewest iterations, 9" in first
+        rows["jacobi"]["trial"]["solve_milliseconds"] = 48.5
+        first = advice(properties(lf.matrices.aniso(1, 5)), rows)[0]
+        assert "jacobi with cg ties with multilevel, up to noise, 60 iterations and 50.5 ms" in first
         for each in rows.values():
             each["trial"]["converged"] = False
         rows["ilu"]["trial"]["residual"] = 1e-6

@@ -189,10 +189,10 @@ class TestLevels:
             assert bool((lf.graph.bfs_levels(A, 3) == first).all())
 
     @pytest.mark.parametrize("wrong", [-1, 4])
-    def test_source_outside(self, backend, wrong):
-        with pytest.raises(ValueError, match="source must be a vertex"):
+    def test_i_start_outside(self, backend, wrong):
+        with pytest.raises(ValueError, match="i_start must be a vertex"):
             lf.graph.bfs_levels(backend.csr(graphs.path_graph(4)), wrong)
-        with pytest.raises(ValueError, match="source must be a vertex"):
+        with pytest.raises(ValueError, match="i_start must be a vertex"):
             lf.graph.bfs_levels(backend.csr(sp.csr_array((0, 0))), 0)
 
     def test_single_vertex(self, backend):

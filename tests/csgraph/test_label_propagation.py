@@ -126,7 +126,7 @@ class TestLabels:
 
     def test_wrong_arguments(self, backend):
         A = backend.csr(graphs.path_graph(4))
-        with pytest.raises(ValueError, match=r"max_iter must lie in \[0, .*, got -1"):
+        with pytest.raises(ValueError, match=r"max_rounds must lie in \[0, .*, got -1"):
             propagate(A, -1)
-        with pytest.raises(TypeError, match="max_iter must be an integer"):
+        with pytest.raises(TypeError, match="max_rounds must be an integer"):
             propagate(A, 1.5)

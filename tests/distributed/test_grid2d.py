@@ -244,12 +244,12 @@ def refused(A, function, shape=(2, 2)):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda g: grid2d.bfs(g, 4), "source must be a vertex of A, in [0, 4), got 4"),
-        (lambda g: grid2d.bfs(g, g.grid.comm.rank), "source, directed and exchange must be the same"),
+        (lambda g: grid2d.bfs(g, 4), "i_start must be a vertex of A, in [0, 4), got 4"),
+        (lambda g: grid2d.bfs(g, g.grid.comm.rank), "i_start, directed and exchange must be the same"),
         (lambda g: grid2d.bfs(g, 0, exchange="some"), 'exchange must be "auto", "dense" or "sparse"'),
         (lambda g: grid2d.connected_components(g, direction="up"), 'direction must be "push" or "pull"'),
-        (lambda g: grid2d.label_propagation(g, -1), "max_iter must lie in"),
-        (lambda g: grid2d.label_propagation(g, seed=g.grid.comm.rank), "max_iter and seed must be the same"),
+        (lambda g: grid2d.label_propagation(g, -1), "max_rounds must lie in"),
+        (lambda g: grid2d.label_propagation(g, seed=g.grid.comm.rank), "max_rounds and seed must be the"),
         (lambda g: grid2d.matching(g, 0.5), "seed must be an integer"),
         (lambda g: grid2d.pagerank(g, 1.5), "alpha must lie in [0, 1]"),
         (lambda g: grid2d.pagerank(g, max_iter=0), "max_iter must be at least 1"),

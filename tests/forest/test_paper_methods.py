@@ -15,7 +15,7 @@ import linforest_precond as lf
 from linforest_precond.graph.forest.proposition_times import proposition_times
 from linforest_precond.matrix.checked import checked
 
-BY_SCAN = {"method": "bidirectional_scan", "permutation": "radix_sort"}
+BY_SCAN = {"method": "bidirectional_scan", "sorting": "radix_sort"}
 CHARGES = st.sampled_from(["splitmix64", "md5"])
 TIES = st.sampled_from(["auto", "index", "random"])
 SEEDS = st.sampled_from([0, 1, 2**63 + 5, -1])
@@ -194,8 +194,8 @@ class TestBidirectionalScan:
         A = backend.csr(lf.matrices.poisson(5))
         with pytest.raises(ValueError, match='method must be "list_ranking" or "bidirectional_scan", got'):
             lf.linear_forest(A, method="scan")
-        with pytest.raises(ValueError, match='permutation must be "scan" or "radix_sort", got'):
-            lf.linear_forest(A, permutation="sort")
+        with pytest.raises(ValueError, match='sorting must be "scan" or "radix_sort", got'):
+            lf.linear_forest(A, sorting="sort")
 
 
 class TestPropositionTimes:

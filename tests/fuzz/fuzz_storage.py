@@ -81,7 +81,7 @@ SEEDS = {
     "matching": (nonsymmetric, lambda A: lf.tridiagonal(A, scaling="matching")),
     "symmetric matching": (grid, lambda A: lf.block_tridiagonal(A, scaling="matching")),
     "ilu": (nonsymmetric, lf.ilu),
-    "incomplete Cholesky": (grid, lambda A: lf.ilu(A, order="colors")),
+    "incomplete Cholesky": (grid, lambda A: lf.ilu(A, ordering="colors")),
     "FSAI": (grid, lambda A: lf.approximate_inverse(A, 5)),
     "SPAI": (nonsymmetric, lambda A: lf.approximate_inverse(A, 5)),
     "V-cycle": (grid, hierarchy),

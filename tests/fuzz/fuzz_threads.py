@@ -132,7 +132,7 @@ MAKERS = {
     "block_jacobi": lambda A, rng: lf.block_jacobi(A, int(rng.choice([2, 3]))),
     "tridiagonal": lambda A, rng: lf.tridiagonal(A, str(rng.choice(["forest", "original"]))),
     "block_tridiagonal": lambda A, rng: lf.block_tridiagonal(A, int(rng.choice([2, 4]))),
-    "ilu": lambda A, rng: lf.ilu(A, order=str(rng.choice(["natural", "colors"]))),
+    "ilu": lambda A, rng: lf.ilu(A, ordering=str(rng.choice(["natural", "colors"]))),
     "approximate_inverse": lambda A, rng: lf.approximate_inverse(A, int(rng.choice([4, 20]))),
     "scaled": lambda A, rng: lf.tridiagonal(
         A, scaling=str(rng.choice(["matching", "equilibrate", "jacobi"]))

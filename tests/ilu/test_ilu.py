@@ -46,7 +46,7 @@ class TestFactors:
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_textbook(self, backend, order, symmetric):
         A = dominant(symmetric=symmetric, seed=3)
-        M = lf.ilu(backend.csr(A), order=order)
+        M = lf.ilu(backend.csr(A), ordering=order)
         L, U, rows = triangles(backend, M)
         wanted = incomplete_lu(A[rows][:, rows])
         assert_close(L, wanted[0], 1e-13)
@@ -55,14 +55,14 @@ class TestFactors:
 
     def test_the_product_is_a_on_its_pattern(self, backend, order):
         A = wide_range(np.random.default_rng(1), dominant(symmetric=False, seed=5))
-        L, U, rows = triangles(backend, lf.ilu(backend.csr(A), order=order))
+        L, U, rows = triangles(backend, lf.ilu(backend.csr(A), ordering=order))
         wanted = A.toarray()[rows][:, rows]
         stored = wanted != 0
         np.testing.assert_allclose((L @ U)[stored], wanted[stored], rtol=1e-10)
 
     def test_levels(self, backend, order):
         A = sp.csr_array(sp.triu(lf.matrices.poisson((8, 9))) + sp.eye_array(72))  # not symmetric
-        M = lf.ilu(backend.csr(A), order=order)
+        M = lf.ilu(backend.csr(A), ordering=order)
         starts, rank = backend.host(M._part.starts), backend.host(M.ordering.rank)
         level = np.searchsorted(starts, rank, side="right") - 1
         for i, j in zip(*sp.coo_array(A).coords):
@@ -76,7 +76,7 @@ class TestFactors:
     def test_sorting_by_level_does_not_change_the_factors(self, backend, order):
         """They are those of the order that the levels come from."""
         A = dominant(symmetric=False, seed=7)
-        M = lf.ilu(backend.csr(A), order=order)
+        M = lf.ilu(backend.csr(A), ordering=order)
         wanted = np.linalg.inv(product_in_order(A, own_order(backend, A, order)))
         assert_close(dense(backend, M), wanted, 1e-13)
 
@@ -87,7 +87,7 @@ class TestFactors:
         cases = [full] if order == "colors" else [full, A]
         cases += [A[np.ix_(path, path)]] if order in ("rcm", "forest", "minimum_degree") else []
         for B in cases:
-            M = lf.ilu(backend.csr(sp.csr_array(B)), order=order)
+            M = lf.ilu(backend.csr(sp.csr_array(B)), ordering=order)
             assert_close(dense(backend, M) @ B, np.eye(len(B)), 1e-12)
             assert M._part.findings.dropped < 1e-12
 
@@ -99,7 +99,7 @@ class TestFactors:
             dominant(300, dtype),
             graphs.with_types(lf.matrices.aniso(2, 60), dtype),
         ):
-            one, other = lf.ilu(A, order=order)._part, lf.ilu(cuda.csr(A), order=order)._part
+            one, other = lf.ilu(A, ordering=order)._part, lf.ilu(cuda.csr(A), ordering=order)._part
             pairs = [(one.starts, other.starts), (one.ordering.order, other.ordering.order)]
             pairs += [*zip(one.lower, other.lower), *zip(one.upper, other.upper)]
             for here, there in (*pairs, (one.inverse, other.inverse)):
@@ -124,7 +124,7 @@ class TestCholesky:
     @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.complex128, np.complex64]))
     def test_hermitian(self, backend, dtype):
         A = dominant(dtype=dtype, seed=2)
-        M = lf.ilu(backend.csr(A), order="natural")
+        M = lf.ilu(backend.csr(A), ordering="natural")
         inverse = dense(backend, M)
         assert M._part.cholesky and "IC(0)" in str(M) and "repairs            none" in str(M)
         assert_close(inverse, inverse.conj().T, 1e-6 if dtype == np.complex64 else 1e-14)
@@ -134,7 +134,7 @@ class TestCholesky:
 
     @pytest.mark.parametrize("order", ORDERS)
     def test_breakdown(self, backend, order):
-        M = lf.ilu(backend.array(KERSHAW), order=order)
+        M = lf.ilu(backend.array(KERSHAW), ordering=order)
         _, shift, breakdowns, _ = M._part.findings
         assert M._part.cholesky
         if order == "natural":
@@ -149,7 +149,7 @@ class TestCholesky:
         """Neither for breakdowns nor for pivots that count as tiny."""
         scales = np.diag([1.0, 2.0**30, 2.0**-30, 1.0])
         A = scales @ KERSHAW @ scales
-        M, scaled = (lf.ilu(backend.array(B), order="natural") for B in (KERSHAW, A))
+        M, scaled = (lf.ilu(backend.array(B), ordering="natural") for B in (KERSHAW, A))
         assert scaled._part.findings == M._part.findings
         inverse = np.linalg.inv(scales)
         np.testing.assert_allclose(dense(backend, scaled), inverse @ dense(backend, M) @ inverse, rtol=1e-12)
@@ -158,14 +158,14 @@ class TestCholesky:
         A = sp.diags_array([-1.0, 2, -1], offsets=[-1, 0, 1], shape=(9, 9)).tolil()
         A[0, 0] = A[8, 8] = 1.0
         with pytest.warns(RuntimeWarning, match="1 pivots") as told:
-            M = lf.ilu(backend.csr(sp.csr_array(A)), order="natural")
+            M = lf.ilu(backend.csr(sp.csr_array(A)), ordering="natural")
         assert len(told) == 1 and M._part.cholesky
         assert np.linalg.eigvalsh(dense(backend, M)).min() > 0
 
     def test_an_indefinite_matrix(self, backend):
         """A positive diagonal, but couplings so strong that a shift of the diagonal is of no use."""
         A = np.array([[1e-3, 1.0, 0], [1, 1e-3, 1], [0, 1, 1e-3]])
-        M = lf.ilu(backend.array(A), order="natural")
+        M = lf.ilu(backend.array(A), ordering="natural")
         assert not M._part.cholesky and M._part.findings.shift == 0
         assert "no Cholesky factors" in str(M) and "not for CG" in str(M)
         assert_close(dense(backend, M) @ A, np.eye(3), 1e-8)
@@ -185,7 +185,7 @@ class TestPivots:
         """Stored or not, a tiny pivot becomes sqrt(eps) times the largest entry of its row."""
         A = sp.csr_array(np.array([[0.0, 2, 0], [1, 5, 1], [0, 4, 0]]))
         with pytest.warns(RuntimeWarning, match="1 pivots of the incomplete factorization") as told:
-            M = lf.ilu(backend.csr(A), order="natural")
+            M = lf.ilu(backend.csr(A), ordering="natural")
         assert len(told) == 1 and told[0].filename == __file__
         repaired = A.toarray()
         repaired[0, 0] = 2 * 2.0**-26
@@ -204,7 +204,7 @@ class TestPivots:
 
     def test_no_rows(self, backend):
         for order in ("auto", *ORDERS):
-            M = lf.ilu(backend.csr(sp.csr_array((0, 0))), order=order)
+            M = lf.ilu(backend.csr(sp.csr_array((0, 0))), ordering=order)
             assert (M @ backend.array(np.ones(0))).shape == (0,) and "levels" in str(M)
 
     def test_growth_until_entries_overflow(self, backend):
@@ -215,14 +215,14 @@ class TestPivots:
         A[:, -1] = A[-1] = 1.0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            M = lf.ilu(backend.array(A), order="natural")
+            M = lf.ilu(backend.array(A), ordering="natural")
         assert np.isfinite(dense(backend, M)).all()
 
     @given(A=graphs.matrices(max_size=12, dtypes=(np.float64,)), order=st.sampled_from(ORDERS))
     def test_any_matrix(self, backend, A, order):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            M = lf.ilu(backend.csr(A), order=order)
+            M = lf.ilu(backend.csr(A), ordering=order)
         assert sorted(backend.host(M.ordering.order).tolist()) == list(range(A.shape[0]))
         part = M._part
         for indptr, indices, data in (part.lower, part.upper):
@@ -239,16 +239,16 @@ class TestPivots:
 class TestSolves:
     def test_sweeps(self, backend):
         A = backend.csr(dominant(symmetric=False))
-        exact = lf.ilu(A, order="natural")
+        exact = lf.ilu(A, ordering="natural")
         levels = exact._part.starts.size - 1
-        enough = lf.ilu(A, order="natural", sweeps=levels)
+        enough = lf.ilu(A, ordering="natural", sweeps=levels)
         assert_close(dense(backend, enough), dense(backend, exact), 1e-13)
         assert_close(dense(backend, enough.T), dense(backend, exact).T, 1e-13)
         assert f"{levels} Jacobi sweeps" in str(enough)
 
     @pytest.mark.parametrize("sweeps", [0, 1, 2, 3])
     def test_few_sweeps(self, backend, sweeps):
-        M = lf.ilu(backend.csr(dominant(symmetric=False)), order="natural", sweeps=sweeps)
+        M = lf.ilu(backend.csr(dominant(symmetric=False)), ordering="natural", sweeps=sweeps)
         L, U, rows = triangles(backend, M)
         pivots = np.diag(U)
         series = [
@@ -263,7 +263,7 @@ class TestSolves:
     def test_many_and_few_levels(self, backend, order, columns):
         """On the GPU, one launch for all rows, or one for each level."""
         A = lf.matrices.poisson((15, 21))
-        M = lf.ilu(backend.csr(A), order=order)
+        M = lf.ilu(backend.csr(A), ordering=order)
         R = vectors(float, A.shape[0], columns)
         rows = backend.host(M.ordering.order)
         T = sp.csr_array(product_in_order(A, rows))
@@ -278,13 +278,13 @@ class TestSolves:
         from linforest_precond.backends.cpu.runtime.jit import serial_version
 
         A = lf.matrices.poisson((31, 32, 33) if order != "colors" else (170, 170))
-        M = lf.ilu(A, order=order)
+        M = lf.ilu(A, ordering=order)
         R = vectors(float, A.shape[0], 3)
         product, part = M @ R, M._part
         with pytest.MonkeyPatch.context() as patch:
             for module in (incomplete_factors, triangular):
                 patch.setattr(module, "by_levels", lambda kernel, starts: serial_version(kernel))
-            again = lf.ilu(A, order=order)
+            again = lf.ilu(A, ordering=order)
             np.testing.assert_array_equal(again @ R, product)
         np.testing.assert_array_equal(again._part.upper[2], part.upper[2])
 
@@ -303,7 +303,7 @@ class TestSolves:
     def test_solvers_capture_it(self, cuda, order):
         A = cuda.csr(lf.matrices.poisson((60, 60)))
         b = cuda.array(vectors(float, 3600))
-        x, info = lf.solvers.cg(A, b, M=lf.ilu(A, order=order), rtol=1e-10)
+        x, info = lf.solvers.cg(A, b, M=lf.ilu(A, ordering=order), rtol=1e-10)
         assert info == 0 and float(abs(A @ x - b).max()) < 1e-7
 
     @pytest.mark.gpu
@@ -312,14 +312,14 @@ class TestSolves:
         A = cuda.csr(lf.matrices.poisson((40, 40)))
         for bits in (0xFFFFFFFFFFFFFFFF, 0x7FF8000000000000):
             b = cuda.array(np.where(np.arange(1600) == 7, np.uint64(bits).view(np.float64), 1.0))
-            assert cuda.xp.isnan(lf.ilu(A, order="natural") @ b).any()
+            assert cuda.xp.isnan(lf.ilu(A, ordering="natural") @ b).any()
 
 
 class TestUpdate:
     def test_the_order_and_the_levels_stay(self, backend):
         A = dominant()
         for order in ORDERS:
-            M = lf.ilu(backend.csr(A), order=order)
+            M = lf.ilu(backend.csr(A), ordering=order)
             ordering, starts = M._part.ordering, M._part.starts
             M.update(backend.csr(other_values(A)))
             assert M._part.ordering is ordering and M._part.starts is starts and not M._part.cholesky
@@ -333,7 +333,7 @@ class TestFiles:
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_rows_that_would_wait_for_each_other(self, symmetric):
         """Levels that hold neighbours are refused: threads of a GPU would wait for ever."""
-        M = lf.ilu(dominant(symmetric=symmetric), order="natural")
+        M = lf.ilu(dominant(symmetric=symmetric), ordering="natural")
         header, arrays = packed(M)
         starts = arrays["part.starts"]
         arrays["part.starts"] = np.delete(starts, starts.size // 2)
@@ -343,7 +343,7 @@ class TestFiles:
     def test_lower_triangles(self):
         """Stored where they are not the adjoints of the upper ones, and only there."""
         for symmetric in (True, False):
-            M = lf.ilu(dominant(symmetric=symmetric), order="natural")
+            M = lf.ilu(dominant(symmetric=symmetric), ordering="natural")
             header, arrays = packed(M)
             assert ("part.lower.data" in arrays) != symmetric
             header["part"]["cholesky"] = not symmetric
@@ -356,7 +356,7 @@ class TestAuto:
         path = np.random.default_rng(2).permutation(300)
         A = sp.diags_array([-1.0, 3, -1.5], offsets=[-1, 0, 1], shape=(300, 300)).tocsr()[path][:, path]
         M = lf.ilu(backend.csr(sp.csr_array(A)))
-        assert lf.ilu(backend.csr(sp.csr_array(A)), order="natural")._part.findings.dropped > 0.01
+        assert lf.ilu(backend.csr(sp.csr_array(A)), ordering="natural")._part.findings.dropped > 0.01
         assert M._part.findings.dropped < 1e-12 or backend.name == "cuda"
 
     def test_it_repeats(self, backend):
@@ -369,8 +369,8 @@ class TestAuto:
 class TestArguments:
     def test_what_is_refused(self, backend):
         A = backend.csr(dominant())
-        with pytest.raises(ValueError, match='order must be "auto", "natural"'):
-            lf.ilu(A, order="original")
+        with pytest.raises(ValueError, match='ordering must be "auto", "natural"'):
+            lf.ilu(A, ordering="original")
         for wrong in (-1, 10**6):
             with pytest.raises(ValueError, match="sweeps"):
                 lf.ilu(A, sweeps=wrong)

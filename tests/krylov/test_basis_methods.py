@@ -94,6 +94,22 @@ class TestOptimality:
         )
         np.testing.assert_allclose(history.residuals[1:], theirs, rtol=1e-9)
 
+    @pytest.mark.parametrize("kind", ["x", "pr_norm", "legacy"])
+    def test_scipys_callback_types(self, backend, kind):
+        """Called as often as SciPy's, with the same numbers; `maxiter` counts iterations in all cases."""
+        A, b = system(gmres)
+        ours, theirs = [], []
+        gmres(
+            backend.csr(A), backend.array(b), restart=8, maxiter=40, rtol=1e-14, callback_type=kind,
+            callback=lambda seen: ours.append(backend.host(seen).copy() if kind == "x" else seen),
+        )  # fmt: skip
+        scipy.sparse.linalg.gmres(
+            A, b, restart=8, maxiter=40 if kind == "legacy" else 5, rtol=1e-14, callback_type=kind,
+            callback=lambda seen: theirs.append(np.copy(seen)),
+        )  # fmt: skip
+        assert len(ours) == len(theirs) and (kind == "x" or all(isinstance(each, float) for each in ours))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
     @pytest.mark.parametrize("preconditioned", [False, True])
     def test_scipys_minres(self, backend, preconditioned):
         A, b = system(minres)
@@ -170,6 +186,22 @@ class TestAnswers:
             assert np.linalg.norm(seen - x_t) / np.linalg.norm(x_t) == pytest.approx(error, rel=1e-6)
         plain, _ = solve(backend.csr(A), backend.array(b), rtol=1e-9, M=M, **options)
         np.testing.assert_array_equal(backend.host(plain), backend.host(x))
+
+    @BOTH
+    @pytest.mark.parametrize("columns", [None, 3])
+    def test_the_callback_sees_cycles_or_norms(self, backend, solve, columns):
+        """x is that of the whole system, whatever its order and scale; norms are those of the history."""
+        A = sp.csr_array(1e-290 * system(solve)[0])
+        b = noise(*(144,) if columns is None else (144, columns)) * 1e-290
+        given = backend.csr(A), backend.array(b)
+        history, cycles, norms = History(), Watch(backend), []
+        options = {"restart": 7, "rtol": 1e-9, "M": lf.tridiagonal(given[0]), "reorder": True}
+        x, _ = solve(*given, callback=cycles, callback_type="x", **options)
+        solve(*given, callback=norms.append, callback_type="pr_norm", history=history, **options)
+        np.testing.assert_array_equal(cycles.seen[-1], backend.host(x))
+        assert len(cycles.seen) == -(-len(norms) // 7)
+        known = np.where(np.isnan(history.residuals[1:]), norms, history.residuals[1:])
+        np.testing.assert_array_equal(norms, known)
 
     def test_a_preconditioner_that_changes(self, backend):
         """fgmres converges, because it keeps the preconditioned vectors."""
@@ -304,6 +336,8 @@ def test_arguments(backend):
             gmres(A, b, restart=wrong)
     with pytest.raises(TypeError, match="restart"):
         fgmres(A, b, restart=2.5)
+    with pytest.raises(ValueError, match='callback_type must be "x", "pr_norm" or "legacy", got \'y\''):
+        gmres(A, b, callback=print, callback_type="y")
     for wrong in (0, 65):
         with pytest.raises(ValueError, match="s must be from 1 to 64"):
             idrs(A, b, s=wrong)

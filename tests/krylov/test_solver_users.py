@@ -63,6 +63,8 @@ def test_a_short_solve_is_silent_unless_verbose(capsys):
     solvers.cg(lf.matrices.poisson((5, 5)), np.ones(25), verbose=True)
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("cg: converged after ")
+    solvers.cg(lf.matrices.poisson((5, 5)), np.ones(25), verbose=1)
+    assert capsys.readouterr().err.startswith("cg: converged after ")
 
 
 def test_logging_at_info_gets_the_same_lines(impatient, caplog, capsys):
@@ -201,8 +203,8 @@ def test_errors_name_the_fix(backend):
             r"^tridiagonal\(\) .*'order': did you mean ordering\?$",
         ),
         (
-            lambda A, b: lf.ilu(A, ordering="colors"),
-            r"^ilu\(\) has no argument 'ordering': did you mean order\?$",
+            lambda A, b: lf.ilu(A, permutation="colors"),
+            r"^ilu\(\) has no argument 'permutation': did you mean ordering\?$",
         ),
         (lambda A, b: lf.jacobi(A, zzz=1), r"^jacobi\(\) has no argument 'zzz': it has A, "),
         (lambda A, b: lf.jacobi(A) @ A, r"^r must be a dense array, got a csr_\w+: pass r.toarray\(\)$"),

@@ -40,7 +40,7 @@ CALLS = {
     "memory_estimate": lambda A: lf.memory_estimate(A, "direct"),
     "multilevel": lf.multilevel,
     "permute": lambda A: lf.permute(A, list(range(A.shape[0]))[::-1]),
-    "scale": lf.scale,
+    "scaling": lf.scaling,
     "solve": lambda A: lf.solve(A, ones(A)),
     "tridiagonal": lf.tridiagonal,
     "pipeline.tridiagonal_bands": lf.pipeline.tridiagonal_bands,

@@ -91,4 +91,8 @@ def test_communicators_are_given_back(on_ranks):
 def test_view_on_several_ranks(on_ranks, tmp_path):
     on_ranks(2, "printed", PYTHON, "aniso1", str(tmp_path / "view"))
     text = (tmp_path / "view").read_text()
-    assert "the block of each rank" in text and "AlgTriScalPrecond" in text and "288" in text
+    assert (
+        "the block of each rank" in text
+        and "tridiagonal part along a linear forest" in text
+        and "288" in text
+    )

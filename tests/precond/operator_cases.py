@@ -24,7 +24,7 @@ KINDS = {
     "block jacobi 1": lambda A, **options: lf.block_jacobi(A, 1, **options),
     "block jacobi 3": lambda A, **options: lf.block_jacobi(A, 3, **options),
     "block jacobi 32": lambda A, **options: lf.block_jacobi(A, 32, **options),
-    "ilu": lambda A, **options: lf.ilu(A, order="natural", **options),
+    "ilu": lambda A, **options: lf.ilu(A, ordering="natural", **options),
     "gauss seidel": lambda A, **options: lf.gauss_seidel(A, **options),
     "direct": lambda A, **options: lf.direct(A, **options),
 }

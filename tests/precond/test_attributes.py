@@ -99,7 +99,7 @@ def printed_objects():
         "bands": lf.extract_bands(SYMMETRIC, forest),
         "factor": lf.graph.factor(SYMMETRIC, 2),
         "matching": lf.graph.matching(SYMMETRIC),
-        "scaling": lf.scale(SYMMETRIC, "jacobi"),
+        "scaling": lf.scaling(SYMMETRIC, "jacobi"),
         "estimate": lf.memory_estimate(SYMMETRIC),
         "history": history,
         "empty history": lf.solvers.History(),

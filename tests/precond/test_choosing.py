@@ -214,6 +214,31 @@ def test_errors_are_recorded_where_the_solution_is_known(backend):
     assert report.history.status is lf.solvers.Status.CONVERGED
 
 
+@pytest.mark.parametrize("columns", [None, 2])
+@pytest.mark.parametrize("known", [False, True])
+def test_the_history_has_all_runs(backend, columns, known):
+    A = lf.matrices.aniso(1, 40) - 0.3 * sp.eye_array(1600)
+    x_t = np.random.default_rng(1).standard_normal((1600,) if columns is None else (1600, columns))
+    history = lf.solvers.History(backend.array(x_t) if known else None)
+    _, info = lf.solve(backend.csr(sp.csr_array(A)), backend.array(A @ x_t), rtol=1e-6, history=history)
+    trials = info.report.trials
+    assert len(history) == sum(len(trial.history) for trial in trials)
+    assert history.iterations.max() == sum(trial.iterations for trial in trials)
+    np.testing.assert_array_equal(history.residuals[-1], info.report.chosen.history.residuals[-1])
+    np.testing.assert_array_equal(history.info, info)
+    assert history.solver == info.report.chosen.history.solver
+    assert (history.errors is not None) == known
+    assert not known or history.errors.shape == history.residuals.shape
+
+
+def test_the_history_of_a_solve_without_runs(backend):
+    A = backend.csr(lf.matrices.poisson((5, 5)))
+    history = lf.solvers.History()
+    x, _ = lf.solve(A, backend.array(np.ones(25)), rtol=1e-6, history=history)
+    lf.solve(A, backend.array(np.ones(25)), x, rtol=1e-6, history=history)
+    assert history.status is lf.solvers.Status.CONVERGED and len(history) == 0 and "records" in str(history)
+
+
 def test_factors_without_interchanges_that_fail_are_made_again(backend):
     """Hermitian, with a positive diagonal that is no pivot: A is not definite."""
     block = np.array([[1e-20, 1.0], [1.0, 1e-20]])
@@ -383,8 +408,9 @@ class TestSolver:
             x, info = lf.solve(A, b, method="jacobi", rtol=1e-12, time_limit=0.3, callback=slow)
         assert info == Status.TIME_LIMIT and 0 < residual(A, b, x) < 1
 
-    def test_verbose_leaves_a_line_for_each_run(self, capsys):
-        lf.solve(SYSTEMS[EASY](), noise(900), verbose=True)
+    @pytest.mark.parametrize("verbose", [True, 1])
+    def test_verbose_leaves_a_line_for_each_run(self, capsys, verbose):
+        lf.solve(SYSTEMS[EASY](), noise(900), verbose=verbose)
         assert "converged after" in capsys.readouterr().err
 
     def test_arguments_are_checked(self):
@@ -417,6 +443,8 @@ def test_arguments_are_checked(backend):
     A, b = backend.csr(sp.csr_array(lf.matrices.poisson(5))), backend.array(np.ones(5))
     for words, error, options in (
         ("report", TypeError, {"report": 3}),
+        ("history", TypeError, {"history": []}),
+        ("verbose", TypeError, {"verbose": "yes"}),
         ("rtol", ValueError, {"rtol": -1}),
         ("maxiter", TypeError, {"maxiter": 1.5}),
         ("callback", TypeError, {"callback": 1}),

@@ -73,7 +73,7 @@ class TestOnGpu:
         """A given order is followed: fewer entries than in A's own."""
         A = lf.matrices.poisson((60, 60))
         entries = {
-            order: lf.direct(gpu.csr(A), order=order)._part.factors.entries
+            order: lf.direct(gpu.csr(A), ordering=order)._part.factors.entries
             for order in ("auto", "minimum_degree", "natural")
         }
         assert entries["auto"] < entries["natural"] and entries["minimum_degree"] < entries["natural"]

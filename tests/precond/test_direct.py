@@ -45,7 +45,7 @@ def line(M, name):
 
 
 @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.complex128, np.float32, np.complex64], 2))
-@pytest.mark.parametrize("options", [{}, {"pivoting": "partial"}, {"order": "natural"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"pivoting": "partial"}, {"ordering": "natural"}], ids=str)
 def test_random_systems(backend, dtype, options):
     A = random_matrix(80, dtype)
     b = vectors(dtype, 80, 3)
@@ -93,7 +93,7 @@ def test_diagonal_pivots_that_fail_are_found():
     b = A @ np.linspace(1, 2, n)
     M = lf.direct(A)
     assert solve_refined(checked(A), M, b)[1] <= 1e-15
-    bad = lf.direct(A, pivoting="diagonal", order="natural")
+    bad = lf.direct(A, pivoting="diagonal", ordering="natural")
     assert not bad._part.is_accurate
 
 
@@ -110,7 +110,7 @@ def test_options(backend, order, pivoting):
     A = dominant(symmetric=False)
     n = A.shape[0]
     given = np.random.default_rng(0).permutation(n) if order == "given" else order
-    M = lf.direct(backend.csr(A), order=given, pivoting=pivoting)
+    M = lf.direct(backend.csr(A), ordering=given, pivoting=pivoting)
     x = backend.host(M @ backend.array(A @ np.ones(n)))
     assert abs(x - 1).max() < 1e-12
     if order == "given":
@@ -177,7 +177,7 @@ class TestUpdate:
         A = dominant(symmetric=False)
         B = other_values(A)
         B.setdiag(1e-20 * (1 + np.arange(A.shape[0])))
-        M = lf.direct(A, order="natural")
+        M = lf.direct(A, ordering="natural")
         for values in (B, A, B):
             M.update(values)
             b = values @ np.ones(A.shape[0])
@@ -218,8 +218,8 @@ def test_negligible_components_do_not_spoil_the_backward_error():
 def test_bad_arguments_are_named():
     A = lf.matrices.poisson(5)
     for options, error, words in [
-        ({"order": "metis"}, ValueError, "order must be one of"),
-        ({"order": [0, 1, 2, 3, 3]}, ValueError, "order must be a permutation"),
+        ({"ordering": "metis"}, ValueError, "ordering must be one of"),
+        ({"ordering": [0, 1, 2, 3, 3]}, ValueError, "ordering must be a permutation"),
         ({"pivoting": "rook"}, ValueError, "pivoting must be"),
         ({"dtype": np.complex64}, TypeError, "dtype"),
     ]:

@@ -20,7 +20,7 @@ KINDS = {
     "original": lambda A: lf.tridiagonal(A, "original"),
     "blocks of 2": lf.block_tridiagonal,
     "blocks of 4": lambda A: lf.block_tridiagonal(A, 4),
-    "ilu": lambda A: lf.ilu(A, order="natural"),
+    "ilu": lambda A: lf.ilu(A, ordering="natural"),
     "gauss seidel": lambda A: lf.gauss_seidel(A, sweeps=2),
     "direct": lf.direct,
     **{

@@ -408,12 +408,12 @@ class TestPrint:
     @pytest.mark.parametrize(
         ("kind", "name"),
         [
-            ("forest", "AlgTriScalPrecond"),
-            ("forest given", "AlgTriScalPrecond"),
-            ("original", "TriScalPrecond"),
-            ("permutation", "TriScalPrecond"),
-            ("blocks of 2", "AlgTriBlockPrecond"),
-            ("blocks of 4", "AlgTriBlockPrecond"),
+            ("forest", "tridiagonal part along a linear forest"),
+            ("forest given", "tridiagonal part along a linear forest"),
+            ("original", "tridiagonal part in A's own order"),
+            ("permutation", "tridiagonal part in a given order"),
+            ("blocks of 2", "2 x 2 block tridiagonal part"),
+            ("blocks of 4", "4 x 4 block tridiagonal part"),
             ("jacobi", "Jacobi"),
             ("block jacobi 3", "block Jacobi"),
         ],
@@ -423,7 +423,7 @@ class TestPrint:
         M = KINDS[kind](A)
         text = str(M)
         assert text.startswith(name) and repr(M).count("\n") == 0 and "rows 400" in repr(M)
-        assert f"c_id {lf.graph.identity_coverage(A):.4f}" in text
+        assert f"({lf.graph.identity_coverage(A):.4f} next to A's diagonal)" in text
         assert f"{M.coverage:.4f} of" in text
         for word in ("400", "float64", "bytes held", " ms", backend.name, "repairs"):
             assert word in text

@@ -81,13 +81,13 @@ class TestMatching:
     @pytest.mark.parametrize("seed", range(4))
     def test_product_is_that_of_scipys_matching(self, backend, seed):
         A = matchable(60, seed)
-        scaling = lf.scale(backend.csr(A), tolerance=FINEST)
+        scaling = lf.scaling(backend.csr(A), tolerance=FINEST)
         product = np.log2(abs(A.toarray()[backend.host(scaling.permutation), np.arange(60)])).sum()
         assert product == pytest.approx(best_product(A), abs=60 * 3 * FINEST)
 
     def test_duals_are_feasible_and_tight(self, backend):
         A = matchable(200, 7)
-        scaling = lf.scale(backend.csr(A))
+        scaling = lf.scaling(backend.csr(A))
         B = abs(dense_scaled(backend, scaling, A))
         assert B.max() <= 2.0**2.0**-9 * (1 + 1e-5)
         np.testing.assert_allclose(np.diag(B), 1, rtol=1e-14)
@@ -97,7 +97,7 @@ class TestMatching:
         A = matchable(80, 5)
         monkeypatch.setattr(auction, "MOST_ROUNDS", 0)
         monkeypatch.setattr(auction, "LAST_BIDS_PER_ROW", 0)
-        scaling = lf.scale(A)
+        scaling = lf.scaling(A)
         assert abs(scaling.apply(A)).max() <= 1 + 1e-5
         product = np.log2(abs(A.toarray()[scaling.permutation, np.arange(80)])).sum()
         assert product == pytest.approx(best_product(A), abs=80 * 3 * FINEST)
@@ -105,7 +105,7 @@ class TestMatching:
     def test_permuted_diagonal_is_found(self, backend):
         order = np.random.default_rng(2).permutation(300)
         A = sp.csr_array(lf.matrices.poisson(300)[order])
-        found = backend.host(lf.scale(backend.csr(A)).permutation)
+        found = backend.host(lf.scaling(backend.csr(A)).permutation)
         np.testing.assert_array_equal(found[order], np.arange(300))
 
     @pytest.mark.parametrize("missing", [1, 7])
@@ -113,7 +113,7 @@ class TestMatching:
         A = singular(50, missing)
         assert (maximum_bipartite_matching(A) < 0).sum() == missing
         with pytest.raises(ValueError, match=f"{missing} of 50 rows cannot be matched"):
-            lf.scale(backend.csr(A))
+            lf.scaling(backend.csr(A))
         with pytest.warns(RuntimeWarning, match="the diagonal of A has zeros"):
             assert "matching" not in str(lf.jacobi(backend.csr(A), scaling="auto"))
 
@@ -121,12 +121,12 @@ class TestMatching:
         A = sp.csr_array(np.eye(3))
         A.data[:] = [1, 0, 2]
         with pytest.raises(ValueError, match="1 of 3 rows"):
-            lf.scale(backend.csr(A))
+            lf.scaling(backend.csr(A))
 
     @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.float32, np.complex64, np.complex128]))
     def test_types(self, backend, dtype):
         A = matchable(40, 1, dtype=dtype, spread=3.0)
-        scaling = lf.scale(backend.csr(A))
+        scaling = lf.scaling(backend.csr(A))
         B = scaling.apply(backend.csr(A))
         assert B.dtype == dtype and type(B) is type(backend.csr(A))
         wanted = dense_scaled(backend, scaling, A)
@@ -137,7 +137,7 @@ class TestMatching:
     def test_smallest(self, backend, n):
         A = backend.csr(sp.csr_array(4.0 * np.eye(n)))
         for method in ("matching", "equilibrate", "jacobi"):
-            scaling = lf.scale(A, method)
+            scaling = lf.scaling(A, method)
             assert scaling.n == n and "rows" in str(scaling)
             np.testing.assert_allclose(backend.host(scaling.apply(A).toarray()), np.eye(n), rtol=1e-14)
 
@@ -159,13 +159,13 @@ class TestMatching:
     @pytest.mark.parametrize(("n", "per_row"), [(50, 3), (3000, 5), (40_000, 6), (400, 200)])
     def test_backends_agree(self, cuda, n, per_row):
         A = matchable(n, 11, per_row)
-        one, other = lf.scale(A), lf.scale(cuda.csr(A))
+        one, other = lf.scaling(A), lf.scaling(cuda.csr(A))
         for name in ("row", "column", "permutation"):
             np.testing.assert_array_equal(getattr(one, name), cuda.host(getattr(other, name)))
         for name in ("data", "indices", "indptr"):
             found = cuda.host(getattr(other.apply(cuda.csr(A)), name))
             np.testing.assert_array_equal(getattr(one.apply(A), name), found)
-        one, other = lf.scale(A, "equilibrate"), lf.scale(cuda.csr(A), "equilibrate")
+        one, other = lf.scaling(A, "equilibrate"), lf.scaling(cuda.csr(A), "equilibrate")
         np.testing.assert_array_equal(one.row, cuda.host(other.row))
         np.testing.assert_array_equal(one.column, cuda.host(other.column))
 
@@ -177,14 +177,14 @@ class TestMatching:
         A.eliminate_zeros()
         if weights == "random":
             A.data = np.exp(np.random.default_rng(1).standard_normal(A.nnz))
-        scaling = lf.scale(backend.csr(A), symmetric=False)
+        scaling = lf.scaling(backend.csr(A), symmetric=False)
         B = abs(backend.host(scaling.apply(backend.csr(A)).data))
         assert B.max() <= 2.0**2.0**-9 * (1 + 1e-5)
 
     def test_real_matrix(self, small_real_name):
         A = lf.matrices.load(small_real_name)
         try:
-            scaling = lf.scale(A, symmetric=False)
+            scaling = lf.scaling(A, symmetric=False)
         except ValueError as error:
             assert f"{(maximum_bipartite_matching(_nonzeros(A)) < 0).sum()} of" in str(error)
             return
@@ -202,7 +202,7 @@ def _nonzeros(A):
 class TestSymmetric:
     def test_stays_symmetric(self, backend):
         A = indefinite(90)
-        scaling = lf.scale(backend.csr(A))
+        scaling = lf.scaling(backend.csr(A))
         assert scaling.permutation is None and scaling.is_symmetric
         B = backend.host(scaling.apply(backend.csr(A)).toarray())
         np.testing.assert_array_equal(B, B.T)
@@ -210,7 +210,7 @@ class TestSymmetric:
 
     def test_partners_have_entries_of_magnitude_one(self, backend):
         A = indefinite(90)
-        scaling = lf.scale(backend.csr(A), tolerance=FINEST)
+        scaling = lf.scaling(backend.csr(A), tolerance=FINEST)
         partners = backend.host(scaling.partners)
         paired = np.flatnonzero(partners >= 0)
         assert paired.size > 30
@@ -221,19 +221,19 @@ class TestSymmetric:
     @pytest.mark.filterwarnings("ignore:.*pivots were tiny:RuntimeWarning")
     def test_partners_are_the_pairs_of_the_block_forest(self, backend):
         A = backend.csr(indefinite(90))
-        M, partners = lf.block_tridiagonal(A, scaling="matching"), backend.host(lf.scale(A).partners)
+        M, partners = lf.block_tridiagonal(A, scaling="matching"), backend.host(lf.scaling(A).partners)
         blocks = {tuple(sorted(pair)) for pair in backend.host(M.forest.members).reshape(-1, 2).tolist()}
         assert {(v, w) for v, w in enumerate(partners.tolist()) if v < w} <= blocks
 
     def test_refused_for_a_nonsymmetric_matrix(self, backend):
         with pytest.raises(ValueError, match="symmetric"):
-            lf.scale(backend.csr(matchable(9)), symmetric=True)
+            lf.scaling(backend.csr(matchable(9)), symmetric=True)
 
 
 class TestOtherMethods:
     def test_equilibrated_norms(self, backend):
         A = matchable(100, 4, spread=20.0)
-        scaling = lf.scale(backend.csr(A), "equilibrate")
+        scaling = lf.scaling(backend.csr(A), "equilibrate")
         for factors in (scaling.row, scaling.column):
             np.testing.assert_array_equal(np.frexp(backend.host(factors))[0], 0.5)  # powers of two
         B = abs(backend.host(scaling.apply(backend.csr(A)).toarray()))
@@ -242,16 +242,16 @@ class TestOtherMethods:
 
     def test_equilibrated_symmetric(self, backend):
         A = indefinite(50)
-        scaling = lf.scale(backend.csr(A), "equilibrate")
+        scaling = lf.scaling(backend.csr(A), "equilibrate")
         assert scaling.is_symmetric
 
     def test_jacobi(self, backend):
         A = dominant()
-        B = backend.host(lf.scale(backend.csr(A), "jacobi").apply(backend.csr(A)).toarray())
+        B = backend.host(lf.scaling(backend.csr(A), "jacobi").apply(backend.csr(A)).toarray())
         np.testing.assert_allclose(np.diag(B), 1, rtol=1e-14)
         np.testing.assert_array_equal(B, B.T)
         zero = sp.csr_array(np.array([[0.0, 2.0], [2.0, 9.0]]))
-        np.testing.assert_array_equal(backend.host(lf.scale(backend.csr(zero), "jacobi").row), [1, 1 / 3])
+        np.testing.assert_array_equal(backend.host(lf.scaling(backend.csr(zero), "jacobi").row), [1, 1 / 3])
 
 
 class TestPreconditioners:
@@ -261,7 +261,7 @@ class TestPreconditioners:
         A = dominant(symmetric=False, seed=5)
         if method == "matching":
             A = A[np.random.default_rng(0).permutation(50)]
-        scaling = lf.scale(backend.csr(A), method)
+        scaling = lf.scaling(backend.csr(A), method)
         inner = KINDS[kind](scaling.apply(backend.csr(A)))
         B = sp.csr_array(dense_scaled(backend, scaling, A))
         inverse = wanted_inverse(backend, B, inner)
@@ -301,7 +301,7 @@ class TestPreconditioners:
         B = other_values(A)
         M = lf.tridiagonal(backend.csr(A), scaling="matching")
         M.update(backend.csr(B))
-        wanted = lf.tridiagonal(backend.csr(A), scaling=lf.scale(backend.csr(A)))
+        wanted = lf.tridiagonal(backend.csr(A), scaling=lf.scaling(backend.csr(A)))
         wanted.update(backend.csr(B))
         assert state(backend, M) == state(backend, wanted)
         x = np.random.default_rng(1).standard_normal(50)
@@ -340,7 +340,7 @@ class TestHierarchies:
 
     def test_cycle_is_that_of_the_scaled_matrix(self, backend):
         A = self.shuffled(backend)
-        scaling, r = lf.scale(A), np.random.default_rng(0).standard_normal(900)
+        scaling, r = lf.scaling(A), np.random.default_rng(0).standard_normal(900)
         inner = lf.multilevel(scaling.apply(A)).aspreconditioner()
         row, column, order = map(backend.host, (scaling.row, scaling.column, scaling.permutation))
         wanted = column * backend.host(inner @ backend.array((row * r)[order]))
@@ -392,12 +392,12 @@ class TestErrors:
     def test_unknown_method_or_tolerance(self, backend):
         A = backend.csr(dominant())
         with pytest.raises(ValueError, match="method must be"):
-            lf.scale(A, "auto")
+            lf.scaling(A, "auto")
         with pytest.raises(ValueError, match="tolerance must lie"):
-            lf.scale(A, tolerance=0)
+            lf.scaling(A, tolerance=0)
 
     def test_scaling_of_another_matrix(self, backend):
-        scaling = lf.scale(backend.csr(dominant(20)))
+        scaling = lf.scaling(backend.csr(dominant(20)))
         with pytest.raises(ValueError, match="scaling.row must have one number for each of A's 50 rows"):
             lf.jacobi(backend.csr(dominant()), scaling=scaling)
 

@@ -46,8 +46,8 @@ def cycle(A, kind, **options):
 KINDS = {
     "jacobi": (poisson, lf.jacobi),
     "block_jacobi": (poisson, lf.block_jacobi),
-    "ilu by levels": (poisson, lambda A: lf.ilu(A, order="colors")),
-    "ilu, many levels": (convection, lambda A: lf.ilu(A, order="natural")),
+    "ilu by levels": (poisson, lambda A: lf.ilu(A, ordering="colors")),
+    "ilu, many levels": (convection, lambda A: lf.ilu(A, ordering="natural")),
     "gauss_seidel": (convection, lambda A: lf.gauss_seidel(A, sweeps=2)),
     "tridiagonal": (poisson, lf.tridiagonal),
     "not symmetric": (convection, lf.tridiagonal),

@@ -109,7 +109,7 @@ def test_a_permuted_operator_acts_on_the_permuted_system(program):
     A = lf.matrices.aniso(1, 6)
     order = np.random.default_rng(0).permutation(A.shape[0])
     r = np.random.default_rng(1).standard_normal(A.shape[0])
-    M = lf.ilu(A, order="natural")
+    M = lf.ilu(A, ordering="natural")
     np.testing.assert_array_equal(program.permuted_operator(M, order) @ r[order], (M @ r)[order])
 
 

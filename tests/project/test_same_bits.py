@@ -100,8 +100,8 @@ def orders(A):
 
 def scalings(A):
     for method in ("matching", "equilibrate"):
-        yield from fields(method, lf.scale(A, method), "row", "column")
-    yield "permutation", lf.scale(A, symmetric=False).permutation
+        yield from fields(method, lf.scaling(A, method), "row", "column")
+    yield "permutation", lf.scaling(A, symmetric=False).permutation
 
 
 def hierarchies(A):
@@ -114,7 +114,7 @@ def hierarchies(A):
 
 
 def incomplete_factors(A):
-    yield from stored(lf.ilu(A, order="rcm"))
+    yield from stored(lf.ilu(A, ordering="rcm"))
 
 
 def approximate_inverses(A):

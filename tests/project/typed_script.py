@@ -48,9 +48,9 @@ def right_about_others() -> None:
         lf.tridiagonal(A, order),
         lf.tridiagonal(A, lf.linear_forest(A, ties="random", charge="md5")),
         lf.block_tridiagonal(A, m="auto"),
-        lf.jacobi(A, scaling=lf.scale(A, "matching")),
+        lf.jacobi(A, scaling=lf.scaling(A, "matching")),
         lf.block_jacobi(A, 3),
-        lf.ilu(A, order="natural"),
+        lf.ilu(A, ordering="natural"),
         lf.approximate_inverse(A, method="spai"),
     ]
     count, labels = lf.graph.connected_components(A)
@@ -63,7 +63,7 @@ def wrong() -> None:
     M = lf.tridiagonal(A, "forrest")  # type: ignore[arg-type]
     lf.tridiagonal(A, repair="some")  # type: ignore[arg-type]
     lf.tridiagonal(A, scaling="match")  # type: ignore[arg-type]
-    lf.ilu(A, order="color")  # type: ignore[arg-type]
+    lf.ilu(A, ordering="color")  # type: ignore[arg-type]
     lf.multilevel(A, cycle="Y")  # type: ignore[arg-type]
     lf.multilevel(A, smoother="kaczmarz")  # type: ignore[arg-type]
     M.setup_tim  # type: ignore[attr-defined]  # noqa: B018

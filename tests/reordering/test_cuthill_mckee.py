@@ -42,7 +42,7 @@ def assert_all_equal(backend, A, expected, **options):
 
 def serial(A, start=None):
     """The order by the CPU's serial method, which is tested against the reference here."""
-    return lf.graph.cuthill_mckee(A, start=start, method="serial")
+    return lf.graph.cuthill_mckee(A, i_start=start, method="serial")
 
 
 class TestAgainstTheTextbook:
@@ -50,7 +50,7 @@ class TestAgainstTheTextbook:
     def test_small_graphs(self, backend, A, data):
         around = oracles.neighbors(A)
         start = data.draw(st.sampled_from([None, *range(A.shape[0])]))
-        assert_all_equal(backend, A, oracles.cuthill_mckee(around, start), start=start)
+        assert_all_equal(backend, A, oracles.cuthill_mckee(around, start), i_start=start)
 
     @pytest.mark.parametrize("seed", range(3))
     @pytest.mark.parametrize("symmetric", [True, False])
@@ -58,7 +58,7 @@ class TestAgainstTheTextbook:
         A = graphs.random_graph(700, seed=seed, mean_degree=seed + 1, symmetric=symmetric)
         around = oracles.neighbors(A)
         for start in (None, 123 * seed):
-            assert_all_equal(backend, A, oracles.cuthill_mckee(around, start), start=start)
+            assert_all_equal(backend, A, oracles.cuthill_mckee(around, start), i_start=start)
 
     def test_components(self, backend):
         A = graphs.packed_small_graphs(300)
@@ -77,7 +77,7 @@ class TestAgainstTheTextbook:
         """Degrees decide among children, then indices; the search leaves the middle of the path 2-0-1-3."""
         A = graphs.from_edges(4, [0, 0, 1], [1, 2, 3], 1.0)
         assert_all_equal(backend, A, [3, 1, 0, 2])
-        assert_all_equal(backend, A, [0, 2, 1, 3], start=0)
+        assert_all_equal(backend, A, [0, 2, 1, 3], i_start=0)
 
 
 SHAPES = {
@@ -120,7 +120,7 @@ class TestOneOrder:
     def test_of_all_methods(self, backend, name):
         A = shape(name)
         for start in (None, A.shape[0] // 3):
-            assert_all_equal(backend, A, serial(A, start), start=start)
+            assert_all_equal(backend, A, serial(A, start), i_start=start)
 
     @pytest.mark.parametrize("name", ["shuffled cube", "rmat", "tiny components"])
     def test_of_many_runs(self, backend, name):
@@ -135,7 +135,7 @@ class TestOneOrder:
     def test_of_large_graphs(self, backend, name):
         A = large(name)
         for start in (None, A.shape[0] // 3):
-            assert_all_equal(backend, A, serial(A, start), start=start)
+            assert_all_equal(backend, A, serial(A, start), i_start=start)
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", ["shuffled cube", "rmat"])
@@ -233,13 +233,13 @@ class TestArguments:
 
     @pytest.mark.parametrize("wrong", [-1, 5, 2**40])
     def test_start_outside(self, backend, wrong):
-        with pytest.raises(ValueError, match=r"start must be a vertex of A, in \[0, 5\)"):
-            lf.graph.reverse_cuthill_mckee(backend.csr(graphs.path_graph(5)), start=wrong)
+        with pytest.raises(ValueError, match=r"i_start must be a vertex of A, in \[0, 5\)"):
+            lf.graph.reverse_cuthill_mckee(backend.csr(graphs.path_graph(5)), i_start=wrong)
 
     def test_start_of_another_type(self, backend):
-        with pytest.raises(TypeError, match="start must be an integer"):
-            lf.graph.reverse_cuthill_mckee(backend.csr(graphs.path_graph(5)), start=1.5)
-        order = lf.graph.cuthill_mckee(backend.csr(graphs.path_graph(5)), start=np.int64(4))
+        with pytest.raises(TypeError, match="i_start must be an integer"):
+            lf.graph.reverse_cuthill_mckee(backend.csr(graphs.path_graph(5)), i_start=1.5)
+        order = lf.graph.cuthill_mckee(backend.csr(graphs.path_graph(5)), i_start=np.int64(4))
         assert order.tolist() == [4, 3, 2, 1, 0]
 
     def test_not_square(self):
@@ -259,7 +259,7 @@ class TestArguments:
 
 def test_reversed(backend):
     A = backend.csr(shape("grid"))
-    forward, backward = lf.graph.cuthill_mckee(A, start=7), lf.graph.reverse_cuthill_mckee(A, start=7)
+    forward, backward = lf.graph.cuthill_mckee(A, i_start=7), lf.graph.reverse_cuthill_mckee(A, i_start=7)
     np.testing.assert_array_equal(backend.host(backward), backend.host(forward)[::-1])
     assert backward.flags.c_contiguous
 

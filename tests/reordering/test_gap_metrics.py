@@ -82,7 +82,7 @@ def test_bad_input(backend, metric):
     for wrong, reason in {(0, 1, 2): "one number for each row", (0, 1, 2, 2): "twice"}.items():
         with pytest.raises(ValueError, match=reason):
             metric(A, np.array(wrong))
-    with pytest.raises(TypeError, match="order must be an array of integers"):
+    with pytest.raises(TypeError, match="ordering must be an array of integers"):
         metric(A, np.array([0.0, 1, 2, 3]))
     with pytest.raises(ValueError, match="A must be square"):
         metric(backend.csr(sp.csr_array((3, 4))))

@@ -143,7 +143,7 @@ def test_memory():
 
 def test_wrong_orders():
     A = lf.matrices.poisson((3, 3))
-    with pytest.raises(ValueError, match=r"order must be a permutation of 0 to 8, got some numbers twice"):
+    with pytest.raises(ValueError, match=r"ordering must be a permutation of 0 to 8, got some numbers twice"):
         fill(A, [0] * 9)
     with pytest.raises(ValueError, match=r"A must be square"):
         minimum_degree(np.ones((2, 3)))

@@ -125,7 +125,7 @@ def test_large_graphs(backend, name):
         ({"passes": 0}, ValueError, "passes must lie"),
         ({"max_degree": 2**24}, ValueError, "max_degree must lie in"),
         ({"max_rounds": 1.5}, TypeError, "max_rounds must be an integer"),
-        ({"order": [0, 0, 1, 2]}, ValueError, "order must be a permutation"),
+        ({"ordering": [0, 0, 1, 2]}, ValueError, "ordering must be a permutation"),
     ],
 )
 def test_bad_input(backend, options, error, reason):

@@ -96,7 +96,7 @@ def test_spy_of_tiny_matrices(ax, A):
 
 
 def test_an_invalid_order(ax):
-    with pytest.raises(ValueError, match="order must be a permutation of 0 to 3"):
+    with pytest.raises(ValueError, match="ordering must be a permutation of 0 to 3"):
         spy(lf.matrices.poisson(4), [0, 1, 1, 2], ax)
 
 

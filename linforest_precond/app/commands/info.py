@@ -30,7 +30,7 @@ from linforest_precond.app.interrupts import Exit
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array, SparseMatrix
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.records.printing import as_table, one_line
+from linforest_precond.records.printing import as_columns, as_table, one_line
 from linforest_precond.study.store import plain
 
 # Limits for the repeated calls of a measurement.
@@ -221,13 +221,10 @@ def _count(part: int, whole: int) -> str:
 
 
 def _preconditioners(report: dict[str, Any]) -> str:
-    line = "{:<21}{:<32}{:>9}{:>11}{:>11}{:>9}{:>7}{:>9}{:>7}{:>12}"
     tried = any(row["trial"] for row in report["preconditioners"].values())
-    lines = [
-        line.format("", "", "", "memory", "memory", "setup", "setup", "apply", "apply", ""),
-        line.format(
-            "--precond", "", "coverage", "", "in setup", "ms", "SpMV", "ms", "SpMV", "iterations" * tried
-        ),
+    rows = [
+        ("", "", "", "memory", "memory", "setup", "setup", "apply", "apply", ""),
+        ("--precond", "", "coverage", "", "in setup", "ms", "SpMV", "ms", "SpMV", "iterations" * tried),
     ]
     for name, row in report["preconditioners"].items():
         memory = (_bytes(row[key]) for key in ("operator_bytes", "setup_bytes"))
@@ -235,9 +232,9 @@ def _preconditioners(report: dict[str, Any]) -> str:
             _digits(row[f"{step}_{unit}"]) for step in ("setup", "apply") for unit in ("milliseconds", "spmv")
         )
         coverage, iterations = f"{row['coverage']:.3f}", _iterations(row["trial"])
-        lines.append(line.format(name, row["title"], coverage, *memory, *times, iterations))
-    lines.append(f"one SpMV (A @ x): {_digits(report['spmv_milliseconds'])} ms on {report['device']}")
-    return "\n".join(text.rstrip() for text in lines)
+        rows.append((name, row["title"], coverage, *memory, *times, iterations))
+    spmv = f"one SpMV (A @ x): {_digits(report['spmv_milliseconds'])} ms on {report['device']}"
+    return f"{as_columns(rows, words=(0, 1))}\n{spmv}"
 
 
 def _iterations(found: dict[str, Any] | None) -> str:

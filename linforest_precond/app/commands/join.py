@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from linforest_precond.app.commands import inputs, vectors
 from linforest_precond.app.interrupts import Exit
@@ -13,6 +13,10 @@ from linforest_precond.records.printing import as_table, one_line
 from linforest_precond.similarity import fuzzy_join, join_quality, read_sets
 from linforest_precond.similarity.options import BOUNDS, SIMILARITIES
 from linforest_precond.similarity.verification import MATCHINGS
+
+Sets: TypeAlias = list[frozenset[str]]
+# Where no pair is found, lower thresholds are tried, unless there are more sets than this.
+LOWER, MOST_TRIED = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3), 10_000
 
 EPILOG = """\
 FILE has one set a line, in UTF-8, with white space between the elements, or what --separator names. Two sets
@@ -74,7 +78,21 @@ def run(arguments: Namespace) -> int:
     with replacing(path) as unfinished:
         found.to_csv(unfinished)
     print(found)
+    if not len(found) and len(sets) + len(others or ()) <= MOST_TRIED:
+        print(_of_lower_thresholds(sets, others, {**options, **chosen}))
     if arguments.assess:
         print(join_quality(found, fuzzy_join(sets, others, **options, matching="exact")))
     print(as_table("written", ("pairs", one_line(str(path)))))
     return Exit.DONE
+
+
+def _of_lower_thresholds(sets: Sets, others: Sets | None, options: dict[str, Any]) -> str:
+    """A sentence on the first lower threshold that would find pairs."""
+    threshold = options.pop("threshold")
+    lower = [least for least in LOWER if least < threshold]
+    for least in lower:
+        count = len(fuzzy_join(sets, others, threshold=least, **options))
+        if count:
+            words = "1 pair" if count == 1 else f"{count:,} pairs"
+            return f"No pair reaches {threshold:g}; --threshold {least:g} would find {words}."
+    return f"No pair reaches {min([threshold, *lower]):g}."

@@ -15,6 +15,8 @@ from linforest_precond.solvers import History, Status
 
 # The tolerance of a trial, and its most iterations.
 TOLERANCE, MOST_ITERATIONS = 1e-8, 500
+# Times that differ by less than this factor are a tie: so much do two runs of the same solve differ.
+NOISE = 1.1
 
 
 def trial(A: SparseMatrix, M: Any, solver: str, verbose: bool = False) -> dict[str, Any]:
@@ -55,30 +57,33 @@ def trial(A: SparseMatrix, M: Any, solver: str, verbose: bool = False) -> dict[s
     }
 
 
-def winner(rows: dict[str, dict[str, Any]]) -> str | None:
-    """The name of the preconditioner whose setup and solve took the least time; None where none converged."""
+def fastest(rows: dict[str, dict[str, Any]]) -> list[str]:
+    """Those whose setup and solve took the least time, up to noise, by time; none where none converged."""
     times = {
         name: row["setup_milliseconds"] + row["trial"]["solve_milliseconds"]
         for name, row in rows.items()
         if row["trial"]["converged"]
     }
-    return min(times, key=lambda name: times[name], default=None)
+    ranked = sorted(times, key=lambda name: times[name])
+    return [name for name in ranked if times[name] <= NOISE * times[ranked[0]]]
 
 
 def verdict(rows: dict[str, dict[str, Any]]) -> str:
     """A sentence on the outcome of all trials."""
-    best = winner(rows)
-    if best is None:
+    first = fastest(rows)
+    if not first:
         closest = min(rows, key=lambda name: np.nan_to_num(rows[name]["trial"]["residual"], nan=np.inf))
         return (
             f"No trial reached a relative residual of {TOLERANCE:g} within {MOST_ITERATIONS} iterations; "
             f"{closest} came closest, to {rows[closest]['trial']['residual']:.1e}. linforest solve tries "
             "more candidates, for longer."
         )
+    best, *ties = first
     row, found = rows[best], rows[best]["trial"]
     total = row["setup_milliseconds"] + found["solve_milliseconds"]
+    outcome = f"ties with {' and '.join(ties)}, up to noise" if ties else "wins"
     sentence = (
-        f"Trial solves: {best} with {found['solver']} wins, {found['iterations']} iterations and "
+        f"Trial solves: {best} with {found['solver']} {outcome}, {found['iterations']} iterations and "
         f"{total:.3g} ms with setup."
     )
     counts = {name: row["trial"]["iterations"] for name, row in rows.items() if row["trial"]["converged"]}

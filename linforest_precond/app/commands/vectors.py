@@ -57,6 +57,10 @@ def read_vector(path: str, option: str, rows: int) -> Array:
         raise FileNotFoundError(f"{option}: {error}") from error
     except (ValueError, OSError, EOFError, MemoryError) as error:
         raise ValueError(f"{option}: {path} is not a vector in {suffix} format: {error}") from error
+    if vectors.ndim not in (1, 2) or len(vectors) != rows:
+        raise ValueError(
+            f"{option}: {path} must have {rows:,} rows, as A has, got an array of shape {vectors.shape}"
+        )
     if vectors.dtype.kind in "fc" and not np.isfinite(vectors).all():
         row, *_ = np.argwhere(~np.isfinite(vectors))[0]
         raise ValueError(

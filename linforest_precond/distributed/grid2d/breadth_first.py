@@ -9,6 +9,7 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.cpu.csgraph.breadth_first import ALPHA, BETA, NO_PREDECESSOR, NOT_VISITED
+from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.distributed.grid2d.exchange import EXCHANGES, combine_minima, is_dense
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.vectors import own_results, vertex_dtype
@@ -17,13 +18,16 @@ from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
 NOT_FOUND = np.iinfo(np.int64).max
 
 
-def bfs(graph: Graph2D, source: int, directed: bool = True, *, exchange: str = "auto") -> tuple[Array, Array]:
+@renamed_arguments(source="i_start")
+def bfs(
+    graph: Graph2D, i_start: int, directed: bool = True, *, exchange: str = "auto"
+) -> tuple[Array, Array]:
     """Breadth-first search, direction-optimizing [1]_ where the graph is symmetric.
 
     Parameters
     ----------
     graph : Graph2D
-    source : int
+    i_start : int
         The vertex to start from.
     directed : bool
         Whether edges lead one way only.
@@ -37,8 +41,8 @@ def bfs(graph: Graph2D, source: int, directed: bool = True, *, exchange: str = "
         Of this rank's vertices (``graph.offsets``): as `graph.bfs_levels` of the whole matrix, -1 where a
         vertex is not reachable.
     predecessors : array of int32
-        The lowest neighbour one step closer to the source, as of `graph.breadth_first_order`; -9999 for the
-        source and for vertices that are not reachable.
+        The lowest neighbour one step closer to `i_start`, as of `graph.breadth_first_order`; -9999 for the
+        `i_start` and for vertices that are not reachable.
 
     References
     ----------
@@ -55,11 +59,11 @@ def bfs(graph: Graph2D, source: int, directed: bool = True, *, exchange: str = "
     """
     comm = graph.grid.comm
     with comm.checking():
-        source = checked_vertex("source", source, graph.n)
+        i_start = checked_vertex("i_start", i_start, graph.n)
         as_choice("exchange", exchange, EXCHANGES)
-    comm.same("source, directed and exchange", (source, bool(directed), exchange))
+    comm.same("i_start, directed and exchange", (i_start, bool(directed), exchange))
     with comm.together():
-        search = BreadthFirstSearch(graph if directed else graph.undirected(), source)
+        search = BreadthFirstSearch(graph if directed else graph.undirected(), i_start)
         search.run(exchange)
         dtype = vertex_dtype(graph.n)
         predecessors = np.where(search.parents == NOT_FOUND, NO_PREDECESSOR, search.parents)

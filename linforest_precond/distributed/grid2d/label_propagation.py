@@ -8,13 +8,15 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.cpu.csgraph.label_propagation import HALF
 from linforest_precond.backends.hash_keys import SHIFT_11, VERTEX_STRIDE, iteration_keys, mixed
+from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.distributed.grid2d.exchange import spread_some
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.packets import hop, share_owner
 from linforest_precond.distributed.grid2d.vectors import numbered_by_first, own_results, vertex_dtype
 
 
-def label_propagation(graph: Graph2D, max_iter: int = 20, seed: int = 0) -> Array:
+@renamed_arguments(max_iter="max_rounds")
+def label_propagation(graph: Graph2D, max_rounds: int = 20, seed: int = 0) -> Array:
     """Find communities: vertices repeatedly take the most frequent label of their neighbours.
 
     In each round, a rank counts the labels along its edges. Of a row group, each rank has the final counts of
@@ -24,7 +26,7 @@ def label_propagation(graph: Graph2D, max_iter: int = 20, seed: int = 0) -> Arra
     ----------
     graph : Graph2D
         Directions of edges do not matter.
-    max_iter, seed : int
+    max_rounds, seed : int
         As for `graph.label_propagation`.
 
     Returns
@@ -48,22 +50,22 @@ def label_propagation(graph: Graph2D, max_iter: int = 20, seed: int = 0) -> Arra
     """
     comm = graph.grid.comm
     with comm.checking():
-        max_iter = as_integer("max_iter", max_iter, 0, 2**31 - 1)
+        max_rounds = as_integer("max_rounds", max_rounds, 0, 2**31 - 1)
         seed = as_integer("seed", seed) % 2**64
-    comm.same("max_iter and seed", (max_iter, seed))
+    comm.same("max_rounds and seed", (max_rounds, seed))
     with comm.together():
-        state = propagate_labels(graph.undirected(), max_iter, seed)
+        state = propagate_labels(graph.undirected(), max_rounds, seed)
         return numbered_by_first(graph, own_results(graph, state))[1].astype(vertex_dtype(graph.n))
 
 
-def propagate_labels(graph: Graph2D, max_iter: int, seed: int) -> Array:
+def propagate_labels(graph: Graph2D, max_rounds: int, seed: int) -> Array:
     """The labels of row and column vertices of a symmetric graph: vertices, in the original numbering."""
     labels = np.empty(graph.n_states, np.int64)
     for window in (graph.rows, graph.columns):
         labels[window.ids] = graph.where.vertices(np.arange(window.begin, window.end))
     # A vertex is active if a neighbour's label has changed since its last update.
     active = np.ones(graph.rows.size, bool)
-    for number in range(max_iter):
+    for number in range(max_rounds):
         if not any(graph.grid.total(int(active.sum()))):
             break
         selected = active & are_positive(graph.row_vertices, iteration_keys(seed, number)[0], HALF)

@@ -38,7 +38,7 @@ def tridiagonal(
     repair: str = "auto",
     **options: Unpack[FactorKeywords],
 ) -> RankPreconditioner:
-    """Solve with the tridiagonal part of a matrix over ranks, along heavy paths: AlgTriScalPrecond.
+    """Solve with the tridiagonal part of a matrix over ranks, along heavy paths.
 
     Collective. With one forest for all ranks, the operator is that of `linforest_precond.tridiagonal` on one
     rank, up to rounding, and so are the iterations of a solver. A product exchanges the vector twice, to the
@@ -96,7 +96,7 @@ def block_tridiagonal(
     repair: str = "auto",
     **options: Unpack[BlockKeywords],
 ) -> RankPreconditioner:
-    """Solve with the block tridiagonal part of a matrix over ranks: AlgTriBlockPrecond.
+    """Solve with the block tridiagonal part of a matrix over ranks.
 
     Collective. As `tridiagonal`, for `linforest_precond.block_tridiagonal`.
 

@@ -6,11 +6,13 @@ import operator
 from typing import SupportsIndex
 
 from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.matrix.doors import as_pattern
 
 
-def bfs_levels(A: MatrixLike, source: int, directed: bool = True) -> Array:
-    """The depth (level) of every vertex in a breadth-first search: its distance from the source in edges.
+@renamed_arguments(source="i_start")
+def bfs_levels(A: MatrixLike, i_start: int, directed: bool = True) -> Array:
+    """The depth (level) of every vertex in a breadth-first search: its distance from the first one in edges.
 
     Direction-optimizing [1]_ where A's pattern is symmetric.
 
@@ -19,7 +21,7 @@ def bfs_levels(A: MatrixLike, source: int, directed: bool = True) -> Array:
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy. An entry in row i and column j leads from i to j; values do not
         matter.
-    source : int
+    i_start : int
         The vertex to start from.
     directed : bool
         Whether entries lead one way only.
@@ -27,7 +29,7 @@ def bfs_levels(A: MatrixLike, source: int, directed: bool = True) -> Array:
     Returns
     -------
     array of int32
-        The depth, 0 for the source, -1 where a vertex is not reachable; on A's device.
+        The depth, 0 for `i_start`, -1 where a vertex is not reachable; on A's device.
 
     References
     ----------
@@ -43,8 +45,8 @@ def bfs_levels(A: MatrixLike, source: int, directed: bool = True) -> Array:
     ([0, 1, 2, -1], [0, 1, 2, 3])
     """
     pattern = as_pattern(A, directed=bool(directed))
-    source = checked_vertex("source", source, pattern.n)
-    depths: Array = pattern.backend.csgraph.breadth_first.bfs_levels(pattern, source)
+    i_start = checked_vertex("i_start", i_start, pattern.n)
+    depths: Array = pattern.backend.csgraph.breadth_first.bfs_levels(pattern, i_start)
     return depths
 
 

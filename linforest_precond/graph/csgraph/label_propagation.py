@@ -6,10 +6,12 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.matrix.doors import as_pattern
 
 
-def label_propagation(A: MatrixLike, max_iter: int = 20, seed: int = 0) -> Array:
+@renamed_arguments(max_iter="max_rounds")
+def label_propagation(A: MatrixLike, max_rounds: int = 20, seed: int = 0) -> Array:
     """Find communities: vertices repeatedly take the most frequent label of their neighbours.
 
     Label propagation of Raghavan, Albert & Kumara, "Near linear time algorithm to detect community structures
@@ -25,7 +27,7 @@ def label_propagation(A: MatrixLike, max_iter: int = 20, seed: int = 0) -> Array
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy. Stored entries are edges; values and directions do not matter, and a
         diagonal entry is no edge.
-    max_iter : int
+    max_rounds : int
         The largest number of rounds. They end earlier when every vertex has a most frequent label.
     seed : int
         The seed of the hash.
@@ -44,10 +46,10 @@ def label_propagation(A: MatrixLike, max_iter: int = 20, seed: int = 0) -> Array
     >>> lf.graph.label_propagation(triangles).tolist()
     [0, 0, 0, 1, 1, 1]
     """
-    max_iter, seed = as_integer("max_iter", max_iter, 0, 2**31 - 1), as_integer("seed", seed) % 2**64
+    max_rounds, seed = as_integer("max_rounds", max_rounds, 0, 2**31 - 1), as_integer("seed", seed) % 2**64
     pattern = as_pattern(A)
     backend = pattern.backend
     labels: Array = backend.xp.empty(0, np.int32)
     if pattern.n:
-        labels = backend.csgraph.label_propagation.propagate_labels(pattern, max_iter, seed)
+        labels = backend.csgraph.label_propagation.propagate_labels(pattern, max_rounds, seed)
     return labels

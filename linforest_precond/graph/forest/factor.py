@@ -47,8 +47,9 @@ def factor(
     n : int
         Largest degree, 1 to 4.
     iterations : int, "auto" or None
-        Largest number of iterations; None goes on until the factor is maximal; "auto" makes five and goes on
-        while an iteration adds more than 1 % of the edges, up to 20.
+        Largest number of iterations; None goes on until the factor is maximal; "auto", the default of
+        `linear_forest`, makes five and goes on while an iteration adds more than 1 % of the edges, up to 20.
+        The default is the paper's five: its coverages are those after five.
     m, k_m : int
         Charging is off in iteration k when ``k % m == k_m``.
     p : float

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, Charge, MatrixLike, Ties
 from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.given_records import checked_factor
 from linforest_precond.matrix.checked import checked
@@ -16,6 +17,7 @@ from linforest_precond.records.forest import Factor, Forest, Ordering
 METHODS = "list_ranking", "bidirectional_scan"
 
 
+@renamed_arguments(permutation="sorting")
 def linear_forest(
     A: MatrixLike | Factor,
     *,
@@ -27,7 +29,7 @@ def linear_forest(
     charge: Charge = "splitmix64",
     ties: Ties = "auto",
     method: Literal["list_ranking", "bidirectional_scan"] = "list_ranking",
-    permutation: Literal["scan", "radix_sort"] = "scan",
+    sorting: Literal["scan", "radix_sort"] = "scan",
 ) -> Forest:
     """Find a linear forest, disjoint paths that cover all vertices, with a large weight.
 
@@ -39,7 +41,10 @@ def linear_forest(
     ----------
     A : sparse matrix, dense array or Factor
         A square matrix of SciPy, NumPy or CuPy, or a `Factor` with n = 2 (the options are then its own).
-    iterations, m, k_m, p, seed, charge, ties
+    iterations : int, "auto" or None
+        As in `linforest_precond.graph.factor`. The default is "auto": of some graphs, five iterations leave
+        many short paths, which a preconditioner along them pays for in every solve.
+    m, k_m, p, seed, charge, ties
         As in `linforest_precond.graph.factor`.
     method : {"list_ranking", "bidirectional_scan"}
         How cycles are broken and paths labelled, with the same result. "list_ranking" does work linear in the
@@ -47,7 +52,7 @@ def linear_forest(
         "bidirectional_scan" is Algorithm 3 of the paper: each of ceil(log2(N)) steps, a launch on the GPU,
         doubles the strides of all vertices in both directions; one such scan finds the weakest edges of
         cycles, a second one the ends of paths.
-    permutation : {"scan", "radix_sort"}
+    sorting : {"scan", "radix_sort"}
         How the vertices are sorted by (path id, position), with the same result: by a prefix sum of the path
         lengths, or by a radix sort of pairs, as in the paper.
 
@@ -69,7 +74,7 @@ def linear_forest(
       coverage       0.6689 of the off-diagonal weight
       iterations     5 (factor not proven maximal)
     """
-    methods = check_methods(method, permutation)
+    methods = check_methods(method, sorting)
     if isinstance(A, Factor):
         return break_cycles(checked_factor(A), in_place=True, **methods)
     options = check_options(2, iterations, m, k_m, p, seed, charge, ties)
@@ -78,16 +83,16 @@ def linear_forest(
     return break_cycles(propose_factor(graph, options), in_place=True, **methods)
 
 
-def check_methods(method: Any, permutation: Any) -> dict[str, str]:
+def check_methods(method: Any, sorting: Any) -> dict[str, str]:
     """Check how a forest is computed; return the keyword arguments of `break_cycles`."""
     return {
         "method": as_choice("method", method, METHODS),
-        "permutation": as_choice("permutation", permutation, PERMUTATIONS),
+        "sorting": as_choice("sorting", sorting, SORTING_METHODS),
     }
 
 
 def break_cycles(
-    factor: Factor, in_place: bool = False, method: str = "list_ranking", permutation: str = "scan"
+    factor: Factor, in_place: bool = False, method: str = "list_ranking", sorting: str = "scan"
 ) -> Forest:
     """The linear forest of a [0,2]-factor and its ordering; `in_place` may change the factor's arrays."""
     rooms = factor.backend.forest
@@ -96,7 +101,7 @@ def break_cycles(
     fields = arrays._asdict()
     numbered = arrays.path_id, arrays.position, fields.pop("lengths")
     return Forest(
-        ordering=order_paths(factor.backend, *numbered, permutation),
+        ordering=order_paths(factor.backend, *numbered, sorting),
         **fields,
         progress=factor.progress,
         total_weight=factor.total_weight,
@@ -104,14 +109,14 @@ def break_cycles(
     )
 
 
-# How the permutation is computed: by a prefix sum of the path lengths, or by a sort.
-PERMUTATIONS = "scan", "radix_sort"
+# How the vertices are sorted: by a prefix sum of the path lengths, or by a radix sort.
+SORTING_METHODS = "scan", "radix_sort"
 
 
 def order_paths(
     backend: Backend, path_id: Array, position: Array, lengths: Array, method: str = "scan"
 ) -> Ordering:
-    """Sort the vertices by (path id, position), by one of the `PERMUTATIONS`."""
+    """Sort the vertices by (path id, position), by one of the `SORTING_METHODS`."""
     ordering = backend.forest.ordering
     order = ordering.order_by_radix_sort if method == "radix_sort" else ordering.order_by_scan
     return Ordering(*order(path_id, position, lengths))

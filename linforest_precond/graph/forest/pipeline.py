@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Unpack
 
 from linforest_precond.backends.annotations import Array, Auto, MatrixLike
+from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import copy_block_bands
 from linforest_precond.graph.forest.factor import (
@@ -26,6 +27,12 @@ from linforest_precond.graph.forest.pairs import (
 )
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.records.forest import Bands, BlockForest, Forest
+
+__all__ = ["block_tridiagonal_bands", "tridiagonal_bands"]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def bands_along_forest(
@@ -78,11 +85,12 @@ def bands_along_block_forest(
     return forest, copy_block_bands(csr, forest)
 
 
+@renamed_arguments(permutation="sorting")
 def tridiagonal_bands(
     A: MatrixLike,
     *,
     method: str = "list_ranking",
-    permutation: str = "scan",
+    sorting: str = "scan",
     **options: Unpack[FactorKeywords],
 ) -> tuple[Forest, Bands]:
     """Find a linear forest of A and copy A's bands along it; A is checked once.
@@ -96,7 +104,7 @@ def tridiagonal_bands(
     >>> bands.diagonal.size, forest.longest_path > 1
     (400, True)
     """
-    factor, methods = check_options(2, **options), check_methods(method, permutation)
+    factor, methods = check_options(2, **options), check_methods(method, sorting)
     return bands_along_forest(checked(A, shared=True), factor, methods)
 
 

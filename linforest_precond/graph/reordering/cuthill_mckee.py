@@ -8,16 +8,18 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.batch_options import BatchOptions
+from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
 
+@renamed_arguments(start="i_start")
 def reverse_cuthill_mckee(
     A: MatrixLike,
     symmetric_mode: bool = False,
     *,
-    start: int | None = None,
+    i_start: int | None = None,
     method: str = "auto",
     batch: BatchOptions | None = None,
 ) -> Array:
@@ -33,7 +35,7 @@ def reverse_cuthill_mckee(
     symmetric_mode : bool
         Whether A's pattern is known to be symmetric. Otherwise it is checked, and the pattern of A + A.T is
         ordered if A's is not symmetric.
-    start : int, optional
+    i_start : int, optional
         The vertex to start from in its component. In all others, and by default, it is the component's
         `pseudo_peripheral_node`.
     method : {"auto", "serial", "leveled", "batch", "unordered"}
@@ -79,14 +81,15 @@ def reverse_cuthill_mckee(
     >>> lf.graph.bandwidth(A), lf.graph.bandwidth(A, order)
     (100, 10)
     """
-    return cuthill_mckee(A, symmetric_mode, start=start, method=method, batch=batch)[::-1].copy()
+    return cuthill_mckee(A, symmetric_mode, i_start=i_start, method=method, batch=batch)[::-1].copy()
 
 
+@renamed_arguments(start="i_start")
 def cuthill_mckee(
     A: MatrixLike,
     symmetric_mode: bool = False,
     *,
-    start: int | None = None,
+    i_start: int | None = None,
     method: str = "auto",
     batch: BatchOptions | None = None,
 ) -> Array:
@@ -97,7 +100,7 @@ def cuthill_mckee(
 
     Parameters
     ----------
-    A, symmetric_mode, start, method, batch
+    A, symmetric_mode, i_start, method, batch
         As in `reverse_cuthill_mckee`.
 
     Returns
@@ -115,10 +118,10 @@ def cuthill_mckee(
     >>> import numpy as np
     >>> import linforest_precond as lf
     >>> star_with_tail = np.array([[0, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]])
-    >>> lf.graph.cuthill_mckee(star_with_tail, start=2).tolist()
+    >>> lf.graph.cuthill_mckee(star_with_tail, i_start=2).tolist()
     [2, 0, 1, 3]
     """
-    return order_pattern(as_pattern(A, symmetric_mode=symmetric_mode), start, method, batch)
+    return order_pattern(as_pattern(A, symmetric_mode=symmetric_mode), i_start, method, batch)
 
 
 def order_pattern(
@@ -128,7 +131,7 @@ def order_pattern(
     backend = pattern.backend
     _check_method(method, batch, backend)
     if start is not None:
-        start = checked_vertex("start", start, pattern.n)
+        start = checked_vertex("i_start", start, pattern.n)
     if pattern.n == 0:
         empty: Array = backend.xp.empty(0, np.int32)
         return empty
@@ -145,7 +148,8 @@ def _check_method(method: str, batch: BatchOptions | None, backend: Backend) -> 
         raise ValueError(f'batch= is for method="batch", got method={method!r}')
 
 
-def pseudo_peripheral_node(A: MatrixLike, start: int | None = None) -> tuple[int, Array, Array]:
+@renamed_arguments(start="i_start")
+def pseudo_peripheral_node(A: MatrixLike, i_start: int | None = None) -> tuple[int, Array, Array]:
     """Find a pseudo-peripheral vertex: one whose eccentricity is close to the diameter of its component.
 
     George-Liu search: breadth-first search is repeated from the vertex of lowest (degree, index) among the
@@ -155,7 +159,7 @@ def pseudo_peripheral_node(A: MatrixLike, start: int | None = None) -> tuple[int
     ----------
     A : sparse matrix or dense array
         As in `reverse_cuthill_mckee`; the pattern of A + A.T is searched.
-    start : int, optional
+    i_start : int, optional
         The source of the first search; by default the vertex of lowest degree among those with neighbours.
 
     Returns
@@ -175,19 +179,19 @@ def pseudo_peripheral_node(A: MatrixLike, start: int | None = None) -> tuple[int
     Examples
     --------
     >>> import linforest_precond as lf
-    >>> node, order, level = lf.graph.pseudo_peripheral_node(lf.matrices.poisson((5, 5)), start=12)
+    >>> node, order, level = lf.graph.pseudo_peripheral_node(lf.matrices.poisson((5, 5)), i_start=12)
     >>> node, int(level.max())
     (24, 8)
     """
     pattern = as_pattern(A)
-    if start is not None:
-        start = checked_vertex("start", start, pattern.n)
+    if i_start is not None:
+        i_start = checked_vertex("i_start", i_start, pattern.n)
     if pattern.n == 0:
         raise ValueError("A must have at least one row to search for a vertex, got shape (0, 0)")
     backend = pattern.backend
-    if start is None:
-        start = _first_minimum(backend.xp.where(pattern.degrees > 0, pattern.degrees, pattern.n))
-    node, depths = _george_liu_search(pattern, start, backend)
+    if i_start is None:
+        i_start = _first_minimum(backend.xp.where(pattern.degrees > 0, pattern.degrees, pattern.n))
+    node, depths = _george_liu_search(pattern, i_start, backend)
     reached = backend.xp.flatnonzero(depths >= 0)
     order = reached[backend.xp.argsort(depths[reached], kind="stable")]
     return node, order.astype(np.int32), depths

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.matrix.doors import as_pattern
 
@@ -20,15 +21,16 @@ class Wavefront(NamedTuple):
     root_mean_square: float
 
 
-def bandwidth(A: MatrixLike, order: npt.ArrayLike | None = None) -> int:
+@renamed_arguments(order="ordering")
+def bandwidth(A: MatrixLike, ordering: npt.ArrayLike | None = None) -> int:
     """The largest distance of a stored entry from the diagonal.
 
     Parameters
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy; values do not matter.
-    order : permutation, optional
-        ``order[new] = old``; A's own order by default.
+    ordering : permutation, optional
+        ``ordering[new] = old``; A's own order by default.
 
     Examples
     --------
@@ -36,18 +38,19 @@ def bandwidth(A: MatrixLike, order: npt.ArrayLike | None = None) -> int:
     >>> lf.graph.bandwidth(lf.matrices.poisson((7, 5)))
     5
     """
-    rows, cols, _ = _coordinates(A, order)
+    rows, cols, _ = _coordinates(A, ordering)
     return int(abs(rows - cols).max()) if rows.size else 0  # stall: the answer
 
 
-def profile(A: MatrixLike, order: npt.ArrayLike | None = None) -> int:
+@renamed_arguments(order="ordering")
+def profile(A: MatrixLike, ordering: npt.ArrayLike | None = None) -> int:
     """The size of the envelope: the sum over all rows of the distance from the first entry to the diagonal.
 
     What an envelope (skyline) factorization of A + A.T stores below the diagonal.
 
     Parameters
     ----------
-    A, order
+    A, ordering
         As in `bandwidth`.
 
     Examples
@@ -56,11 +59,12 @@ def profile(A: MatrixLike, order: npt.ArrayLike | None = None) -> int:
     >>> lf.graph.profile(lf.matrices.poisson((7, 5)))
     154
     """
-    first = _first_columns(A, order)
+    first = _first_columns(A, ordering)
     return int((_row_numbers(first) - first).sum())  # stall: the answer
 
 
-def wavefront(A: MatrixLike, order: npt.ArrayLike | None = None) -> Wavefront:
+@renamed_arguments(order="ordering")
+def wavefront(A: MatrixLike, ordering: npt.ArrayLike | None = None) -> Wavefront:
     """The largest wavefront and the root mean square of all.
 
     The wavefront at row i is the number of rows from i on that have an entry in the columns up to i, row i
@@ -68,7 +72,7 @@ def wavefront(A: MatrixLike, order: npt.ArrayLike | None = None) -> Wavefront:
 
     Parameters
     ----------
-    A, order
+    A, ordering
         As in `bandwidth`.
 
     Returns
@@ -82,7 +86,7 @@ def wavefront(A: MatrixLike, order: npt.ArrayLike | None = None) -> Wavefront:
     >>> lf.graph.wavefront(lf.matrices.poisson((7, 5))).maximum
     6
     """
-    first = _first_columns(A, order)
+    first = _first_columns(A, ordering)
     if not first.size:
         return Wavefront(0, 0.0)
     xp = xp_of(first)
@@ -93,23 +97,23 @@ def wavefront(A: MatrixLike, order: npt.ArrayLike | None = None) -> Wavefront:
     return Wavefront(int(fronts.max()), mean_square**0.5)  # stall: the answer
 
 
-def _first_columns(A: MatrixLike, order: npt.ArrayLike | None) -> Array:
+def _first_columns(A: MatrixLike, ordering: npt.ArrayLike | None) -> Array:
     """The first column of each row of A + A.T in the new order, the diagonal included."""
-    rows, cols, n = _coordinates(A, order)
+    rows, cols, n = _coordinates(A, ordering)
     xp = xp_of(rows)
     first: Array = xp.arange(n, dtype=np.int32)  # CuPy has no minimum.at of int64
     xp.minimum.at(first, xp.maximum(rows, cols), xp.minimum(rows, cols))
     return first
 
 
-def _coordinates(A: MatrixLike, order: npt.ArrayLike | None) -> tuple[Array, Array, int]:
+def _coordinates(A: MatrixLike, ordering: npt.ArrayLike | None) -> tuple[Array, Array, int]:
     """Row and column of each stored entry in the new order, and the number of rows."""
     pattern = as_pattern(A, directed=True)
     backend = pattern.backend
     rows = backend.matrix.entries.rows_of(pattern.indptr, pattern.nnz)
     cols = pattern.indices
-    if order is not None:
-        rank = checked_order(order, pattern.n, backend).rank
+    if ordering is not None:
+        rank = checked_order(ordering, pattern.n, backend).rank
         rows, cols = rank[rows], rank[cols]
     return rows.astype(np.int32, copy=False), cols.astype(np.int32, copy=False), pattern.n
 

@@ -8,13 +8,15 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.records.forest import Ordering
 
 
-def linear_gap(A: MatrixLike, order: npt.ArrayLike | None = None) -> int:
+@renamed_arguments(order="ordering")
+def linear_gap(A: MatrixLike, ordering: npt.ArrayLike | None = None) -> int:
     """The linear gap arrangement (LinGap) of a graph, in its own order or another.
 
     The sum over all vertices of the gaps between consecutive neighbours, sorted by their numbers: the span of
@@ -25,8 +27,8 @@ def linear_gap(A: MatrixLike, order: npt.ArrayLike | None = None) -> int:
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy. Stored entries are edges; values and directions do not matter (the
         pattern of A + A.T is used), and a diagonal entry is no edge.
-    order : permutation, optional
-        ``order[new] = old``; A's own order by default.
+    ordering : permutation, optional
+        ``ordering[new] = old``; A's own order by default.
 
     References
     ----------
@@ -41,14 +43,15 @@ def linear_gap(A: MatrixLike, order: npt.ArrayLike | None = None) -> int:
     >>> lf.graph.linear_gap(star), lf.graph.linear_gap(star, [1, 0, 2, 3])
     (2, 3)
     """
-    pattern, ordering = _checked(A, order)
-    indptr, _, positions = _sorted_rows(pattern, ordering)
+    pattern, checked = _checked(A, ordering)
+    indptr, _, positions = _sorted_rows(pattern, checked)
     nonempty = indptr[1:] > indptr[:-1]
     first, last = indptr[:-1][nonempty], indptr[1:][nonempty] - 1
     return int((positions[last] - positions[first]).sum(dtype=np.int64))  # stall: the answer
 
 
-def log_gap(A: MatrixLike, order: npt.ArrayLike | None = None) -> float:
+@renamed_arguments(order="ordering")
+def log_gap(A: MatrixLike, ordering: npt.ArrayLike | None = None) -> float:
     """The log gap arrangement (LogGap) of a graph, in its own order or another.
 
     The sum over all vertices of the natural logarithms of the gaps between consecutive neighbours, sorted by
@@ -57,7 +60,7 @@ def log_gap(A: MatrixLike, order: npt.ArrayLike | None = None) -> float:
 
     Parameters
     ----------
-    A, order
+    A, ordering
         As in `linear_gap`.
 
     Notes
@@ -78,8 +81,8 @@ def log_gap(A: MatrixLike, order: npt.ArrayLike | None = None) -> float:
     >>> f"{lf.graph.log_gap(A):.1f} {lf.graph.log_gap(A, order):.1f}"
     '534.3 200.9'
     """
-    pattern, ordering = _checked(A, order)
-    indptr, _, positions = _sorted_rows(pattern, ordering)
+    pattern, checked = _checked(A, ordering)
+    indptr, _, positions = _sorted_rows(pattern, checked)
     xp = xp_of(positions)
     gaps = xp.ones(positions.size, np.int32)  # ln 1 = 0 for the first neighbour of each row
     gaps[1:] = positions[1:] - positions[:-1]
@@ -87,12 +90,13 @@ def log_gap(A: MatrixLike, order: npt.ArrayLike | None = None) -> float:
     return _log_sum(gaps, pattern.backend)
 
 
-def linear_arrangement(A: MatrixLike, order: npt.ArrayLike | None = None) -> int:
+@renamed_arguments(order="ordering")
+def linear_arrangement(A: MatrixLike, ordering: npt.ArrayLike | None = None) -> int:
     """The linear arrangement of a graph (MinLA): the sum over all edges of the distance between their ends.
 
     Parameters
     ----------
-    A, order
+    A, ordering
         As in `linear_gap`. Each edge counts once.
 
     Examples
@@ -101,15 +105,16 @@ def linear_arrangement(A: MatrixLike, order: npt.ArrayLike | None = None) -> int
     >>> lf.graph.linear_arrangement(lf.matrices.poisson((7, 5)))
     178
     """
-    return int(_edge_lengths(A, order)[0].sum(dtype=np.int64))  # stall: the answer
+    return int(_edge_lengths(A, ordering)[0].sum(dtype=np.int64))  # stall: the answer
 
 
-def log_arrangement(A: MatrixLike, order: npt.ArrayLike | None = None) -> float:
+@renamed_arguments(order="ordering")
+def log_arrangement(A: MatrixLike, ordering: npt.ArrayLike | None = None) -> float:
     """The log arrangement of a graph (MinLogA): the sum of the natural logarithms of its edges' lengths.
 
     Parameters
     ----------
-    A, order
+    A, ordering
         As in `linear_gap`. Each edge counts once. Logarithms are rounded as in `log_gap`.
 
     Examples
@@ -118,7 +123,7 @@ def log_arrangement(A: MatrixLike, order: npt.ArrayLike | None = None) -> float:
     >>> f"{lf.graph.log_arrangement(lf.matrices.poisson((7, 5))):.3f}"
     '48.283'
     """
-    lengths, backend = _edge_lengths(A, order)
+    lengths, backend = _edge_lengths(A, ordering)
     return _log_sum(lengths, backend)
 
 
@@ -131,10 +136,10 @@ def loop_free(pattern: Pattern) -> tuple[Array, Array]:
     return indptr, pattern.indices[pattern.indices != rows]
 
 
-def _checked(A: MatrixLike, order: npt.ArrayLike | None) -> tuple[Pattern, Ordering]:
+def _checked(A: MatrixLike, ordering: npt.ArrayLike | None) -> tuple[Pattern, Ordering]:
     pattern = as_pattern(A)
     backend = pattern.backend
-    return pattern, checked_order(np.arange(pattern.n) if order is None else order, pattern.n, backend)
+    return pattern, checked_order(np.arange(pattern.n) if ordering is None else ordering, pattern.n, backend)
 
 
 def _sorted_rows(pattern: Pattern, ordering: Ordering) -> tuple[Array, Array, Array]:
@@ -145,12 +150,12 @@ def _sorted_rows(pattern: Pattern, ordering: Ordering) -> tuple[Array, Array, Ar
     return indptr, neighbours, positions
 
 
-def _edge_lengths(A: MatrixLike, order: npt.ArrayLike | None) -> tuple[Array, Backend]:
+def _edge_lengths(A: MatrixLike, ordering: npt.ArrayLike | None) -> tuple[Array, Backend]:
     """The distance between the positions of the ends of each edge."""
-    pattern, ordering = _checked(A, order)
+    pattern, checked = _checked(A, ordering)
     rows = pattern.backend.matrix.entries.rows_of(pattern.indptr, pattern.nnz)
     once = rows < pattern.indices
-    lengths: Array = abs(ordering.rank[rows[once]] - ordering.rank[pattern.indices[once]])
+    lengths: Array = abs(checked.rank[rows[once]] - checked.rank[pattern.indices[once]])
     return lengths, pattern.backend
 
 

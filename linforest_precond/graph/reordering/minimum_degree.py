@@ -12,6 +12,7 @@ import numpy.typing as npt
 from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
@@ -66,7 +67,8 @@ def order_by_degree(pattern: Pattern) -> Array:
     return order
 
 
-def fill(A: MatrixLike, order: npt.ArrayLike | None = None) -> Fill:
+@renamed_arguments(order="ordering")
+def fill(A: MatrixLike, ordering: npt.ArrayLike | None = None) -> Fill:
     """Predict the fill-in of a factorization: the entries of each column of L, without computing L.
 
     The Cholesky factor of a matrix with the pattern of A + A.T is counted, in nearly linear time [1]_. For a
@@ -77,8 +79,8 @@ def fill(A: MatrixLike, order: npt.ArrayLike | None = None) -> Fill:
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy. Stored entries count, whatever their values are.
-    order : permutation, optional
-        The order of elimination, ``order[new] = old``; A's own by default.
+    ordering : permutation, optional
+        The order of elimination, ``ordering[new] = old``; A's own by default.
 
     Returns
     -------
@@ -105,10 +107,10 @@ def fill(A: MatrixLike, order: npt.ArrayLike | None = None) -> Fill:
       elimination tree  249 columns high
     """
     pattern = as_pattern(A)
-    given = np.arange(pattern.n) if order is None else order
-    ordering = checked_order(given, pattern.n, pattern.backend)
+    given = np.arange(pattern.n) if ordering is None else ordering
+    checked = checked_order(given, pattern.n, pattern.backend)
     # stall: counted on the host
-    found = _fill_on_host(_on_host(pattern), Ordering(on_host(ordering.order), on_host(ordering.rank)))
+    found = _fill_on_host(_on_host(pattern), Ordering(on_host(checked.order), on_host(checked.rank)))
     return _on_device_of(pattern, found)
 
 

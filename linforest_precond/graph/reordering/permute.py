@@ -10,26 +10,29 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.interop.dlpack import native_matrix
 from linforest_precond.matrix.doors import as_stored
 from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.records.forest import Ordering
 
 
-def permute(A: MatrixLike, order: npt.ArrayLike) -> Any:
+@renamed_arguments(order="ordering")
+def permute(A: MatrixLike, ordering: npt.ArrayLike) -> Any:
     """Permute the rows and columns of a matrix symmetrically.
 
     Parameters
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy, with values of any type.
-    order : permutation
-        ``order[new] = old``, as `linforest_precond.graph.reverse_cuthill_mckee` gives it.
+    ordering : permutation
+        ``ordering[new] = old``, as `linforest_precond.graph.reverse_cuthill_mckee` gives it.
 
     Returns
     -------
     sparse matrix or dense array
-        ``A[order][:, order]``, of A's library, kind, format and types, on its device. Explicit zeros stay.
+        ``A[ordering][:, ordering]``, of A's library, kind, format and types, on its device. Explicit zeros
+        stay.
 
     Examples
     --------
@@ -43,11 +46,11 @@ def permute(A: MatrixLike, order: npt.ArrayLike) -> Any:
     backend = backend_of(A)
     stored = as_stored(A)
     if isinstance(stored, backend.xp.ndarray):
-        order = checked_order(order, stored.shape[0], backend).order
+        order = checked_order(ordering, stored.shape[0], backend).order
         return stored[order][:, order]
     rows, cols, values = stored
     n, index = cast(Any, A).shape[0], cols.dtype
-    rank = checked_order(order, n, backend).rank
+    rank = checked_order(ordering, n, backend).rank
     rows, cols = rank[rows], rank[cols]
     entries, indptr = backend.matrix.entries.sort_entries(rows, cols, n)
     indices, indptr = cols[entries].astype(index, copy=False), indptr.astype(index)
@@ -55,7 +58,7 @@ def permute(A: MatrixLike, order: npt.ArrayLike) -> Any:
 
 
 def checked_order(
-    order: npt.ArrayLike, n: int, backend: Backend, name: str = "order", dtype: npt.DTypeLike = np.int32
+    order: npt.ArrayLike, n: int, backend: Backend, name: str = "ordering", dtype: npt.DTypeLike = np.int32
 ) -> Ordering:
     """A permutation given as an array, copied to the matrix's device."""
     xp = backend.xp

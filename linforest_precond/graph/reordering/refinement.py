@@ -12,6 +12,7 @@ from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.hash_keys import VERTEX_STRIDE, iteration_keys, mixed
+from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.graph.reordering.gap_metrics import loop_free
 from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.matrix.doors import as_pattern
@@ -24,9 +25,10 @@ MOST = 2**31 - 1  # passes and rounds
 LARGEST_DEGREE = 2**23
 
 
+@renamed_arguments(order="ordering")
 def refine_ordering(
     A: MatrixLike,
-    order: npt.ArrayLike | None = None,
+    ordering: npt.ArrayLike | None = None,
     metric: str = "log_gap",
     fraction: float = 0.01,
     *,
@@ -48,8 +50,8 @@ def refine_ordering(
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy. Stored entries are edges; values and directions do not matter.
-    order : permutation, optional
-        The order to refine, ``order[new] = old``; A's own by default.
+    ordering : permutation, optional
+        The order to refine, ``ordering[new] = old``; A's own by default.
     metric : {"log_gap", "linear_gap"}
         What is lowered: `log_gap` or `linear_gap`.
     fraction : float
@@ -96,7 +98,7 @@ def refine_ordering(
 
     pattern = as_pattern(A)
     backend = pattern.backend
-    given = np.arange(pattern.n) if order is None else order
+    given = np.arange(pattern.n) if ordering is None else ordering
     refined = checked_order(given, pattern.n, backend).order
     indptr, neighbours = loop_free(pattern)
     refine = backend.reordering.refinement.refine

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import DirectOrder, MatrixLike, Permutation, Pivoting, ScalingName
 from linforest_precond.backends.arguments import as_choice
-from linforest_precond.backends.user_warnings import without_numpy_warnings
+from linforest_precond.backends.user_warnings import renamed_arguments, without_numpy_warnings
 from linforest_precond.graph.reordering.minimum_degree import fill, minimum_degree
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.direct.direct_part import SCHEMA, DirectPart
@@ -23,11 +23,12 @@ from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 
 
+@renamed_arguments(order="ordering")
 @without_numpy_warnings
 def direct(
     A: MatrixLike,
     *,
-    order: DirectOrder | Permutation = "auto",
+    ordering: DirectOrder | Permutation = "auto",
     pivoting: Pivoting = "auto",
     dtype: npt.DTypeLike | None = None,
     scaling: ScalingName | MatrixScaling | None = None,
@@ -49,10 +50,11 @@ def direct(
     ----------
     A : sparse matrix or dense array
         Square and nonsingular, of SciPy, NumPy or CuPy.
-    order : {"auto", "colamd", "minimum_degree", "natural"} or permutation
+    ordering : {"auto", "colamd", "minimum_degree", "natural"} or permutation
         The order of elimination. "minimum_degree" is that of A + A^T, for diagonal pivots; "colamd" bounds
         the fill-in of partial pivoting, and is that of columns alone; "natural" is A's own; a permutation has
-        ``order[new] = old``. "auto" takes the first or the second, and on the GPU cuDSS's nested dissection.
+        ``ordering[new] = old``. "auto" takes the first or the second, and on the GPU cuDSS's nested
+        dissection.
     pivoting : {"auto", "diagonal", "partial"}
         "diagonal" takes a diagonal entry unless it is below 0.001 times the largest one of its column.
         "partial" always takes the largest one.
@@ -85,19 +87,19 @@ def direct(
     >>> bool(abs(A @ (M @ np.ones(900)) - 1).max() < 1e-12)
     True
     """
-    if isinstance(order, str) and order not in ORDERS:
+    if isinstance(ordering, str) and ordering not in ORDERS:
         raise ValueError(
-            f"order must be one of {', '.join(map(repr, ORDERS))} or a permutation, got {order!r}"
+            f"ordering must be one of {', '.join(map(repr, ORDERS))} or a permutation, got {ordering!r}"
         )
     as_choice("pivoting", pivoting, PIVOTINGS)
-    if isinstance(order, str) and order == "colamd" and pivoting == "auto":
+    if isinstance(ordering, str) and ordering == "colamd" and pivoting == "auto":
         pivoting = "partial"  # what COLAMD's order is for
     may_match = scaling is None and pivoting == "auto"
     setup = Setup(A, dtype, scaling="auto" if may_match else scaling, keep_symmetric=False)
     if pivoting != "auto":
-        part = DirectPart.of(setup.csr, setup.stored, order, pivoting)
+        part = DirectPart.of(setup.csr, setup.stored, ordering, pivoting)
     else:
-        part = pivoted_as_needed(setup, order, may_match)
+        part = pivoted_as_needed(setup, ordering, may_match)
     return setup.operator(part.verified())
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import DType, IluOrder, MatrixLike, ScalingName
 from linforest_precond.backends.arguments import as_choice, as_integer
-from linforest_precond.backends.user_warnings import without_numpy_warnings
+from linforest_precond.backends.user_warnings import renamed_arguments, without_numpy_warnings
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.ilu.ilu_part import MOST_SWEEPS, SCHEMA, IluPart
@@ -23,11 +23,12 @@ from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 
 
+@renamed_arguments(order="ordering")
 @without_numpy_warnings
 def ilu(
     A: MatrixLike,
     *,
-    order: IluOrder = "auto",
+    ordering: IluOrder = "auto",
     sweeps: int | None = None,
     dtype: npt.DTypeLike | None = None,
     scaling: ScalingName | MatrixScaling | None = None,
@@ -51,7 +52,7 @@ def ilu(
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
-    order : {"auto", "natural", "forest", "colors", "rcm", "minimum_degree"}
+    ordering : {"auto", "natural", "forest", "colors", "rcm", "minimum_degree"}
         The order of elimination: A's own; along the paths of a linear forest, heavy couplings next to each
         other; by the colours of a vertex colouring, with a level for each colour, which has the fewest levels
         and needs the most iterations; reverse Cuthill-McKee; minimum degree, which is for factors with their
@@ -76,7 +77,7 @@ def ilu(
     >>> import linforest_precond as lf
     >>> from scipy.sparse.linalg import cg
     >>> A = lf.matrices.poisson((30, 30))
-    >>> M = lf.ilu(A, order="natural")
+    >>> M = lf.ilu(A, ordering="natural")
     >>> print("\\n".join(str(M).splitlines()[3:6]))
       order              natural
       levels             59 of L and of U
@@ -84,12 +85,12 @@ def ilu(
     >>> cg(A, A.sum(axis=1), M=M)[1]
     0
     """
-    as_choice("order", order, ("auto", *ORDERS))
+    as_choice("ordering", ordering, ("auto", *ORDERS))
     if sweeps is not None:
         sweeps = as_integer("sweeps", sweeps, 0, MOST_SWEEPS)
     seed = as_integer("seed", seed) % 2**64
     setup = Setup(A, dtype, scaling=scaling)
-    return setup.operator(part_in_order(setup.csr, setup.stored, order, seed, sweeps).warned())
+    return setup.operator(part_in_order(setup.csr, setup.stored, ordering, seed, sweeps).warned())
 
 
 def part_in_order(csr: CheckedMatrix, stored: DType, order: str, seed: int, sweeps: int | None) -> IluPart:

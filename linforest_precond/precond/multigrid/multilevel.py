@@ -155,8 +155,8 @@ def multilevel(
         The precision that cycles store and work in. None is A's own. "auto" is single precision for matrices
         of double precision with at least 65,536 rows, unless their diagonals differ too much in size.
     scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
-        Set up for a scaled and permuted matrix (`linforest_precond.scale`), whose levels are shown, and still
-        act on A itself. "auto" takes "matching" where a diagonal entry is 0 or below 2**-10 times the
+        Set up for a scaled and permuted matrix (`linforest_precond.scaling`), whose levels are shown, and
+        still act on A itself. "auto" takes "matching" where a diagonal entry is 0 or below 2**-10 times the
         geometric mean of the largest entries of its row and column, None elsewhere. Not with `B` or
         `block_size`, which describe A's own unknowns.
 

@@ -24,7 +24,7 @@ METHODS = "matching", "equilibrate", "jacobi"
 class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
     """A scaling of a matrix: B = P D_r A D_c.
 
-    Made by `linforest_precond.scale`; preconditioners take it as `scaling=`.
+    Made by `linforest_precond.scaling`; preconditioners take it as `scaling=`.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
         >>> import numpy as np
         >>> import linforest_precond as lf
         >>> A = np.array([[0.0, 4.0], [0.5, 1.0]])
-        >>> lf.scale(A).apply(A).diagonal().round(6).tolist()
+        >>> lf.scaling(A).apply(A).diagonal().round(6).tolist()
         [1.0, 1.0]
         """
         given = checked(A)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import cast
 
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array
@@ -46,9 +46,7 @@ def sum_of_last(array: Array) -> Array:
 
 def any_of_last(array: Array) -> Array:
     """Whether any is true along the last axis, as in `sum_of_last`."""
-    found: Any = array[..., 0] if array.shape[-1] == 1 else array.any(axis=-1)
-    any_true: Array = found
-    return any_true
+    return array[..., 0] if array.shape[-1] == 1 else cast(Array, array.any(axis=-1))
 
 
 def any_in_segments(rows: Array, bands: Triple) -> Array:

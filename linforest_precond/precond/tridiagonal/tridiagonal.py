@@ -70,21 +70,22 @@ def tridiagonal(
     combine: Combination = "multiplicative",
     polynomial: int = 1,
 ) -> Preconditioner:
-    """Solve with the tridiagonal part of A along heavy paths: AlgTriScalPrecond, or TriScalPrecond.
+    """Solve with the tridiagonal part of A along the heavy paths of a linear forest.
 
-    Section 6 of Klein & Strzodka, "Highly Parallel Linear Forest Extraction from a Weighted Graph on GPUs"
-    (2022), doi:10.1145/3545008.3545035. The rows are permuted to the order of a linear forest of A, which
-    moves large entries next to the diagonal; the tridiagonal part of the permuted matrix is factored once and
-    solved in every application. For a symmetric A the operator is symmetric; if the diagonal of A is positive
-    too, it is positive definite: where the tridiagonal part is not, its off-diagonal entries are clipped.
+    AlgTriScalPrecond in section 6 of Klein & Strzodka, "Highly Parallel Linear Forest Extraction from a
+    Weighted Graph on GPUs" (2022), doi:10.1145/3545008.3545035. The rows are permuted to the order of a
+    linear forest of A, which moves large entries next to the diagonal; the tridiagonal part of the permuted
+    matrix is factored once and solved in every application. For a symmetric A the operator is symmetric; if
+    the diagonal of A is positive too, it is positive definite: where the tridiagonal part is not, its
+    off-diagonal entries are clipped.
 
     Parameters
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
     ordering : "forest", "original", "rcm", Forest or permutation
-        The order of the rows: that of a linear forest of A (AlgTriScalPrecond), A's own (TriScalPrecond), its
-        reverse Cuthill-McKee order, that of a given forest on A's device, or a permutation,
+        The order of the rows: that of a linear forest of A, A's own (the paper's TriScalPrecond), its reverse
+        Cuthill-McKee order, that of a given forest on A's device, or a permutation,
         ``ordering[new] = old``.
     values : (k, nnz) array, optional
         Of a stack of k systems with A's pattern, one in each row; see Notes. A is then in CSR or CSC, and its
@@ -92,9 +93,9 @@ def tridiagonal(
     dtype : dtype, optional
         The precision to store and solve in, A's own by default: float32 inside a float64 solver is faster.
     scaling : None, "auto", "matching", "equilibrate", "jacobi" or MatrixScaling
-        Set up for a scaled and permuted matrix (`linforest_precond.scale`), and still act on A itself. "auto"
-        takes "matching" where a diagonal entry is 0 or below 2**-10 times the geometric mean of the largest
-        entries of its row and column, None elsewhere.
+        Set up for a scaled and permuted matrix (`linforest_precond.scaling`), and still act on A itself.
+        "auto" takes "matching" where a diagonal entry is 0 or below 2**-10 times the geometric mean of the
+        largest entries of its row and column, None elsewhere.
     seed, iterations, m, k_m, p, charge, ties
         Options of `linforest_precond.linear_forest`.
     repair : {"auto", "none"}
@@ -204,12 +205,12 @@ def block_tridiagonal(
     ties: Ties = "auto",
     repair: Repair = "auto",
 ) -> Preconditioner:
-    """Solve with the block tridiagonal part of A along heavy paths of small blocks: AlgTriBlockPrecond.
+    """Solve with the block tridiagonal part of A along heavy paths of small blocks.
 
-    Section 6 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035. A [0,1]-factor pairs the vertices, the
-    pairs are the vertices of a coarse graph, and a linear forest of the coarse graph gives the order. The
-    bands hold the entries inside pairs and between neighbouring pairs: a higher coverage than that of
-    `tridiagonal`, at a higher cost.
+    AlgTriBlockPrecond in section 6 of Klein & Strzodka (2022), doi:10.1145/3545008.3545035. A [0,1]-factor
+    pairs the vertices, the pairs are the vertices of a coarse graph, and a linear forest of the coarse graph
+    gives the order. The bands hold the entries inside pairs and between neighbouring pairs: a higher coverage
+    than that of `tridiagonal`, at a higher cost.
 
     Parameters
     ----------

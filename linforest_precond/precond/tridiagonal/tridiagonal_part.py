@@ -22,6 +22,7 @@ from linforest_precond.graph.reordering.permute import checked_order, ordering_o
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.number_types import held_bytes, stored_array
+from linforest_precond.precond.part import coverage_in_words
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
@@ -222,9 +223,8 @@ class TridiagonalPart(schema.Stored):
     def name(self) -> str:
         if self.forest is not None:
             return name_along_forest(self.kind, self.bands)
-        return "TriScalPrecond: the tridiagonal part in " + (
-            "A's own order" if self.given is None else "a given order"
-        )
+        order = "A's own order" if self.given is None else "a given order"
+        return f"tridiagonal part in {order}"
 
     @cached_property
     def coverage(self) -> float:
@@ -278,19 +278,18 @@ class TridiagonalPart(schema.Stored):
 def name_along_forest(kind: str, bands: Bands) -> str:
     """The name of a preconditioner in the order of a linear forest, of vertices or of blocks."""
     if kind == "tridiagonal":
-        return "AlgTriScalPrecond: the tridiagonal part along a linear forest"
+        return "tridiagonal part along a linear forest"
     size = bands.diagonal.shape[1]
-    return f"AlgTriBlockPrecond: the {size} x {size} block tridiagonal part along a linear forest"
+    return f"{size} x {size} block tridiagonal part along a linear forest"
 
 
 def described_paths(part: Any, count: int, longest: int) -> list[tuple[str, str]]:
     """Lines for print: the paths of a part, their coverage, and how they are solved."""
     unit = "blocks" if part.kind == "block_tridiagonal" else "vertices"
-    covered = f"{part.coverage:.4f} of the off-diagonal weight (c_id {part.identity_coverage:.4f})"
     return [
         ("paths", f"{count:,}"),
         ("longest path", f"{longest:,} {unit}"),
-        ("coverage", covered),
+        ("coverage", coverage_in_words(part)),
         ("solved", "with pivoting" if part.solver.pivoted else "without pivoting"),
     ]
 

@@ -84,7 +84,7 @@ def _stages(A: SparseMatrix, way: JsonObject) -> dict[str, float]:
         times[stage], answer = timing.host_time(call)
         return answer
 
-    methods = {name: way[name] for name in ("method", "permutation") if name in way}
+    methods = {name: way[name] for name in ("method", "sorting") if name in way}
     csr, graph = timed("gate", lambda: ((csr := checked(A)), checked(csr).graph))
     factor = timed("factor", lambda: two_factor(graph, **way))
     with timing.timed_calls(linear_forest, "order_paths", timing.host_time) as ordering:

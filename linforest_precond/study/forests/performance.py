@@ -41,7 +41,7 @@ def performance(A: Any, *, charge: str = "md5", ties: str = "index") -> JsonObje
             "charge": charge,
             "ties": ties,
             "method": "bidirectional_scan",
-            "permutation": "radix_sort",
+            "sorting": "radix_sort",
         },
         "ours": {},
     }

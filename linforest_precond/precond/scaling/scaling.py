@@ -13,14 +13,14 @@ from linforest_precond.precond.scaling.methods import TOLERANCE, found_by, small
 
 
 @without_numpy_warnings
-def scale(
+def scaling(
     A: MatrixLike,
     method: ScalingMethod = "matching",
     *,
     symmetric: bool | None = None,
     tolerance: float = TOLERANCE,
 ) -> MatrixScaling:
-    """Scale rows and columns of A, and permute large entries to its diagonal: B = P D_r A D_c.
+    """Find factors of the rows and columns of A, and a permutation, for B = P D_r A D_c, a scaled A.
 
     - "matching" finds the row permutation of largest diagonal product, and scalings with which the diagonal
       has magnitude 1 and no entry is larger (Duff & Koster, "On algorithms for permuting large entries to the
@@ -61,7 +61,7 @@ def scale(
     >>> import numpy as np
     >>> import linforest_precond as lf
     >>> A = np.array([[1e-9, 4.0, 0.0], [8.0, 0.0, 2.0], [0.0, 1.0, 1.0]])
-    >>> scaling = lf.scale(A)
+    >>> scaling = lf.scaling(A)
     >>> scaling.permutation.tolist(), scaling.apply(A).diagonal().round(6).tolist()
     ([1, 0, 2], [1.0, 1.0, 1.0])
     """
@@ -71,7 +71,5 @@ def scale(
     csr = checked(A)
     if symmetric and not csr.symmetric:
         raise ValueError("symmetric must be None or False where |A| is not symmetric, got True")
-    scaling = found_by(csr, method, csr.symmetric if symmetric is None else symmetric, tolerance)
-    return replace(
-        scaling, smallest_diagonal=(smallest_diagonal(csr), smallest_diagonal(scaling.applied(csr)))
-    )
+    found = found_by(csr, method, csr.symmetric if symmetric is None else symmetric, tolerance)
+    return replace(found, smallest_diagonal=(smallest_diagonal(csr), smallest_diagonal(found.applied(csr))))
