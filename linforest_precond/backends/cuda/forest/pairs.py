@@ -53,7 +53,8 @@ def heaviest_two(graph):
     found = cupy.empty((rows, 2), dtype)
     program = PROGRAM(VALUE=dtype.type, INDEX=graph.indices.dtype.type)
     mean = graph.indices.size / max(rows, 1)
-    lanes = 1 if max(graph.longest_row / LONGEST_SERIAL, mean / STAGED_MEAN) <= 1 else lanes_to_a_row(mean)
+    serial = graph.longest_row <= LONGEST_SERIAL and mean <= STAGED_MEAN
+    lanes = 1 if serial else lanes_to_a_row(mean)
     launch(program.find_heaviest, (graph.indptr, graph.values, rows, lanes, found))
     return found
 
