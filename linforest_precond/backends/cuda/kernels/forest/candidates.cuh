@@ -168,6 +168,20 @@ __device__ __forceinline__ bool consider(Best& best, const Seeker& seeker, const
     return true;
 }
 
+// Whether a seeker's proposals of an uncharged iteration are those of the next one, too: their other ends take edges
+// still. The free edges only become fewer, and without charges their order stays.
+__device__ __forceinline__ bool keeps_proposals(const Problem& problem, const Seeker& seeker) {
+    bool any = false;
+#pragma unroll
+    for (int i = 0; i < DEGREE; ++i) {
+        const INDEX other = problem.neighbors[seeker.vertex * DEGREE + i];
+        if (seeker.held[i] >= 0 || other < 0) continue;
+        if (problem.state[other] & CLOSED) return false;
+        any = true;
+    }
+    return any;
+}
+
 // Writes a seeker's row, sorted by column: its confirmed neighbours, and the best candidates as proposals. `alive`: it
 // has a free edge. Returns the number of proposals.
 __device__ __forceinline__ int write_row(const Problem& problem, const Seeker& seeker, const Best& best, bool alive) {
