@@ -137,8 +137,7 @@ def id_of(ids, v):
     return np.int64(v) if ids.size == 0 else ids[v]
 
 
-# All iterations; a negative limit is none. Returns the number of iterations, and whether the factor is known to
-# be maximal.
+# All iterations; a negative limit is none. Returns their number, and whether the factor is known maximal.
 @kernel(parallel=False)
 def iterate(
     indptr, indices, values, neighbors, slots, proposed, proposed_slots, degrees, states, active, ids, limit,
