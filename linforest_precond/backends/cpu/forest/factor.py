@@ -67,9 +67,9 @@ def _iterate(propose, graph, n, limit, automatic, m, k_m, threshold, seed, charg
         charged = k % m != k_m
         if charged:
             draw_charges(active, ids, states, charge, threshold, seed, k)
-        tie_rule = tie_rule_of(ties, charged, seed, k)
+        rules = charged, *tie_rule_of(ties, charged, seed, k), m == 1 and k > 0
         k += 1
-        made = propose(*graph_arrays, neighbors, degrees, states, active, ids, charged, *tie_rule, *proposals)
+        made = propose(*graph_arrays, neighbors, degrees, states, active, ids, *rules, *proposals)
         maximal = not charged and made == 0
         confirmed, left = confirm(*proposals, neighbors, slots, degrees, states, active)
         new = confirmed // 2
@@ -158,7 +158,7 @@ def iterate(
         for block in range(left.size):
             made += propose_block(
                 indptr, indices, values, neighbors, degrees, states, active, ids, charged, charged, tie_key,
-                proposed, proposed_slots, block,
+                m == 1 and k > 1, proposed, proposed_slots, block,
             )  # fmt: skip
         for block in range(left.size):
             confirmed, left[block] = confirm_block(
@@ -177,18 +177,19 @@ def iterate(
 
 
 # Each active vertex proposes along its heaviest free edges, as many as it lacks to n. Equal weights are
-# ordered by their hash if `hashed`, then by column: rows are sorted, so the lower one comes first. Returns
-# the number of proposals.
+# ordered by their hash if `hashed`, then by column: rows are sorted, so the lower one comes first. With
+# `same_rules` as in the iteration before, proposals stay while their other ends are free: the free edges only
+# become fewer. Returns the number of proposals.
 @kernel(parallel=True)
 def propose(
-    indptr, indices, values, neighbors, degrees, states, active, ids, charged, hashed, tie_key, proposed,
-    proposed_slots,
+    indptr, indices, values, neighbors, degrees, states, active, ids, charged, hashed, tie_key, same_rules,
+    proposed, proposed_slots,
 ):  # fmt: skip
     made = np.empty(-(-active.size // BLOCK), np.int64)
     for block in prange(made.size):
         made[block] = propose_block(
             indptr, indices, values, neighbors, degrees, states, active, ids, charged, hashed, tie_key,
-            proposed, proposed_slots, block,
+            same_rules, proposed, proposed_slots, block,
         )  # fmt: skip
     return made.sum()
 
@@ -197,8 +198,8 @@ def propose(
 # (One long function: a helper that takes these arrays, called for every vertex, costs several times as much.)
 @helper
 def propose_block(
-    indptr, indices, values, neighbors, degrees, states, active, ids, charged, hashed, tie_key, proposed,
-    proposed_slots, block,
+    indptr, indices, values, neighbors, degrees, states, active, ids, charged, hashed, tie_key, same_rules,
+    proposed, proposed_slots, block,
 ):  # fmt: skip
     n = neighbors.shape[1]
     best, ties = np.empty(MAX_DEGREE, values.dtype), np.empty(MAX_DEGREE, np.uint32)
@@ -206,6 +207,15 @@ def propose_block(
     for i in range(block * BLOCK, min((block + 1) * BLOCK, active.size)):
         v = np.int64(active[i])
         own_state, room = states[v], n - np.int64(degrees[v])
+        count = 0
+        while same_rules and count < n and proposed[v, count] >= 0:
+            w = np.int64(proposed[v, count])
+            if states[w] == SATURATED or holds(neighbors, v, w):
+                break
+            count += 1
+        if count > 0 and (count == n or proposed[v, count] < 0):
+            total += count
+            continue
         count = 0
         available = False
         # The last of the best once the vertex has no more room; before that, every edge precedes it.
