@@ -11,6 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linforest_precond as lf
+from linforest_precond.backends.cpu.forest import factor as cpu_factor
+from linforest_precond.graph.forest.factor import check_options
+from linforest_precond.matrix.checked import checked
 
 CHARGING = [(1, 0), (2, 0), (2, 1), (3, 2), (5, 0), (5, 1), (5, 4)]
 RELATIVE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
@@ -359,6 +362,17 @@ class TestOneAnswer:
                 np.testing.assert_array_equal(one.neighbors, other.neighbors)
                 np.testing.assert_array_equal(one.weights, other.weights)
                 assert (one.iterations, one.coverage) == (other.iterations, other.coverage)
+
+    @pytest.mark.parametrize("iterations", [3, "auto", None])
+    @pytest.mark.parametrize("m", [1, 5])
+    def test_one_kernel_for_small_graphs_or_several(self, m, iterations):
+        graph = checked(graphs.random_graph(5000, "ties", 3)).graph
+        options = vars(check_options(2, iterations, m, seed=2**64 - 1))
+        several = cpu_factor._iterate(cpu_factor.propose, graph, **options)
+        shared = {name: value for name, value in options.items() if name not in ("charge", "ties")}
+        for one, other in zip(several, cpu_factor._iterate_at_once(graph, **shared), strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == other.dtype
 
     @pytest.mark.parametrize("shift", [-900, -100, 100, 960])
     def test_powers_of_two_change_nothing(self, backend, shift):

@@ -632,6 +632,23 @@ def assert_backends_agree(cuda, A, block_size=2, **options):
             assert value == other[key], key
 
 
+def elements(nodes=1500, dtype=np.float64, index_dtype=np.int32):
+    """Finite elements, three unknowns to a node: 45 entries a row, several hundred in some.
+
+    The unknowns of a node are paired, so the rows of a pair have the same columns.
+    """
+    rng = np.random.default_rng(5)
+    lo = np.concatenate([rng.integers(0, nodes, 7 * nodes), np.repeat(np.arange(5), 150)])
+    near = (lo + rng.integers(1, 40, lo.size)) % nodes
+    hi = np.concatenate([near[: 7 * nodes], rng.integers(5, nodes, 750)])
+    links = sp.csr_array((np.ones(lo.size), (lo, hi)), shape=(nodes, nodes))
+    lower = sp.tril(sp.kron(links + links.T + 4 * sp.eye_array(nodes), np.ones((3, 3))), -1, format="csr")
+    lower.data = (np.where(lower.data == 4, 4, 1) * rng.uniform(0.5, 1, lower.nnz)).astype(dtype)
+    if np.dtype(dtype).kind == "c":
+        lower.data *= np.exp(1j * rng.uniform(0, 6, lower.nnz))
+    return graphs.with_types(lower + lower.T + 50 * sp.eye_array(3 * nodes), dtype, index_dtype)
+
+
 SMALL_GRAPHS = {
     "path": lambda: graphs.shuffled(graphs.path_graph(1000)),
     "cycles": lambda: graphs.union_of_cycles([*range(3, 70), 128, 1000], "ties"),
@@ -646,6 +663,7 @@ SMALL_GRAPHS = {
     "unique": lambda: graphs.random_graph(20_000, "unique"),
     "medium rows": lambda: graphs.random_graph(5000, "unique", mean_degree=25),
     "long rows": lambda: graphs.random_graph(3000, "unique", mean_degree=150),
+    "elements": elements,
     "nonsymmetric": lambda: graphs.random_graph(20_000, "ties", symmetric=False),
     "dense": lambda: sp.csr_array(np.random.default_rng(0).random((200, 200))),
     "no edges": lambda: sp.csr_array(np.eye(100)),
@@ -697,6 +715,16 @@ class TestBackendsAgree:
     @pytest.mark.parametrize("symmetric", [True, False])
     def test_types(self, cuda, dtype, index_dtype, symmetric):
         A = graphs.random_graph(20_000, "ties", 7, symmetric=symmetric, dtype=dtype, index_dtype=index_dtype)
+        assert_backends_agree(cuda, A)
+        assert_backends_agree(cuda, A, 4)
+
+    @pytest.mark.parametrize(("dtype", "index_dtype"), graphs.TYPES)
+    def test_types_of_long_rows(self, cuda, dtype, index_dtype):
+        A = elements(dtype=dtype, index_dtype=index_dtype)
+        lengths = np.diff(A.indptr)
+        assert 40 < lengths.mean() < 50 and lengths.max() > 300
+        coarse = TestPairs.coarsened(CPU, A)[2]
+        assert coarse.indices.size < A.nnz / 2, "the rows of pairs share columns"
         assert_backends_agree(cuda, A)
         assert_backends_agree(cuda, A, 4)
 

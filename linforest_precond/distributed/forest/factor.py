@@ -153,7 +153,7 @@ class Proposals:
         arrays = map(readonly, (self.graph.indptr, self.graph.columns, self.graph.values))
         made: int = propose(
             *arrays, self.neighbors, self.degrees, self.states, self.active, self.ids, charged, hashed,
-            tie_key, self.proposed, self.proposed_slots,
+            tie_key, False, self.proposed, self.proposed_slots,
         )  # fmt: skip
         return made
 

@@ -4,8 +4,11 @@ import numpy as np
 from numba import prange
 
 from ..matrix.entries import find_slot
-from ..runtime.arrays import NO_VERTEX, readonly
-from ..runtime.jit import helper, kernel
+from ..runtime.arrays import NOT_FOUND, readonly
+from ..runtime.jit import kernel
+
+# Entries of a row that is searched from end to end; longer ones are searched by halves.
+LONGEST_SCANNED = 12
 
 
 def extract(csr, members, starts_path):
@@ -27,27 +30,33 @@ def extract(csr, members, starts_path):
 
 
 # Each block copies the entries of its rows in its own columns and in those of the blocks before and after it.
+# (One long function: a helper that takes these arrays, called for every block, costs several times as much.)
 @kernel(parallel=True)
 def copy_blocks(indptr, indices, words, ghosts, members, starts_path, lower, diagonal, upper):
-    n = members.shape[0]
+    n, b = members.shape
     for block in prange(n):
-        if not starts_path[block]:
-            copy_block(indptr, indices, words, members, block, block - 1, lower)
-        copy_block(indptr, indices, words, members, block, block, diagonal)
-        if block + 1 < n and not starts_path[block + 1]:
-            copy_block(indptr, indices, words, members, block, block + 1, upper)
-        for i in range(members.shape[1]):
-            if members[block, i] < 0:
+        first = block if starts_path[block] else block - 1
+        end = block + 1 if block + 1 == n or starts_path[block + 1] else block + 2
+        for i in range(b):
+            v = np.int64(members[block, i])
+            if v < 0:
                 for k in range(ghosts.shape[1]):
                     diagonal[block, i, i, k] = ghosts[members[block, 0], k]
-
-
-@helper
-def copy_block(indptr, indices, words, members, block, other, band):
-    for i in range(members.shape[1]):
-        for j in range(members.shape[1]):
-            v, w = np.int64(members[block, i]), np.int64(members[other, j])
-            slot = find_slot(indptr, indices, v, w) if v >= 0 and w >= 0 else np.int64(NO_VERTEX)
-            if slot >= 0:
-                for k in range(words.shape[1]):
-                    band[block, i, j, k] = words[slot, k]
+                continue
+            begin, row_end = np.int64(indptr[v]), np.int64(indptr[v + 1])
+            for other in range(first, end):
+                for j in range(b):
+                    w = np.int64(members[other, j])
+                    slot = np.int64(NOT_FOUND)
+                    if row_end - begin > LONGEST_SCANNED:
+                        slot = find_slot(indptr, indices, v, w)
+                    else:
+                        for place in range(begin, row_end):
+                            slot = place if indices[place] == w else slot
+                    for k in range(words.shape[1] if slot >= 0 else 0):
+                        if other < block:
+                            lower[block, i, j, k] = words[slot, k]
+                        elif other == block:
+                            diagonal[block, i, j, k] = words[slot, k]
+                        else:
+                            upper[block, i, j, k] = words[slot, k]

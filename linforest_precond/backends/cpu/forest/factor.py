@@ -6,8 +6,9 @@ import numpy as np
 from numba import prange
 
 from ..matrix.entries import gathered
+from ..runtime import jit
 from ..runtime.arrays import BLOCK, NO_VERTEX, compact, readonly
-from ..runtime.hashing import edge_hash, edge_order_key, is_positive, iteration_keys
+from ..runtime.hashing import GOLDEN, edge_hash, edge_order_key, is_positive, iteration_keys, mix64
 from ..runtime.jit import helper, kernel
 from ..runtime.md5 import is_positive_md5
 
@@ -28,6 +29,8 @@ def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed, charge="
 
     Returns neighbors, values, slots, and an array: iterations, and whether the factor is known to be maximal.
     """
+    if (charge, ties) == ("splitmix64", "auto") and 2 * graph.indices.size <= jit.FEW_ELEMENTS:
+        return _iterate_at_once(graph, n, limit, automatic, m, k_m, threshold, seed)
     return _iterate(propose, graph, n, limit, automatic, m, k_m, threshold, seed, charge, ties)
 
 
@@ -55,20 +58,18 @@ def proposition_times(graph, n, k, repeats):
 
 def _iterate(propose, graph, n, limit, automatic, m, k_m, threshold, seed, charge, ties):
     """The iterations of Algorithm 2, with the kernel that proposes."""
-    graph_arrays = tuple(map(readonly, (graph.indptr, graph.indices, graph.values)))
-    vertices, index = graph.indptr.size - 1, graph.indices.dtype
-    neighbors, slots, *proposals = (np.full((vertices, n), NO_VERTEX, index) for _ in range(4))
-    degrees, states = np.zeros(vertices, np.uint8), np.zeros(vertices, np.uint8)
-    active, ids = np.arange(vertices, dtype=index), readonly(OWN_NUMBERS)
+    graph_arrays, factor_arrays = _allocated(graph, n)
+    neighbors, slots, *proposals, degrees, states, active = factor_arrays
+    ids = readonly(OWN_NUMBERS)
     edges = k = 0
     maximal = False
     while not maximal and (limit is None or k < limit):
         charged = k % m != k_m
         if charged:
             draw_charges(active, ids, states, charge, threshold, seed, k)
-        tie_rule = tie_rule_of(ties, charged, seed, k)
+        rules = charged, *tie_rule_of(ties, charged, seed, k), m == 1 and k > 0
         k += 1
-        made = propose(*graph_arrays, neighbors, degrees, states, active, ids, charged, *tie_rule, *proposals)
+        made = propose(*graph_arrays, neighbors, degrees, states, active, ids, *rules, *proposals)
         maximal = not charged and made == 0
         confirmed, left = confirm(*proposals, neighbors, slots, degrees, states, active)
         new = confirmed // 2
@@ -79,6 +80,24 @@ def _iterate(propose, graph, n, limit, automatic, m, k_m, threshold, seed, charg
         if active.size == 0 and limit is None and not maximal:
             k += (k_m - k) % m  # nothing can happen before the next uncharged iteration
     return neighbors, gathered(graph.values, slots), slots, np.array([k, maximal])
+
+
+def _iterate_at_once(graph, n, limit, automatic, m, k_m, threshold, seed):
+    """The same by one kernel, for small graphs: a call costs more than the work of an iteration."""
+    graph_arrays, factor_arrays = _allocated(graph, n)
+    neighbors, slots, *_ = factor_arrays
+    limit, words = -1 if limit is None else limit, map(np.uint64, (threshold, seed))
+    made = iterate(*graph_arrays, *factor_arrays, readonly(OWN_NUMBERS), limit, automatic, m, k_m, *words)
+    return neighbors, gathered(graph.values, slots), slots, np.array(made)
+
+
+def _allocated(graph, n):
+    """The arrays of the graph, and those of a factor and its proposals."""
+    graph_arrays = tuple(map(readonly, (graph.indptr, graph.indices, graph.values)))
+    vertices, index = graph.indptr.size - 1, graph.indices.dtype
+    tables = (np.full((vertices, n), NO_VERTEX, index) for _ in range(4))
+    degrees, states = np.zeros(vertices, np.uint8), np.zeros(vertices, np.uint8)
+    return graph_arrays, (*tables, degrees, states, np.arange(vertices, dtype=index))
 
 
 def draw_charges(active, ids, states, charge, threshold, seed, k):
@@ -118,56 +137,117 @@ def id_of(ids, v):
     return np.int64(v) if ids.size == 0 else ids[v]
 
 
+# All iterations; a negative limit is none. Returns their number, and whether the factor is known maximal.
+@kernel(parallel=False)
+def iterate(
+    indptr, indices, values, neighbors, slots, proposed, proposed_slots, degrees, states, active, ids, limit,
+    automatic, m, k_m, threshold, seed,
+):  # fmt: skip
+    edges = k = 0
+    maximal = False
+    while not maximal and (limit < 0 or k < limit):
+        charged = k % m != k_m
+        if charged:
+            charge_key = mix64(seed + GOLDEN * np.uint64(2 * k + 1))
+            for v in active:
+                states[v] = POSITIVE if is_positive(id_of(ids, v), charge_key, threshold) else NEGATIVE
+        tie_key = np.uint32(mix64(seed + GOLDEN * np.uint64(2 * k + 2)))
+        k += 1
+        made = ends = 0
+        left = np.empty(-(-active.size // BLOCK), np.int64)
+        for block in range(left.size):
+            made += propose_block(
+                indptr, indices, values, neighbors, degrees, states, active, ids, charged, charged, tie_key,
+                m == 1 and k > 1, proposed, proposed_slots, block,
+            )  # fmt: skip
+        for block in range(left.size):
+            confirmed, left[block] = confirm_block(
+                proposed, proposed_slots, neighbors, slots, degrees, states, active, block
+            )
+            ends += confirmed
+        maximal = not charged and made == 0
+        new = ends // 2
+        edges += new
+        active = active[: compact(active, left)]
+        if automatic and k >= 5 and 100 * new <= edges:
+            break
+        if active.size == 0 and limit < 0 and not maximal:
+            k += (k_m - k) % m  # nothing can happen before the next uncharged iteration
+    return k, int(maximal)
+
+
 # Each active vertex proposes along its heaviest free edges, as many as it lacks to n. Equal weights are
-# ordered by their hash if `hashed`, then by column: rows are sorted, so the lower one comes first. Returns
-# the number of proposals.
-# (One long function: a helper that takes these arrays, called for every vertex, costs several times as much.)
+# ordered by their hash if `hashed`, then by column: rows are sorted, so the lower one comes first. With
+# `same_rules` as in the iteration before, proposals stay while their other ends are free: the free edges only
+# become fewer. Returns the number of proposals.
 @kernel(parallel=True)
 def propose(
-    indptr, indices, values, neighbors, degrees, states, active, ids, charged, hashed, tie_key, proposed,
-    proposed_slots,
+    indptr, indices, values, neighbors, degrees, states, active, ids, charged, hashed, tie_key, same_rules,
+    proposed, proposed_slots,
 ):  # fmt: skip
-    n = neighbors.shape[1]
     made = np.empty(-(-active.size // BLOCK), np.int64)
     for block in prange(made.size):
-        best, ties = np.empty(MAX_DEGREE, values.dtype), np.empty(MAX_DEGREE, np.uint32)
-        total = 0
-        for i in range(block * BLOCK, min((block + 1) * BLOCK, active.size)):
-            v = np.int64(active[i])
-            own_state, room = states[v], n - np.int64(degrees[v])
-            count = 0
-            available = False
-            # The last of the best once the vertex has no more room; before that, every edge precedes it.
-            last_weight, last_tie = values.dtype.type(0), np.uint32(0)
-            for slot in range(np.int64(indptr[v]), np.int64(indptr[v + 1])):
-                w = np.int64(indices[slot])
-                weight = abs(values[slot])
-                if states[w] == SATURATED or w == v or weight == 0 or holds(neighbors, v, w):
-                    continue
-                available = True
-                if weight < last_weight or (charged and states[w] == own_state):
-                    continue
-                tie = edge_hash(id_of(ids, v), id_of(ids, w), tie_key) if hashed else np.uint32(0)
-                if weight == last_weight and tie >= last_tie:
-                    continue
-                place = min(count, room - 1)
-                while place > 0 and precedes(weight, tie, best[place - 1], ties[place - 1]):
-                    best[place], ties[place] = best[place - 1], ties[place - 1]
-                    proposed[v, place] = proposed[v, place - 1]
-                    proposed_slots[v, place] = proposed_slots[v, place - 1]
-                    place -= 1
-                best[place], ties[place] = weight, tie
-                proposed[v, place], proposed_slots[v, place] = w, slot
-                count = min(count + 1, room)
-                if count == room:
-                    last_weight, last_tie = best[room - 1], ties[room - 1]
-            for j in range(count, n):
-                proposed[v, j] = NO_VERTEX
-            if not available:
-                proposed[v, 0] = EXHAUSTED
-            total += count
-        made[block] = total
+        made[block] = propose_block(
+            indptr, indices, values, neighbors, degrees, states, active, ids, charged, hashed, tie_key,
+            same_rules, proposed, proposed_slots, block,
+        )  # fmt: skip
     return made.sum()
+
+
+# The same for one block of active vertices.
+# (One long function: a helper that takes these arrays, called for every vertex, costs several times as much.)
+@helper
+def propose_block(
+    indptr, indices, values, neighbors, degrees, states, active, ids, charged, hashed, tie_key, same_rules,
+    proposed, proposed_slots, block,
+):  # fmt: skip
+    n = neighbors.shape[1]
+    best, ties = np.empty(MAX_DEGREE, values.dtype), np.empty(MAX_DEGREE, np.uint32)
+    total = 0
+    for i in range(block * BLOCK, min((block + 1) * BLOCK, active.size)):
+        v = np.int64(active[i])
+        own_state, room = states[v], n - np.int64(degrees[v])
+        count = 0
+        while same_rules and count < n and proposed[v, count] >= 0:
+            w = np.int64(proposed[v, count])
+            if states[w] == SATURATED or holds(neighbors, v, w):
+                break
+            count += 1
+        if count > 0 and (count == n or proposed[v, count] < 0):
+            total += count
+            continue
+        count = 0
+        available = False
+        # The last of the best once the vertex has no more room; before that, every edge precedes it.
+        last_weight, last_tie = values.dtype.type(0), np.uint32(0)
+        for slot in range(np.int64(indptr[v]), np.int64(indptr[v + 1])):
+            w = np.int64(indices[slot])
+            weight = abs(values[slot])
+            if states[w] == SATURATED or w == v or weight == 0 or holds(neighbors, v, w):
+                continue
+            available = True
+            if weight < last_weight or (charged and states[w] == own_state):
+                continue
+            tie = edge_hash(id_of(ids, v), id_of(ids, w), tie_key) if hashed else np.uint32(0)
+            if weight == last_weight and tie >= last_tie:
+                continue
+            place = min(count, room - 1)
+            while place > 0 and precedes(weight, tie, best[place - 1], ties[place - 1]):
+                best[place], ties[place] = best[place - 1], ties[place - 1]
+                proposed[v, place] = proposed[v, place - 1]
+                proposed_slots[v, place] = proposed_slots[v, place - 1]
+                place -= 1
+            best[place], ties[place] = weight, tie
+            proposed[v, place], proposed_slots[v, place] = w, slot
+            count = min(count + 1, room)
+            if count == room:
+                last_weight, last_tie = best[room - 1], ties[room - 1]
+        for j in range(count, n):
+            proposed[v, j] = NO_VERTEX
+        if not available:
+            proposed[v, 0] = EXHAUSTED
+        total += count
+    return total
 
 
 @helper
@@ -187,35 +267,42 @@ def holds(table, v, w):
 # the number of ends of confirmed edges, and that of active vertices.
 @kernel(parallel=True)
 def confirm(proposed, proposed_slots, neighbors, slots, degrees, states, active):
-    n = neighbors.shape[1]
     left = np.empty(-(-active.size // BLOCK), np.int64)
     confirmed = np.empty_like(left)
     for block in prange(left.size):
-        start = block * BLOCK
-        stay = start
-        count = 0
-        for i in range(start, min(start + BLOCK, active.size)):
-            v = np.int64(active[i])
-            degree = np.int64(degrees[v])
-            for j in range(n):
-                w = np.int64(proposed[v, j])
-                if w < 0:
-                    break
-                # w is not saturated and has the free edge to v, so it is active and its proposals are of
-                # this iteration.
-                if holds(proposed, w, v):
-                    insert(neighbors, slots, v, degree, w, proposed_slots[v, j])
-                    degree += 1
-                    count += 1
-            degrees[v] = degree
-            if degree == n:
-                states[v] = SATURATED
-            elif proposed[v, 0] != EXHAUSTED:
-                active[stay] = v
-                stay += 1
-        confirmed[block] = count
-        left[block] = stay - start
+        confirmed[block], left[block] = confirm_block(
+            proposed, proposed_slots, neighbors, slots, degrees, states, active, block
+        )
     return confirmed.sum(), compact(active, left)
+
+
+# The same for one block of active vertices; those that stay active move to its front.
+@helper
+def confirm_block(proposed, proposed_slots, neighbors, slots, degrees, states, active, block):
+    n = neighbors.shape[1]
+    start = block * BLOCK
+    stay = start
+    count = 0
+    for i in range(start, min(start + BLOCK, active.size)):
+        v = np.int64(active[i])
+        degree = np.int64(degrees[v])
+        for j in range(n):
+            w = np.int64(proposed[v, j])
+            if w < 0:
+                break
+            # w is not saturated and has the free edge to v, so it is active and its proposals are of this
+            # iteration.
+            if holds(proposed, w, v):
+                insert(neighbors, slots, v, degree, w, proposed_slots[v, j])
+                degree += 1
+                count += 1
+        degrees[v] = degree
+        if degree == n:
+            states[v] = SATURATED
+        elif proposed[v, 0] != EXHAUSTED:
+            active[stay] = v
+            stay += 1
+    return count, stay - start
 
 
 # Adds an edge to a vertex that has `degree` edges; neighbors stay ascending.

@@ -144,13 +144,23 @@ def packed(starts, ends, columns, values):
 
 
 def _stable_order(keys, n):
-    """The stable order of keys in [0, n) by counting sort, and where each key begins.
+    """The stable order of keys in [0, n) by counting sort, and where each key begins."""
+    begins, order = np.zeros(n + 1, np.int64), np.empty(keys.size, np.int64)
+    sort_by_counting(readonly(keys), begins, order)
+    return order, begins
 
-    SciPy's conversion of a matrix with one row to CSC is a stable counting sort that keeps duplicates.
-    """
-    row = scipy.sparse.csr_array((np.arange(keys.size), keys, [0, keys.size]), shape=(1, n))
-    column = row.tocsc()
-    return column.data, column.indptr
+
+# Stable counting sort; `begins` is zero at first.
+@kernel(parallel=False)
+def sort_by_counting(keys, begins, order):
+    for key in keys:
+        begins[key + 1] += 1
+    for key in range(1, begins.size):
+        begins[key] += begins[key - 1]
+    places = begins[:-1].copy()
+    for i in range(keys.size):
+        order[places[keys[i]]] = i
+        places[keys[i]] += 1
 
 
 # Where the entry (row, col) is stored, by binary search.

@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from ..matrix.entries import lanes_for, rows_of
+from ..matrix.entries import rows_of
+from ..matrix.long_row_split import STAGED_MEAN, lanes_to_a_row
 from ..matrix.row_merging import LONGEST_ROW, merge_tiles, rows_of_tile, tiles_fit
 from ..runtime import cupy
 from ..runtime.launch import launch
 from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.structs import Struct
 
-# Up to this length of all rows a thread searches each.
+# Up to this length of all rows, and up to STAGED_MEAN on average, a thread searches each.
 LONGEST_SERIAL = 64
 # The struct in pairs.cu.
 PAIRED_GRAPH = Struct(
@@ -51,7 +52,9 @@ def heaviest_two(graph):
     rows, dtype = graph.n, graph.values.dtype
     found = cupy.empty((rows, 2), dtype)
     program = PROGRAM(VALUE=dtype.type, INDEX=graph.indices.dtype.type)
-    lanes = 1 if graph.longest_row <= LONGEST_SERIAL else lanes_for(graph.indices.size, rows)
+    mean = graph.indices.size / max(rows, 1)
+    serial = graph.longest_row <= LONGEST_SERIAL and mean <= STAGED_MEAN
+    lanes = 1 if serial else lanes_to_a_row(mean)
     launch(program.find_heaviest, (graph.indptr, graph.values, rows, lanes, found))
     return found
 

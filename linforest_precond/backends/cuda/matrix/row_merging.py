@@ -7,9 +7,9 @@ from ..runtime.launch import launch
 from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.structs import Struct
 
-# As in row_merging.cuh: terms of a row that a team of lanes merges, and that a block sorts; bytes of values
+# As in row_merging.cuh: terms of a row that a warp merges, and that a block sorts; bytes of values
 # that fit into shared memory, but not more terms.
-SHORT_ROW = 128
+SHORT_ROW = 256
 LONGEST_ROW = 4096
 CAPACITY_BYTES = 20480
 CAPACITY = 2560

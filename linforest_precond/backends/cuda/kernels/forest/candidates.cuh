@@ -168,6 +168,20 @@ __device__ __forceinline__ bool consider(Best& best, const Seeker& seeker, const
     return true;
 }
 
+// Whether a seeker's proposals of an uncharged iteration are those of the next one, too: their other ends take edges
+// still. The free edges only become fewer, and without charges their order stays.
+__device__ __forceinline__ bool keeps_proposals(const Problem& problem, const Seeker& seeker) {
+    bool any = false;
+#pragma unroll
+    for (int i = 0; i < DEGREE; ++i) {
+        const INDEX other = problem.neighbors[seeker.vertex * DEGREE + i];
+        if (seeker.held[i] >= 0 || other < 0) continue;
+        if (problem.state[other] & CLOSED) return false;
+        any = true;
+    }
+    return any;
+}
+
 // Writes a seeker's row, sorted by column: its confirmed neighbours, and the best candidates as proposals. `alive`: it
 // has a free edge. Returns the number of proposals.
 __device__ __forceinline__ int write_row(const Problem& problem, const Seeker& seeker, const Best& best, bool alive) {
@@ -209,15 +223,29 @@ __device__ __forceinline__ int write_row(const Problem& problem, const Seeker& s
     return proposed;
 }
 
+// Entries that a lane loads at a time where rows are not staged: loads are batched for memory-level parallelism.
+#define LOADED_AT_ONCE (STAGED ? 1 : 4)
+
 // Considers every `stride`-th entry in [begin, end).
 template <Mode MODE>
 __device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker,
                                                  const TieRule& ties, i64 begin, i64 end, int stride) {
     bool alive = false;
-    for (i64 slot = begin; slot < end; slot += stride) {
-        const INDEX column = column_at(problem, slot);
-        alive |=
-            consider<MODE>(best, seeker, ties, column, problem.values[slot], column_state<MODE>(problem, column), slot);
+    for (i64 first = begin; first < end; first += LOADED_AT_ONCE * stride) {
+        INDEX columns[LOADED_AT_ONCE];
+        WEIGHT values[LOADED_AT_ONCE];
+        u8 states[LOADED_AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < LOADED_AT_ONCE; ++i) {
+            const i64 slot = first + i * stride;
+            columns[i] = slot < end ? column_at(problem, slot) : (INDEX)seeker.vertex;
+            values[i] = slot < end ? problem.values[slot] : (WEIGHT)0;  // a weight of 0 is no edge
+        }
+#pragma unroll
+        for (int i = 0; i < LOADED_AT_ONCE; ++i) states[i] = column_state<MODE>(problem, columns[i]);
+#pragma unroll
+        for (int i = 0; i < LOADED_AT_ONCE; ++i)
+            alive |= consider<MODE>(best, seeker, ties, columns[i], values[i], states[i], first + i * stride);
     }
     return alive;
 }

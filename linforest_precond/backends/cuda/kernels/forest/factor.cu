@@ -110,7 +110,9 @@ __device__ void finish_rows(const Problem& problem) {
 // The iterations of the factor: propose, grid barrier, confirm, grid barrier. A cooperative launch. `barrier` and
 // `records` are zero at first; there is one record more than iterations, because an iteration counts the active
 // vertices of the next. The two active lists are double-buffered.
-extern "C" __global__ void __launch_bounds__(256, DEGREE <= 2 ? 5 : 3)
+extern "C" __global__ void __launch_bounds__(256, DEGREE > 2 ? 3
+                                                  : STAGED   ? 5
+                                                             : 4)
     propose_factor(Problem problem, Options options, LongRows long_rows, Partial* partials, INDEX* lists,
                    Record* records, Progress* progress, u32* barrier) {
     u32 generation = 0;

@@ -145,7 +145,6 @@ struct PairTerms {
         int side;  // 1 for a row of the pair's higher member
     };
     using Sum = WeightSum;
-    // Rows are short.
     static constexpr int ROW_LANES = 4;
     struct Members {
         i64 begins[2][ROWS];

@@ -153,7 +153,9 @@ __device__ bool propose_sparse(const Problem& problem, const Iteration& it, cons
         if (item < it.active) {
             seeker.load(problem, it.number ? (i64)list[item] : item, mode_of(it) == FRESH);
             const i64 begin = problem.indptr[seeker.vertex], end = problem.indptr[seeker.vertex + 1];
-            mine = end - begin <= options.long_row;
+            const bool kept = options.m == 1 && it.number && keeps_proposals(problem, seeker);
+            proposed |= kept;
+            mine = !kept && end - begin <= options.long_row;
             if (mine) alive = consider_entries(best, problem, seeker, it, begin + lane, end, width);
         }
         for (int distance = width / 2; distance > 0; distance /= 2) {

@@ -44,7 +44,7 @@ struct GroupTerms {
         INDEX column;
         VALUE value;
     };
-    static constexpr int ROW_LANES = TEAM;
+    static constexpr int ROW_LANES = 8;
     struct Sum {
         VALUE sum;
 

@@ -3,13 +3,12 @@
 // (forest/pairs.cu) are computed so.
 //
 // Blocks take tiles of coarse rows in turn. Short rows are staged in shared memory: the shortest are sorted by a
-// thread each, for others a team of lanes ranks the columns by counting. Each long row is sorted by the whole block,
-// then summed by segments. Decoupled look-back gives each tile its place in the output, so one pass over the terms
-// does.
+// thread each, others by a warp each. Each long row is sorted by the whole block, then summed by segments. Decoupled
+// look-back gives each tile its place in the output, so one pass over the terms does.
 //
 // What differs is a type `Terms`:
 //   Term, Sum       a loaded entry; the sum of the terms of one column, which are added in the order of the terms
-//   ROW_LANES       lanes that load and write a staged row
+//   ROW_LANES       lanes that load and write a staged row where rows are short on average
 //   Members         what a block keeps in shared memory to find the terms of a tile
 //   row(r)          the terms of a coarse row: load(i) gives the i-th
 //   load_tile       fills tile.terms
@@ -24,16 +23,17 @@
 #define ROWS 128
 // Terms that fit into shared memory.
 #define CAPACITY (sizeof(VALUE) > 8 ? 1280 : 2560)
-// Lanes of a team, and loads that each lane has in flight.
-#define TEAM 8
+// Loads that each lane has in flight.
 #define IN_FLIGHT 3
-// Terms of a row that a thread merges at most (measured on an H200), that a team merges, and that a block sorts,
-// which is a power of two.
+// Terms of a row that a thread merges at most (measured on an H200), that a warp merges (their numbers are bytes), and
+// that a block sorts; the latter two are powers of two.
 #define SERIAL_ROW (sizeof(VALUE) > 8 ? 18 : 32)
-#define SHORT_ROW 128
+#define SHORT_ROW 256
 #define LONGEST_ROW 4096
-// The key of a term that is left out, or that was added to an earlier one. No term has it otherwise.
+// The key of a term that is left out. No term has it otherwise.
 #define DROPPED 0xffffffffu
+// Lower columns fit into a word with the number of a term of a short row.
+#define NO_COLUMN (~0u / SHORT_ROW)
 
 // The coarse rows in CSR.
 struct MergedRows {
@@ -63,11 +63,12 @@ struct MergeTile {
 };
 
 // The consecutive rows of a tile that are in shared memory. After merging, the keys of rows of up to SERIAL_ROW terms
-// are sorted, and `places` are the terms' numbers; in others, the terms that are not dropped have `places`.
+// are sorted, and `numbers` are those of the terms. In others, `numbers` are those of the first terms of the columns,
+// by column, whose values are the sums.
 struct MergeChunk {
     VALUE values[CAPACITY];
     u32 keys[CAPACITY];
-    u8 places[CAPACITY];
+    u8 numbers[CAPACITY];
 };
 
 // A chunk, or one long row: the key and the number of each of its terms.
@@ -76,40 +77,48 @@ union MergeStage {
     u64 row[LONGEST_ROW];
 };
 
-// Stages the terms of the rows [first, end) of a tile, ROW_LANES to a row.
+// Lanes that load and write each of the rows [first, end) of a tile: by their mean length.
+template <typename Terms>
+__device__ __forceinline__ int lanes_of(const MergeTile& tile, int first, int end) {
+    return tile.terms[end] - tile.terms[first] <= (i64)SERIAL_ROW * (end - first) ? Terms::ROW_LANES : 32;
+}
+
+// Stages the terms of the rows [first, end) of a tile.
 template <typename Terms>
 __device__ __forceinline__ void stage_chunk(const Terms& terms, const MergeTile& tile, typename Terms::Members& members,
                                             MergeChunk& chunk, int first, int end) {
+    const int lanes = lanes_of<Terms>(tile, first, end), lane = threadIdx.x % lanes;
     terms.load_members(tile, members, first, end);
-    for (int r = first + threadIdx.x / Terms::ROW_LANES; r < end; r += THREADS / Terms::ROW_LANES) {
+    for (int r = first + threadIdx.x / lanes; r < end; r += THREADS / lanes) {
         const int begin = (int)(tile.terms[r] - tile.terms[first]), count = (int)(tile.terms[r + 1] - tile.terms[r]);
         auto row = terms.staged_row(tile, members, first, r);
-        for (int i = threadIdx.x % Terms::ROW_LANES; i < count; i += Terms::ROW_LANES * IN_FLIGHT) {
+        for (int i = lane; i < count; i += lanes * IN_FLIGHT) {
             typename Terms::Term loaded[IN_FLIGHT];
 #pragma unroll
             for (int j = 0; j < IN_FLIGHT; ++j) {
-                if (i + j * Terms::ROW_LANES >= count) break;
-                loaded[j] = row.load(i + j * Terms::ROW_LANES);
+                if (i + j * lanes >= count) break;
+                loaded[j] = row.load(i + j * lanes);
             }
 #pragma unroll
             for (int j = 0; j < IN_FLIGHT; ++j) {
-                if (i + j * Terms::ROW_LANES >= count) break;
-                chunk.keys[begin + i + j * Terms::ROW_LANES] = terms.key(loaded[j], tile.first_row + r);
-                chunk.values[begin + i + j * Terms::ROW_LANES] = Terms::value(loaded[j]);
+                if (i + j * lanes >= count) break;
+                chunk.keys[begin + i + j * lanes] = terms.key(loaded[j], tile.first_row + r);
+                chunk.values[begin + i + j * lanes] = Terms::value(loaded[j]);
             }
         }
     }
 }
 
-__device__ __forceinline__ void compare_exchange(u64& low, u64& high) {
-    const u64 smaller = min(low, high);
+template <typename Word>
+__device__ __forceinline__ void compare_exchange(Word& low, Word& high) {
+    const Word smaller = min(low, high);
     high = max(low, high);
     low = smaller;
 }
 
 // Batcher's odd-even merge sort of words in registers; SPAN and STRIDE are those of the comparators from here on.
-template <int SIZE, int SPAN = 1, int STRIDE = 1>
-__device__ __forceinline__ void sort_in_registers(u64 (&words)[SIZE]) {
+template <int SIZE, int SPAN = 1, int STRIDE = 1, typename Word>
+__device__ __forceinline__ void sort_in_registers(Word (&words)[SIZE]) {
 #pragma unroll
     for (int i = 0; i < SIZE - STRIDE; ++i)
         if (i >= STRIDE % SPAN && (i - STRIDE % SPAN) / STRIDE % 2 == 0 && i / (2 * SPAN) == (i + STRIDE) / (2 * SPAN))
@@ -158,11 +167,11 @@ __device__ __forceinline__ u32 sort_by_insertion(u32* keys, u8* numbers, int cou
 }
 
 // Sorts the staged terms [begin, begin + length) by one thread: the keys of those that are not dropped come first, and
-// `places` are the numbers of the terms. Returns a mask of the first terms of the columns.
+// `numbers` are those of the terms. Returns a mask of the first terms of the columns.
 template <typename Terms>
 __device__ __forceinline__ u32 sort_serially(MergeChunk& chunk, int begin, int length) {
     u32* const keys = chunk.keys + begin;
-    u8* const numbers = chunk.places + begin;
+    u8* const numbers = chunk.numbers + begin;
     int count = 0;
     for (int i = 0; i < length; ++i) {
         const u32 key = keys[i];
@@ -176,44 +185,98 @@ __device__ __forceinline__ u32 sort_serially(MergeChunk& chunk, int begin, int l
     return sort_by_insertion<Terms>(keys, numbers, count);
 }
 
-// Merges the staged terms [begin, begin + length) by a team; all teams of a warp must call it. The first term of each
-// column gets the sum, and its place is the number of lower columns; the others are dropped. Returns the number of
-// columns to every lane.
+// Bitonic sort of 32 * SIZE words by a warp (Batcher 1968): lane l has the words [SIZE * l, SIZE * (l + 1)). Each merge
+// of two runs compares mirrored words first, so all comparators have the same direction.
+template <int SIZE>
+__device__ __forceinline__ void sort_by_warp(u32 (&words)[SIZE]) {
+    const int lane = threadIdx.x % 32;
+    sort_in_registers(words);
+#pragma unroll
+    for (int lanes = 2; lanes <= 32; lanes *= 2) {
+        u32 others[SIZE];
+#pragma unroll
+        for (int i = 0; i < SIZE; ++i) others[i] = __shfl_xor_sync(FULL_WARP, words[SIZE - 1 - i], lanes - 1);
+#pragma unroll
+        for (int i = 0; i < SIZE; ++i)
+            words[i] = lane & lanes / 2 ? max(words[i], others[i]) : min(words[i], others[i]);
+#pragma unroll
+        for (int distance = lanes / 4; distance > 0; distance /= 2)
+#pragma unroll
+            for (int i = 0; i < SIZE; ++i) {
+                const u32 other = __shfl_xor_sync(FULL_WARP, words[i], distance);
+                words[i] = lane & distance ? max(words[i], other) : min(words[i], other);
+            }
+#pragma unroll
+        for (int stride = SIZE / 2; stride > 0; stride /= 2)
+#pragma unroll
+            for (int i = 0; i < SIZE; ++i)
+                if (!(i & stride)) compare_exchange(words[i], words[i + stride]);
+    }
+}
+
+// Sorts the numbers of the staged terms by column, at most 32 * SIZE; a word is a column and a number.
+template <typename Terms, int SIZE>
+__device__ __forceinline__ void order_by_words(const u32* keys, u8* numbers, int length) {
+    const int lane = threadIdx.x % 32;
+    u32 words[SIZE];
+#pragma unroll
+    for (int i = 0; i < SIZE; ++i) {
+        const int number = 32 * i + lane;
+        words[i] = min(number < length ? Terms::column_of(keys[number]) : DROPPED, NO_COLUMN) * SHORT_ROW + number;
+    }
+    sort_by_warp(words);
+#pragma unroll
+    for (int i = 0; i < SIZE; ++i)
+        if (SIZE * lane + i < length) numbers[SIZE * lane + i] = (u8)words[i];
+}
+
+// The same for any columns: each term counts those before it.
 template <typename Terms>
-__device__ __forceinline__ int merge_by_team(MergeChunk& chunk, int begin, int length) {
-    const int lane = threadIdx.x % TEAM;
-    u32* const keys = chunk.keys + begin;
+__device__ __forceinline__ void order_by_counting(const u32* keys, u8* numbers, int length) {
+    for (int i = threadIdx.x % 32; i < length; i += 32) {
+        const u32 column = Terms::column_of(keys[i]);
+        int place = 0;
+        for (int j = 0; j < length; ++j)
+            place += Terms::column_of(keys[j]) < column || (j < i && Terms::column_of(keys[j]) == column);
+        numbers[place] = (u8)i;
+    }
+}
+
+// Merges the staged terms [begin, begin + length) by a warp. Returns the number of columns to every lane.
+template <typename Terms>
+__device__ __forceinline__ int merge_by_warp(MergeChunk& chunk, int begin, int length) {
+    const int lane = threadIdx.x % 32;
+    const u32* const keys = chunk.keys + begin;
     VALUE* const values = chunk.values + begin;
-    u32 first = 0;  // which of the lane's terms are the first of their columns
-    for (int i = lane, own = 0; i < length; i += TEAM, ++own) {
-        const u32 key = keys[i], column = Terms::column_of(key);
-        if (key == DROPPED) continue;
-        int j = 0;
-        while (Terms::column_of(keys[j]) != column) ++j;
-        if (j < i) continue;
-        typename Terms::Sum sum(key, values[i]);
-        for (++j; j < length; ++j)
-            if (Terms::column_of(keys[j]) == column) sum.add(keys[j], values[j]);
-        values[i] = sum.total();  // no other lane reads it
-        first |= 1u << own;
-    }
+    u8* const numbers = chunk.numbers + begin;
+    bool wide = false;
+    for (int i = lane; i < length; i += 32) wide |= keys[i] != DROPPED && Terms::column_of(keys[i]) >= NO_COLUMN;
+    if (__any_sync(FULL_WARP, wide)) order_by_counting<Terms>(keys, numbers, length);
+    else if (length <= 64) order_by_words<Terms, 2>(keys, numbers, length);
+    else if (length <= 128) order_by_words<Terms, 4>(keys, numbers, length);
+    else order_by_words<Terms, SHORT_ROW / 32>(keys, numbers, length);
     __syncwarp();
-    for (int i = lane, own = 0; i < length; i += TEAM, ++own)
-        if (!(first >> own & 1)) keys[i] = DROPPED;
-    __syncwarp();
-    for (int i = lane, own = 0; i < length; i += TEAM, ++own) {
-        if (!(first >> own & 1)) continue;
-        const u32 key = keys[i];
-        int lower = 0;
-        for (int j = 0; j < length; ++j) lower += keys[j] < key;
-        chunk.places[begin + i] = lower;
+    int count = 0;
+    for (int base = 0; base < length; base += 32) {
+        const int i = base + lane, number = i < length ? numbers[i] : 0;
+        const u32 key = i < length ? keys[number] : DROPPED, column = Terms::column_of(key);
+        const bool head = key != DROPPED && (i == 0 || Terms::column_of(keys[numbers[i - 1]]) != column);
+        if (head) {
+            typename Terms::Sum sum(key, values[number]);
+            for (int j = i + 1; j < length && Terms::column_of(keys[numbers[j]]) == column; ++j)
+                sum.add(keys[numbers[j]], values[numbers[j]]);
+            values[number] = sum.total();  // no other lane reads it
+        }
+        const u32 heads = __ballot_sync(FULL_WARP, head);
+        __syncwarp();
+        // At most place i: the numbers that are read in later rounds stay.
+        if (head) numbers[count + __popc(heads & ((1u << lane) - 1))] = (u8)number;
+        count += __popc(heads);
     }
-    int count = __popc(first);
-    for (int half = TEAM / 2; half > 0; half /= 2) count += __shfl_xor_sync(FULL_WARP, count, half);
     return count;
 }
 
-// Merges the staged rows [first, end) of a tile: the shortest by a thread each, then others by teams.
+// Merges the staged rows [first, end) of a tile: the shortest by a thread each, then others by a warp each.
 template <typename Terms>
 __device__ __forceinline__ void merge_chunk(MergeTile& tile, MergeChunk& chunk, int first, int end) {
     const int t = threadIdx.x;
@@ -222,11 +285,11 @@ __device__ __forceinline__ void merge_chunk(MergeTile& tile, MergeChunk& chunk, 
     if (t >= first && t < end && length <= SERIAL_ROW)
         tile.counts[t] = __popc(tile.heads[t] = sort_serially<Terms>(chunk, begin_of(t), length));
     if (!__syncthreads_or(length > SERIAL_ROW)) return;
-    for (int base = first; base < end; base += THREADS / TEAM) {
-        const int r = min(base + t / TEAM, end - 1);
-        const bool own = base + t / TEAM < end && begin_of(r + 1) - begin_of(r) > SERIAL_ROW;
-        const int count = merge_by_team<Terms>(chunk, begin_of(r), own ? begin_of(r + 1) - begin_of(r) : 0);
-        if (own && t % TEAM == 0) tile.counts[r] = count;
+    for (int r = first + t / 32; r < end; r += THREADS / 32) {
+        const int row_length = begin_of(r + 1) - begin_of(r);
+        if (row_length <= SERIAL_ROW) continue;
+        const int count = merge_by_warp<Terms>(chunk, begin_of(r), row_length);
+        if (t % 32 == 0) tile.counts[r] = count;
     }
 }
 
@@ -234,7 +297,7 @@ __device__ __forceinline__ void merge_chunk(MergeTile& tile, MergeChunk& chunk, 
 template <typename Terms>
 __device__ __forceinline__ VALUE sum_of_column(const MergeChunk& chunk, int begin, int first, int length) {
     const u32* const keys = chunk.keys + begin;
-    const u8* const numbers = chunk.places + begin;
+    const u8* const numbers = chunk.numbers + begin;
     const VALUE* const values = chunk.values + begin;
     typename Terms::Sum sum(keys[first], values[numbers[first]]);
     for (int i = first + 1; i < length && Terms::column_of(keys[i]) == Terms::column_of(keys[first]); ++i)
@@ -242,19 +305,21 @@ __device__ __forceinline__ VALUE sum_of_column(const MergeChunk& chunk, int begi
     return sum.total();
 }
 
-// Writes the merged rows of a chunk, ROW_LANES to a row; `slot(r, i)` is where the i-th entry of row r goes.
+// Writes the merged rows of a chunk; `slot(r, i)` is where the i-th entry of row r goes.
 template <typename Terms, typename Slot>
 __device__ __forceinline__ void write_chunk(const MergeTile& tile, const MergeChunk& chunk, int first, int end,
                                             Slot slot, INDEX* indices, VALUE* data) {
-    for (int r = first + threadIdx.x / Terms::ROW_LANES; r < end; r += THREADS / Terms::ROW_LANES) {
+    const int lanes = lanes_of<Terms>(tile, first, end), lane = threadIdx.x % lanes;
+    for (int r = first + threadIdx.x / lanes; r < end; r += THREADS / lanes) {
         const int begin = (int)(tile.terms[r] - tile.terms[first]), length = (int)(tile.terms[r + 1] - tile.terms[r]);
         const bool sorted = length <= SERIAL_ROW;
         const u32 heads = sorted ? tile.heads[r] : 0;
-        for (int i = threadIdx.x % Terms::ROW_LANES; i < length; i += Terms::ROW_LANES) {
-            if (sorted ? !(heads >> i & 1) : chunk.keys[begin + i] == DROPPED) continue;
-            const i64 out = slot(r, sorted ? __popc(heads & ((1u << i) - 1)) : chunk.places[begin + i]);
-            indices[out] = (INDEX)Terms::column_of(chunk.keys[begin + i]);
-            data[out] = sorted ? sum_of_column<Terms>(chunk, begin, i, length) : chunk.values[begin + i];
+        for (int i = lane; i < (sorted ? length : tile.counts[r]); i += lanes) {
+            if (sorted && !(heads >> i & 1)) continue;
+            const i64 out = slot(r, sorted ? __popc(heads & ((1u << i) - 1)) : i);
+            const int term = begin + (sorted ? i : chunk.numbers[begin + i]);
+            indices[out] = (INDEX)Terms::column_of(chunk.keys[term]);
+            data[out] = sorted ? sum_of_column<Terms>(chunk, begin, i, length) : chunk.values[term];
         }
     }
 }
