@@ -21,7 +21,7 @@ from linforest_precond.precond.multigrid.eigenvalue_estimates import (
     gershgorin_bound,
 )
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.lockstep import completed
+from linforest_precond.precond.lockstep import completed
 from linforest_precond.records.forest import magnitudes_of
 
 

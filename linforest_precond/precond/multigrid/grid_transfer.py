@@ -29,7 +29,7 @@ from linforest_precond.precond.multigrid.root_aggregates import RootAggregates, 
 from linforest_precond.precond.number_types import stored_array
 from linforest_precond.precond.storage import schema
 
-# The prolongators of root aggregates have magnitudes below two to this power.
+# The prolongators of root aggregates, along paths and of ones have magnitudes below two to this power.
 LARGEST_WEIGHT_EXPONENT = 2
 
 
@@ -211,7 +211,8 @@ class Interpolation(schema.Stored):
     @property
     def exponent(self) -> int | None:
         """Of two, a power that is larger than all values; None if not known."""
-        return LARGEST_WEIGHT_EXPONENT if isinstance(self.smoothed, RootAggregates) else None
+        known = self.smoothed is None or isinstance(self.smoothed, RootAggregates)
+        return LARGEST_WEIGHT_EXPONENT if known else None
 
     def with_values(self, values: list[Array]) -> Interpolation:
         """The same with other numbers."""
