@@ -15,13 +15,13 @@ from linforest_precond.distributed.partition.entries import is_hermitian, mirror
 from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, with_values
 from linforest_precond.matrix.checked import ZERO_SUM, described
 from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.precond.lockstep import completed
 from linforest_precond.precond.multigrid.eigenvalue_estimates import (
     STEPS,
     eigenvalue_from,
     gershgorin_bound,
 )
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.lockstep import completed
 from linforest_precond.records.forest import magnitudes_of
 
 
@@ -60,7 +60,7 @@ class RankLevelMatrix(LevelMatrix):
         weights = self.inverse_diagonal
         steps = eigenvalue_from(
             local.pseudorandom_vector(csr.n, csr.data.dtype, self.A.first),
-            lambda x, y: ops.multiply(matrix, x, y),
+            matrix,
             lambda r, z: ops.scale(weights, 1.0, r, z),
             self.definite,
             ops.DotProducts(csr.data.dtype, 2 * STEPS + 1),

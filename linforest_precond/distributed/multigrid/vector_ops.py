@@ -85,11 +85,15 @@ class RankDotProducts(local.DotProducts):
 
     def __init__(self, ops: RankVectorOps, dtype: DType, count: int):
         super().__init__(dtype, count)  # type: ignore[no-untyped-call]
-        self._sums = ops.sums
+        self._ops = ops
+
+    def multiply(self, number: int, matrix: Any, x: Array, y: Array) -> None:
+        self._ops.multiply(matrix, x, y)
+        self.dot(number, x, y)
 
     def dot(self, number: int, u: Array, v: Array) -> None:
         products = (u.astype(self._wide).conj() * v.astype(self._wide)).real
-        self.values[number] = self._sums.total(products)[0]
+        self.values[number] = self._ops.sums.total(products)[0]
 
 
 class RankCenter:

@@ -17,41 +17,40 @@ STEPS = 10
 # Lanczos and the power method approach the largest eigenvalue from below: the safety factor.
 SAFETY = 1.1
 
-# Writes the product of the first argument with a fixed matrix into the second one.
+# Writes the product of a fixed matrix with the first argument into the second one.
 ApplyInto = Callable[[Array, Array], None]
 
 
 def largest_eigenvalue(
-    n: int, dtype: DType, multiply: ApplyInto, solve: ApplyInto, definite: bool, backend: Backend
+    matrix: Any, dtype: DType, solve: ApplyInto, definite: bool, backend: Backend
 ) -> float:
     """Estimate the largest eigenvalue of M A by the Lanczos method, or by the power method.
 
-    Lanczos needs A and M positive definite. ``multiply(x, y)`` and ``solve(r, z)`` write A x and M r.
+    Lanczos needs A and M positive definite. `matrix` is A, as the backend's vector operations take it, and
+    ``solve(r, z)`` writes M r.
     """
-    return completed(estimated_eigenvalue(n, dtype, multiply, solve, definite, backend))
+    return completed(estimated_eigenvalue(matrix, dtype, solve, definite, backend))
 
 
 def estimated_eigenvalue(
-    n: int, dtype: DType, multiply: ApplyInto, solve: ApplyInto, definite: bool, backend: Backend
+    matrix: Any, dtype: DType, solve: ApplyInto, definite: bool, backend: Backend
 ) -> Steps[float]:
     """The same in steps: it yields before the stall."""
     ops = backend.multigrid.vector_ops
-    r = ops.pseudorandom_vector(n, dtype)
-    return eigenvalue_from(r, multiply, solve, definite, ops.DotProducts(dtype, 2 * STEPS + 1))
+    r = ops.pseudorandom_vector(matrix.rows, dtype)
+    return eigenvalue_from(r, matrix, solve, definite, ops.DotProducts(dtype, 2 * STEPS + 1))
 
 
-def eigenvalue_from(
-    r: Array, multiply: ApplyInto, solve: ApplyInto, definite: bool, dots: Any
-) -> Steps[float]:
+def eigenvalue_from(r: Array, matrix: Any, solve: ApplyInto, definite: bool, dots: Any) -> Steps[float]:
     """The same from a start vector r and with `DotProducts`, for vectors that are distributed."""
     if definite:
-        found = yield from _by_lanczos(r, multiply, solve, dots)
+        found = yield from _by_lanczos(r, matrix, solve, dots)
         if found is not None:
             return SAFETY * found
-    return SAFETY * _by_power_method(r, multiply, solve, dots)
+    return SAFETY * _by_power_method(r, matrix, solve, dots)
 
 
-def _by_lanczos(r: Array, multiply: ApplyInto, solve: ApplyInto, dots: Any) -> Steps[float | None]:
+def _by_lanczos(r: Array, matrix: Any, solve: ApplyInto, dots: Any) -> Steps[float | None]:
     """The largest Ritz value: the Lanczos matrix follows from the coefficients of conjugate gradients.
 
     As in section 6.7.3 of Saad, "Iterative methods for sparse linear systems" (2003). None where A or M turn
@@ -65,8 +64,7 @@ def _by_lanczos(r: Array, multiply: ApplyInto, solve: ApplyInto, dots: Any) -> S
     with np.errstate(all="ignore"):  # coefficients after a breakdown are cut off below
         for k in range(STEPS):
             curvature = STEPS + 1 + k
-            multiply(p, q)
-            dots.dot(curvature, p, q)
+            dots.multiply(curvature, matrix, p, q)
             dots.subtract(k, curvature, q, r)
             solve(r, z)
             dots.dot(k + 1, r, z)
@@ -89,7 +87,7 @@ def _largest_ritz_value(numbers: list[float]) -> float | None:
     return float(values[-1]) if np.isfinite(values[-1]) else None
 
 
-def _by_power_method(r: Array, multiply: ApplyInto, solve: ApplyInto, dots: Any) -> float:
+def _by_power_method(r: Array, matrix: Any, solve: ApplyInto, dots: Any) -> float:
     """The largest growth of the vector's norm in the last three steps; 1 where there is none."""
     z, q = r.copy(), xp_of(r).empty_like(r)
 
@@ -102,7 +100,7 @@ def _by_power_method(r: Array, multiply: ApplyInto, solve: ApplyInto, dots: Any)
         if not 0 < length < np.inf:
             break
         z /= r.dtype.type(length)
-        multiply(z, q)
+        dots.multiply(1, matrix, z, q)
         solve(q, z)
         length = norm()
         growths.append(length)

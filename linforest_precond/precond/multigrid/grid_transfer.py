@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -169,9 +170,9 @@ class Interpolation(schema.Stored):
     def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
         vectors.ops.multiply_add(self._matrices[1], coarse, x)
 
-    def coarse_matrix(self, fine: LevelMatrix) -> LevelMatrix:
-        """The Galerkin product R A P."""
-        arrays = galerkin_product(self.restrictor, fine.csr, self.prolongator, self.plans)
+    def coarse_matrix(self, fine: LevelMatrix, most: float = math.inf) -> LevelMatrix:
+        """The Galerkin product R A P; TooManyEntriesError where it has more than `most` entries."""
+        arrays = galerkin_product(self.restrictor, fine.csr, self.prolongator, self.plans, most)
         if isinstance(self.smoothed, CandidateAggregates):
             self.smoothed.fill_dropped(*arrays)
         return fine.galerkin(*arrays)

@@ -8,16 +8,12 @@ from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeate
 from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.pairwise_aggregation import strength_graph
-from linforest_precond.precond.multigrid.prolongation import RectangularCSR, product
+from linforest_precond.precond.multigrid.prolongation import RectangularCSR, TooManyEntriesError, product
 
 # A coarse matrix with more than this share of the fine matrix's entries is not worth its cost.
 MOST_ENTRIES = 0.8
 # The same for the matrices between the steps of one level.
 MOST_ENTRIES_BETWEEN = 1.25
-
-
-class TooManyEntriesError(Exception):
-    """A matrix between the steps of a level is too dense."""
 
 
 def coarsen_along_paths(
@@ -33,19 +29,16 @@ def coarsen_along_paths(
         prolongator = path_prolongator(matrix, weights, strength, seed)
         if last:
             return prolongator, None
-        coarse = Interpolation.of(prolongator).coarse_matrix(matrix)
-        if coarse.csr.nnz > MOST_ENTRIES_BETWEEN * fine.csr.nnz:
-            raise TooManyEntriesError
-        return prolongator, coarse
+        most = MOST_ENTRIES_BETWEEN * fine.csr.nnz
+        return prolongator, Interpolation.of(prolongator).coarse_matrix(matrix, most)
 
     try:
         prolongator, _ = coarsen_repeatedly(fine, steps, halve, product)
+        # From the finest matrix and the composed prolongator, as for other values of the matrix.
+        transfer = Interpolation.of(prolongator)
+        return transfer, transfer.coarse_matrix(fine, MOST_ENTRIES * fine.csr.nnz)
     except TooManyEntriesError:
         return None
-    # From the finest matrix and the composed prolongator, as for other values of the matrix.
-    transfer = Interpolation.of(prolongator)
-    coarse = transfer.coarse_matrix(fine)
-    return None if coarse.csr.nnz > MOST_ENTRIES * fine.csr.nnz else (transfer, coarse)
 
 
 def path_prolongator(matrix: LevelMatrix, weights: str, strength: float, seed: int) -> RectangularCSR:

@@ -142,20 +142,14 @@ class DiagonalSmoother(schema.Stored):
             x, other = other, x
 
 
-def largest_of_part(
-    matrix: LevelMatrix, part: TridiagonalPart | InversePart, definite: bool
-) -> Steps[float]:
+def largest_of_part(matrix: LevelMatrix, part: TridiagonalPart | InversePart, definite: bool) -> Steps[float]:
     """The largest eigenvalue of M A for the part of a preconditioner M; `definite` is that M may be."""
     csr, stored, ops = matrix.csr, part.stored, matrix.backend.multigrid.vector_ops
     data = stored_array(csr.data, stored, csr.exponent)
     operator = ops.Matrix(csr.indptr, csr.indices, data, csr.longest_row)
+    definite = matrix.definite and definite
     return estimated_eigenvalue(
-        csr.n,
-        stored,
-        lambda x, y: ops.multiply(operator, x, y),
-        lambda r, z: part.solve_into(r, z, False),
-        matrix.definite and definite,
-        matrix.backend,
+        operator, stored, lambda r, z: part.solve_into(r, z, False), definite, matrix.backend
     )
 
 

@@ -205,9 +205,9 @@ class TridiagonalPart(schema.Stored):
 
     def start(self, bands: Bands) -> Factorization:
         """The factorization of similar bands, with the sweeps that this part has; no stall."""
-        solver = self.solver
-        others = solver.pivoted or solver.clipped or solver.repaired_couplings  # solves do not use these factors
-        symmetric = None if others else solver.symmetric
+        old = self.solver
+        others = old.pivoted or old.clipped or old.repaired_couplings  # solves do not use these factors
+        symmetric = None if others else old.symmetric
         return started_factorization(bands, symmetric, perturb=self.repair == "auto")
 
     @property

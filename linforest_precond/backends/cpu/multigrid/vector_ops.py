@@ -22,7 +22,7 @@ class Matrix:
     """A sparse matrix of any shape, prepared for the functions here."""
 
     def __init__(self, indptr, indices, data, longest_row):
-        self.arrays = tuple(map(readonly, (indptr, indices, data)))
+        self.rows, self.arrays = indptr.size - 1, tuple(map(readonly, (indptr, indices, data)))
 
 
 class KrylovSteps:
@@ -119,6 +119,11 @@ class DotProducts:
         """The product of u and v."""
         wide = (x.astype(self._wide, copy=False) for x in (u, v))
         self.values[number] = np.vdot(*wide).real
+
+    def multiply(self, number, matrix, x, y):
+        """y = A x, and the product of x and y."""
+        multiply(matrix, x, y)
+        self.dot(number, x, y)
 
     def subtract(self, above, below, q, r):
         """r -= factor q, for the ratio of two products."""

@@ -131,6 +131,10 @@ class DotProducts:
         """The product of u and v."""
         _launch_entries(self._program.dot, u, (u.size, self._sums, u, v, self._at[number]))
 
+    def multiply(self, number, matrix, x, y):
+        """y = A x, and the product of x and y."""
+        matrix.launch("multiply_dot", 1, self._sums, x, y, self._at[number], most=LARGEST_GRID)
+
     def subtract(self, above, below, q, r):
         """r -= factor q, for the ratio of two products."""
         arguments = r.size, self._at[above], self._at[below], q, r

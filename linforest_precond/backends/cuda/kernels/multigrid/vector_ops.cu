@@ -297,6 +297,17 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     EACH_ENTRY (e, walk) add_product(own[0], u[e], v[e]);
     if (add_up<1>(sums, own, totals) && threadIdx.x == 0) *result = real_of(totals[0]);
 }
+// y = A x for one column, and the real part of the dot product of x and y.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    multiply_dot(Matrix matrix, Sums sums, const VALUE* __restrict__ x, VALUE* __restrict__ y, double* result) {
+    __shared__ Scalar totals[LARGEST_SUMS * THREADS];
+    Scalar own[1] = {};
+    each_entry_product(matrix, x, 1, [&](i64 e, i64 row, VALUE product) {
+        y[e] = product;
+        add_product(own[0], x[e], product);
+    });
+    if (add_up<1>(sums, own, totals) && threadIdx.x == 0) *result = real_of(totals[0]);
+}
 // r -= factor q, for the ratio of two dot products.
 extern "C" __global__ void __launch_bounds__(THREADS)
     subtract_multiple(i64 rows, const double* __restrict__ above, const double* __restrict__ below,
