@@ -14,7 +14,8 @@ def counting(name, stalls, log):
 
 def test_each_computation_runs_up_to_its_next_stall():
     log = []
-    assert in_lockstep([counting("a", 1, log), counting("b", 3, log), counting("c", 0, log)]) == ["a", "b", "c"]
+    tasks = counting("a", 1, log), counting("b", 3, log), counting("c", 0, log)
+    assert in_lockstep(tasks) == ["a", "b", "c"]
     assert log == [("a", 0), ("b", 0), ("b", 1), ("b", 2)]
     log.clear()
     assert in_lockstep(counting(name, 2, log) for name in "ab") == ["a", "b"]
