@@ -336,17 +336,6 @@ def repairs_of(solver: TridiagonalSolver) -> Repairs:
     )
 
 
-def scalar_part(
-    csr: CheckedMatrix,
-    stored: DType,
-    ordering: str | Forest | npt.ArrayLike,
-    options: FactorOptions,
-    repair: str = "auto",
-) -> TridiagonalPart:
-    """The tridiagonal part of a checked matrix in an order, with checked options."""
-    return completed(scalar_part_in_steps(csr, stored, ordering, options, repair))
-
-
 def scalar_part_in_steps(
     csr: CheckedMatrix,
     stored: DType,
@@ -354,7 +343,10 @@ def scalar_part_in_steps(
     options: FactorOptions,
     repair: str = "auto",
 ) -> Steps[TridiagonalPart]:
-    """The same; along a forest of a symmetric matrix, there is no stall before the first step."""
+    """The tridiagonal part of a checked matrix in an order, with checked options.
+
+    Along a forest of a symmetric matrix, there is no stall before the first step.
+    """
     csr.backend.runtime.prefetch.prefetch("tridiagonal", csr, stored, 1)
     forest = given = None
     is_name = isinstance(ordering, str)
