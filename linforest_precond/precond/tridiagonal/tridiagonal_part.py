@@ -153,18 +153,20 @@ class TridiagonalPart(schema.Stored):
         return None if rows is None else rows.astype("uint8")
 
     def refreshed(self, csr: CheckedMatrix) -> TridiagonalPart:
-        return completed(self.refreshed_in_steps(csr))
+        return self.of(csr, self.stored, self._bands_of(csr), **self._kept)
 
     def refreshed_in_steps(self, csr: CheckedMatrix) -> Steps[TridiagonalPart]:
+        return self.in_steps(csr, self.stored, self._bands_of(csr), **self._kept)
+
+    def _bands_of(self, csr: CheckedMatrix) -> Bands:
+        """The bands of another matrix in the same order."""
         if isinstance(self.forest, BlockForest):
-            bands = copy_block_bands(csr, self.forest)
-        elif self.forest is None:
-            bands = _bands_in_order(csr, self.given)
-        else:
-            slots = self.forest.slots if self.own_forest else None
-            slots = None if slots is None else slots.astype(csr.indices.dtype, copy=False)
-            bands = copy_bands(csr, self.forest, None, slots)
-        return self.in_steps(csr, self.stored, bands, **self._kept)
+            return copy_block_bands(csr, self.forest)
+        if self.forest is None:
+            return _bands_in_order(csr, self.given)
+        slots = self.forest.slots if self.own_forest else None
+        slots = None if slots is None else slots.astype(csr.indices.dtype, copy=False)
+        return copy_bands(csr, self.forest, None, slots)
 
     @property
     def _kept(self) -> dict[str, Any]:
