@@ -269,7 +269,7 @@ def _heavy_share(csr: CheckedMatrix, backend: Backend) -> float:
     positive = replace(
         csr, data=-abs(csr.data).astype(np.float64), diagonal=abs(csr.diagonal).astype(np.float64)
     )
-    weights, strongest = strength.weigh(positive, 0.0)
+    weights, strongest, _ = strength.weigh(positive, 0.0)
     totals, _ = strength.row_sums(replace(positive, data=weights))
     total = float(totals.sum())  # stall: decides whether a forest is expected to pay
     return float(backend.xp.minimum(2 * strongest, totals).sum()) / total if total else 1.0

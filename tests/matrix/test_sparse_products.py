@@ -106,6 +106,18 @@ def test_terms_are_added_in_order(backend, case, dtype, index):
         assert one.dtype == other.dtype and one.tobytes() == other.tobytes()
 
 
+def test_too_many_entries(backend):
+    rng = np.random.default_rng(3)
+    left = csr_of_lengths([3, 0, 9, 5], 20, np.float64, np.int32, rng)
+    right = csr_of_lengths(rng.integers(1, 9, 20), 30, np.float64, np.int32, rng)
+    factors = [tuple(map(backend.array, arrays)) for arrays in (left, right)]
+    products = backend_of(factors[0][2]).matrix.sparse_products
+    entries = product_in_order(left, right)[1].size
+    assert products.multiply_and_plan(*factors, 30, entries - 1) is None
+    (_, indices, _), _ = products.multiply_and_plan(*factors, 30, entries)
+    assert indices.size == entries
+
+
 def test_some_rows_at_a_time(monkeypatch):
     """Work space for a few entries: rows are multiplied in turns, the longest with more space."""
     rng = np.random.default_rng(4)

@@ -63,3 +63,19 @@ def test_conversion_of_several_arrays(backend, wide, narrow):
     for own, array in zip(found, arrays, strict=True):
         assert own.dtype == narrow
         np.testing.assert_array_equal(backend.host(own), array.astype(narrow))
+
+
+@pytest.mark.parametrize(
+    ("diagonal", "coupling", "flags"),
+    [
+        ([2.0, 3.0], -1.0, [False, True, False]),
+        ([2.0, -3.0], -1.0, [False, True, True]),
+        ([-2.0, 0.0], -1.0, [False, False, True]),
+        ([1e-300, 1e-300], -1e300, [True, True, False]),
+    ],
+)
+def test_flags_of_strengths(backend, diagonal, coupling, flags):
+    """Some strength is not finite, some diagonal entry is positive, some is not."""
+    csr = checked(backend.csr(sp.csr_array(np.diag(diagonal) + np.fliplr(np.diag([coupling] * 2)))))
+    found = csr.backend.multigrid.strength.weigh(csr, 0.5)[2]
+    assert [bool(flag) for flag in found.tolist()] == flags

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
+from linforest_precond.backends.cpu.multigrid import vector_ops as cpu_ops
 from linforest_precond.backends.cuda.matrix.long_row_split import LONGEST_ROW
 from linforest_precond.backends.cuda.multigrid.vector_ops import MANY_ROWS, lanes_of_row
 
@@ -95,6 +96,39 @@ def test_dense_product(backend, n):
     x = backend.array(x)
     prepared(backend, sp.eye_array(1, format="csr"))[0].multiply_dense(backend.array(D), backend.array(b), x)
     close(backend.host(x), D @ b, np.float64)
+
+
+@pytest.mark.parametrize("rows", [1, 300, 5000])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_dot_products_and_the_steps_that_they_scale(backend, dtype, rows):
+    A = random_matrix(rows, rows, 9, dtype)
+    ops, matrix = prepared(backend, A)
+    u, v, w = vectors(rows, 1, dtype, 3)
+    on_device = [backend.array(each.copy()) for each in (u, v, w)]
+    dots = ops.DotProducts(np.dtype(dtype), 3)
+    dots.dot(0, *on_device[:2])
+    dots.multiply(2, matrix, on_device[0], on_device[2])
+    expected = np.array([np.vdot(u, v).real, np.vdot(u, A @ u).real])
+    found = backend.host(dots.values)[[0, 2]]
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, expected, rtol=1e-4 if dtype == np.complex64 else 1e-11, atol=1e-3)
+    close(backend.host(on_device[2]), A @ u, dtype)
+    dots.subtract(2, 0, on_device[1], on_device[0])
+    factor = found[1] / found[0]
+    close(backend.host(on_device[0]), u - factor * v, dtype)
+    dots.extend(2, 0, on_device[2], on_device[1])
+    close(backend.host(on_device[1]), A @ u + factor * v, dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_pseudorandom_vectors_are_the_same_on_every_device(backend, dtype):
+    ops, _ = prepared(backend, sp.eye_array(1, format="csr"))
+    x = backend.host(ops.pseudorandom_vector(10_000, np.dtype(dtype)))
+    expected = cpu_ops.pseudorandom_vector(10_000, np.dtype(dtype))
+    np.testing.assert_array_equal(x, expected)
+    assert x.dtype == dtype and x.shape == (10_000, 1) and abs(x.mean()) < 0.01 and np.abs(x).max() <= 0.5
+    part = cpu_ops.pseudorandom_vector(100, np.dtype(dtype), 900)
+    np.testing.assert_array_equal(part, expected[900:1000])
 
 
 def test_lanes_are_a_power_of_two_that_fits_the_rows():

@@ -15,10 +15,11 @@ from linforest_precond.distributed.partition.entries import is_hermitian, mirror
 from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, with_values
 from linforest_precond.matrix.checked import ZERO_SUM, described
 from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.precond.lockstep import completed
 from linforest_precond.precond.multigrid.eigenvalue_estimates import (
+    STEPS,
+    eigenvalue_from,
     gershgorin_bound,
-    largest_eigenvalue_from,
-    pseudorandom_vector,
 )
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.records.forest import magnitudes_of
@@ -54,16 +55,17 @@ class RankLevelMatrix(LevelMatrix):
 
     def _estimated_eigenvalue(self) -> float:
         csr, ops = self.csr, self.ops
-        matrix = self.backend.multigrid.vector_ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
+        local = self.backend.multigrid.vector_ops
+        matrix = local.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
         weights = self.inverse_diagonal
-        estimate = largest_eigenvalue_from(
-            pseudorandom_vector(csr.n, csr.data.dtype, np, self.A.first),
-            lambda x, y: ops.multiply(matrix, x, y),
+        steps = eigenvalue_from(
+            local.pseudorandom_vector(csr.n, csr.data.dtype, self.A.first),
+            matrix,
             lambda r, z: ops.scale(weights, 1.0, r, z),
             self.definite,
-            np,
-            ops.dot,
+            ops.DotProducts(csr.data.dtype, 2 * STEPS + 1),
         )
+        estimate = completed(steps)
         bound = gershgorin_bound(csr, self.row_magnitudes) if csr.n else 0.0
         bound = float(self.comm.allreduce(np.array([bound]), "max")[0])
         return min(estimate, bound) or 1.0

@@ -52,10 +52,8 @@ class RankVectorOps:
     def Center(self, rows: int, columns: int, dtype: DType) -> RankCenter:  # noqa: N802
         return RankCenter(self, dtype)
 
-    def dot(self, u: Array, v: Array) -> Any:
-        """The real part of the inner product of two columns, in double precision."""
-        wide = np.result_type(u.dtype, np.float64)
-        return self.sums.total((u.astype(wide).conj() * v.astype(wide)).real)[0]
+    def DotProducts(self, dtype: DType, count: int) -> RankDotProducts:  # noqa: N802
+        return RankDotProducts(self, dtype, count)
 
 
 class RankKrylovSteps(local.KrylovSteps):
@@ -80,6 +78,22 @@ class RankKrylovSteps(local.KrylovSteps):
         test = test.astype(self._wide).conj()
         terms = np.stack([test * other.astype(self._wide) for other in others], axis=1)
         return self._ops.sums(terms)
+
+
+class RankDotProducts(local.DotProducts):
+    """Dot products of columns over all ranks."""
+
+    def __init__(self, ops: RankVectorOps, dtype: DType, count: int):
+        super().__init__(dtype, count)  # type: ignore[no-untyped-call]
+        self._ops = ops
+
+    def multiply(self, number: int, matrix: Any, x: Array, y: Array) -> None:
+        self._ops.multiply(matrix, x, y)
+        self.dot(number, x, y)
+
+    def dot(self, number: int, u: Array, v: Array) -> None:
+        products = (u.astype(self._wide).conj() * v.astype(self._wide)).real
+        self.values[number] = self._ops.sums.total(products)[0]
 
 
 class RankCenter:

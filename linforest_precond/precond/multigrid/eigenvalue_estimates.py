@@ -9,70 +9,71 @@ import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.precond.lockstep import Steps, completed
 
 STEPS = 10
 # Lanczos and the power method approach the largest eigenvalue from below: the safety factor.
 SAFETY = 1.1
-_GOLDEN = np.uint32(2654435769)  # 2**32 over the golden ratio
 
-# Writes the product of the first argument with a fixed matrix into the second one.
+# Writes the product of a fixed matrix with the first argument into the second one.
 ApplyInto = Callable[[Array, Array], None]
-# The real part of an inner product, in double precision.
-Dot = Callable[[Array, Array], Any]
-
-
-def pseudorandom_vector(n: int, dtype: DType, xp: Any, first: int = 0) -> Array:
-    """A column of numbers between -1/2 and 1/2 by multiplicative hashing, the same on every device.
-
-    Of a longer vector, the part from the row `first` on.
-    """
-    bits = xp.arange(first + 1, first + n + 1).astype(np.uint32) * _GOLDEN
-    bits = (bits ^ (bits >> np.uint32(15))) * _GOLDEN
-    return (bits.astype(np.float64) / 2.0**32 - 0.5).astype(dtype).reshape(n, 1)
 
 
 def largest_eigenvalue(
-    n: int, dtype: DType, multiply: ApplyInto, solve: ApplyInto, definite: bool, backend: Backend
+    matrix: Any, dtype: DType, solve: ApplyInto, definite: bool, backend: Backend
 ) -> float:
     """Estimate the largest eigenvalue of M A by the Lanczos method, or by the power method.
 
-    Lanczos needs A and M positive definite. ``multiply(x, y)`` and ``solve(r, z)`` write A x and M r.
+    Lanczos needs A and M positive definite. `matrix` is A, as the backend's vector operations take it, and
+    ``solve(r, z)`` writes M r.
     """
-    xp = backend.xp
-    r = pseudorandom_vector(n, dtype, xp)
-    return largest_eigenvalue_from(r, multiply, solve, definite, xp, lambda u, v: _dot(u, v, xp))
+    return completed(estimated_eigenvalue(matrix, dtype, solve, definite, backend))
 
 
-def largest_eigenvalue_from(
-    r: Array, multiply: ApplyInto, solve: ApplyInto, definite: bool, xp: Any, dot: Dot
-) -> float:
-    """The same from a start vector r and with an inner product, for vectors that are distributed."""
+def estimated_eigenvalue(
+    matrix: Any, dtype: DType, solve: ApplyInto, definite: bool, backend: Backend
+) -> Steps[float]:
+    """The same in steps: it yields before the stall."""
+    ops = backend.multigrid.vector_ops
+    r = ops.pseudorandom_vector(matrix.rows, dtype)
+    return eigenvalue_from(r, matrix, solve, definite, ops.DotProducts(dtype, 2 * STEPS + 1))
+
+
+def eigenvalue_from(r: Array, matrix: Any, solve: ApplyInto, definite: bool, dots: Any) -> Steps[float]:
+    """The same from a start vector r and with `DotProducts`, for vectors that are distributed."""
     if definite:
-        found = _by_lanczos(r, multiply, solve, xp, dot)
+        found = yield from _by_lanczos(r, matrix, solve, dots)
         if found is not None:
             return SAFETY * found
-    return SAFETY * _by_power_method(r, multiply, solve, xp, dot)
+    return SAFETY * _by_power_method(r, matrix, solve, dots)
 
 
-def _by_lanczos(r: Array, multiply: ApplyInto, solve: ApplyInto, xp: Any, dot: Dot) -> float | None:
+def _by_lanczos(r: Array, matrix: Any, solve: ApplyInto, dots: Any) -> Steps[float | None]:
     """The largest Ritz value: the Lanczos matrix follows from the coefficients of conjugate gradients.
 
     As in section 6.7.3 of Saad, "Iterative methods for sparse linear systems" (2003). None where A or M turn
     out not to be definite.
     """
-    z, q = xp.empty_like(r), xp.empty_like(r)
+    xp = xp_of(r)
+    r, z, q = r.copy(), xp.empty_like(r), xp.empty_like(r)
     solve(r, z)
-    p, rhos, curvatures = z.copy(), [dot(r, z)], []
+    p = z.copy()
+    dots.dot(0, r, z)
     with np.errstate(all="ignore"):  # coefficients after a breakdown are cut off below
-        for _ in range(STEPS):
-            multiply(p, q)
-            curvatures.append(dot(p, q))
-            r = r - (rhos[-1] / curvatures[-1]).astype(r.dtype) * q
+        for k in range(STEPS):
+            curvature = STEPS + 1 + k
+            dots.multiply(curvature, matrix, p, q)
+            dots.subtract(k, curvature, q, r)
             solve(r, z)
-            rhos.append(dot(r, z))
-            p = z + (rhos[-1] / rhos[-2]).astype(r.dtype) * p
-    numbers = xp.stack([*rhos, *curvatures]).tolist()  # stall: the coefficients of all steps at once
+            dots.dot(k + 1, r, z)
+            dots.extend(k + 1, k, z, p)
+    yield
+    return _largest_ritz_value(dots.values.tolist())  # stall: the coefficients of all steps at once
+
+
+def _largest_ritz_value(numbers: list[float]) -> float | None:
     rho, curvature = np.array(numbers[: STEPS + 1]), np.array(numbers[STEPS + 1 :])
     valid = (rho[:-1] > 0) & (curvature > 0) & np.isfinite(rho[:-1]) & np.isfinite(curvature)
     count = STEPS if valid.all() else int(valid.argmin())
@@ -86,26 +87,25 @@ def _by_lanczos(r: Array, multiply: ApplyInto, solve: ApplyInto, xp: Any, dot: D
     return float(values[-1]) if np.isfinite(values[-1]) else None
 
 
-def _by_power_method(r: Array, multiply: ApplyInto, solve: ApplyInto, xp: Any, dot: Dot) -> float:
+def _by_power_method(r: Array, matrix: Any, solve: ApplyInto, dots: Any) -> float:
     """The largest growth of the vector's norm in the last three steps; 1 where there is none."""
-    z, q = r.copy(), xp.empty_like(r)
-    growths = [0.0]
+    z, q = r.copy(), xp_of(r).empty_like(r)
+
+    def norm() -> float:
+        dots.dot(0, z, z)
+        return float(np.sqrt(float(dots.values[0])))  # stall: ends where the vector vanishes or overflows
+
+    growths, length = [0.0], norm()
     for _ in range(STEPS):
-        norm = np.sqrt(float(dot(z, z)))  # stall: ends where the vector vanishes or overflows
-        if not 0 < norm < np.inf:
+        if not 0 < length < np.inf:
             break
-        z /= r.dtype.type(norm)
-        multiply(z, q)
+        z /= r.dtype.type(length)
+        dots.multiply(1, matrix, z, q)
         solve(q, z)
-        growths.append(np.sqrt(float(dot(z, z))))
+        length = norm()
+        growths.append(length)
     largest = max(growths[-3:])
     return float(largest) if 0 < largest < np.inf else 1.0
-
-
-def _dot(u: Array, v: Array, xp: Any) -> Any:
-    """The real part of the inner product, in double precision."""
-    wide = np.result_type(u.dtype, np.float64)
-    return xp.vdot(u.astype(wide, copy=False), v.astype(wide, copy=False)).real
 
 
 def gershgorin_bound(csr: CheckedMatrix, row_magnitudes: Array) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -29,7 +30,7 @@ from linforest_precond.precond.multigrid.root_aggregates import RootAggregates, 
 from linforest_precond.precond.number_types import stored_array
 from linforest_precond.precond.storage import schema
 
-# The prolongators of root aggregates have magnitudes below two to this power.
+# The prolongators of root aggregates, along paths and of ones have magnitudes below two to this power.
 LARGEST_WEIGHT_EXPONENT = 2
 
 
@@ -169,9 +170,9 @@ class Interpolation(schema.Stored):
     def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
         vectors.ops.multiply_add(self._matrices[1], coarse, x)
 
-    def coarse_matrix(self, fine: LevelMatrix) -> LevelMatrix:
-        """The Galerkin product R A P."""
-        arrays = galerkin_product(self.restrictor, fine.csr, self.prolongator, self.plans)
+    def coarse_matrix(self, fine: LevelMatrix, most: float = math.inf) -> LevelMatrix:
+        """The Galerkin product R A P; TooManyEntriesError where it has more than `most` entries."""
+        arrays = galerkin_product(self.restrictor, fine.csr, self.prolongator, self.plans, most)
         if isinstance(self.smoothed, CandidateAggregates):
             self.smoothed.fill_dropped(*arrays)
         return fine.galerkin(*arrays)
@@ -211,7 +212,8 @@ class Interpolation(schema.Stored):
     @property
     def exponent(self) -> int | None:
         """Of two, a power that is larger than all values; None if not known."""
-        return LARGEST_WEIGHT_EXPONENT if isinstance(self.smoothed, RootAggregates) else None
+        known = self.smoothed is None or isinstance(self.smoothed, RootAggregates)
+        return LARGEST_WEIGHT_EXPONENT if known else None
 
     def with_values(self, values: list[Array]) -> Interpolation:
         """The same with other numbers."""

@@ -82,9 +82,8 @@ class LevelMatrix:
         csr, ops, weights = self.csr, self.backend.multigrid.vector_ops, self.inverse_diagonal
         matrix = ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
         estimate = largest_eigenvalue(
-            csr.n,
+            matrix,
             csr.data.dtype,
-            lambda x, y: ops.multiply(matrix, x, y),
             lambda r, z: ops.scale(weights, 1.0, r, z),
             self.definite,
             self.backend,

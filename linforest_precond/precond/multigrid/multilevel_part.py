@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_until_small, is_stalled
 from linforest_precond.matrix.checked import CheckedMatrix, described
+from linforest_precond.precond.lockstep import Steps, completed, in_lockstep
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.coarsest import COARSEST, LARGEST_DENSE, BandedCoarsest, Coarsest
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, columns_of
@@ -25,7 +26,12 @@ from linforest_precond.precond.multigrid.multigrid_cycle import (
     twice_visited,
 )
 from linforest_precond.precond.multigrid.multilevel_options import OPTIONS_SCHEMA, MultilevelOptions
-from linforest_precond.precond.multigrid.smoothers import INVERSE, smoother_of
+from linforest_precond.precond.multigrid.smoothers import (
+    INVERSE,
+    Smoother,
+    refreshed_in_steps,
+    smoother_in_steps,
+)
 from linforest_precond.precond.number_types import held_bytes
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.storage import schema
@@ -116,12 +122,14 @@ class MultilevelPart(schema.Stored):
 
     def refreshed_from(self, matrix: LevelMatrix) -> MultilevelPart:
         """The same; the matrix may be a coarse one of a larger hierarchy."""
-        levels, finest = [], matrix.csr
+        fine_levels, smoothers, finest = [], [], matrix.csr
         for level in self.levels[:-1]:
             assert level.transfer is not None and level.smoother is not None
-            transfer, smoother = level.transfer.refreshed(matrix), level.smoother.refreshed(matrix)
-            levels.append(Level(matrix.csr, smoother, transfer).stored_in(self.stored))
+            transfer = level.transfer.refreshed(matrix)
+            fine_levels.append((matrix, transfer))
+            smoothers.append(refreshed_in_steps(level.smoother, matrix))
             matrix = transfer.coarse_matrix(matrix)
+        levels = levels_of(fine_levels, smoothers, self.stored)
         return with_coarsest_level(levels, matrix, self.stored, self.options, self.stalled, finest)
 
     @cached_property
@@ -280,6 +288,16 @@ class MultilevelPart(schema.Stored):
         return f"{name}, {self.options.presmooth} sweeps before and {self.options.postsmooth} after{instead}"
 
 
+def levels_of(
+    fine_levels: Sequence[tuple[LevelMatrix, Any]], smoothers: Sequence[Steps[Smoother]], stored: DType
+) -> list[Level]:
+    """All levels but the coarsest, from matrices and transfers; their smoothers are made in lockstep."""
+    return [
+        Level(matrix.csr, smoother, transfer).stored_in(stored)
+        for (matrix, transfer), smoother in zip(fine_levels, in_lockstep(smoothers))
+    ]
+
+
 def with_coarsest_level(
     levels: list[Level],
     last: LevelMatrix,
@@ -293,7 +311,9 @@ def with_coarsest_level(
     `finest` is the matrix itself, which may be of higher precision than the levels.
     """
     coarsest = Coarsest.of(last.csr, stored, last.hermitian, last.centered)
-    smoother = None if coarsest else smoother_of(last, stored, options.smoother, options.seed)
+    smoother = None
+    if coarsest is None:
+        smoother = completed(smoother_in_steps(last, stored, options.smoother, options.seed))
     levels = [*levels, Level(last.csr, smoother).stored_in(stored)]
     return MultilevelPart(
         finest.n, tuple(levels), coarsest, options,
@@ -313,10 +333,9 @@ def part_of_levels(
     fine_levels, last, stall = coarsen_until_small(
         finest, coarsen, options.max_coarse, options.max_levels, stall_cause
     )
-    smoothers = [smoother_of(matrix, stored, options.smoother, options.seed) for matrix, _ in fine_levels]
-    levels = [
-        Level(matrix.csr, smoother, transfer).stored_in(stored)
-        for (matrix, transfer), smoother in zip(fine_levels, smoothers)
+    smoothers = [
+        smoother_in_steps(matrix, stored, options.smoother, options.seed) for matrix, _ in fine_levels
     ]
+    levels = levels_of(fine_levels, smoothers, stored)
     part = with_coarsest_level(levels, last, stored, options, bool(stall), finest.csr)
     return part, stall

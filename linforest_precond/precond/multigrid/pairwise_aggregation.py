@@ -47,17 +47,15 @@ def strength_graph(matrix: LevelMatrix, weights: str, strength: float) -> Graph:
 
     Its total weight is not computed: it is needed for coverages alone.
     """
-    csr, backend = matrix.csr, matrix.backend
+    csr = matrix.csr
     if weights == "magnitude":
         return checked(csr).graph
-    values, strongest = backend.multigrid.strength.weigh(csr, strength)
-    positive = csr.diagonal.real > 0
-    facts = backend.xp.isfinite(strongest).all(), positive.all(), positive.any()
-    finite, all_positive, any_positive = backend.xp.stack(facts).tolist()  # stall: is the graph symmetric?
-    if not finite:
+    values, _, flags = matrix.backend.multigrid.strength.weigh(csr, strength)
+    overflows, positive, not_positive = flags.tolist()  # stall: is the graph symmetric?
+    if overflows:
         described(csr.indptr, csr.indices, values)  # raises
     # Of a Hermitian matrix, both unknowns see the same strength if their diagonals have one sign.
-    symmetric = matrix.hermitian and (all_positive or not any_positive)
+    symmetric = matrix.hermitian and not (positive and not_positive)
     index = csr.indices.dtype if symmetric else index_dtype(2 * csr.nnz, csr.indices.dtype)
     weighted = replace(
         csr,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,6 +101,10 @@ def adjoint_on(pattern: RectangularCSR, P: RectangularCSR) -> RectangularCSR:
     return RectangularCSR(*known, values_of(P.indptr, P.indices, P.data.conj(), P.width, known), P.n)
 
 
+class TooManyEntriesError(Exception):
+    """A product has more entries than it may have."""
+
+
 class ProductPlans:
     """Plans of products in a fixed order, made by the first ones, for factors of the same patterns."""
 
@@ -111,22 +116,31 @@ class ProductPlans:
         """What has arrays that last."""
         return list(self._plans.values())
 
-    def product(self, name: str, left: RectangularCSR, right: RectangularCSR) -> RectangularCSR:
-        """The product of this name; other values than before are multiplied without a symbolic phase."""
+    def product(
+        self, name: str, left: RectangularCSR, right: RectangularCSR, most: float = math.inf
+    ) -> RectangularCSR:
+        """The product of this name; other values than before are multiplied without a symbolic phase.
+
+        TooManyEntriesError where a new one has more than `most` entries.
+        """
         products, factors = left.backend.matrix.sparse_products, (left.arrays, right.arrays)
         if name in self._plans:
-            arrays = products.multiply_again(self._plans[name], *factors, right.width)
-        else:
-            arrays, self._plans[name] = products.multiply_and_plan(*factors, right.width)
+            return RectangularCSR.of(
+                products.multiply_again(self._plans[name], *factors, right.width), right.width
+            )
+        found = products.multiply_and_plan(*factors, right.width, most)
+        if found is None:
+            raise TooManyEntriesError
+        arrays, self._plans[name] = found
         return RectangularCSR.of(arrays, right.width)
 
 
 def galerkin_product(
-    R: RectangularCSR, csr: CheckedMatrix, P: RectangularCSR, plans: ProductPlans
+    R: RectangularCSR, csr: CheckedMatrix, P: RectangularCSR, plans: ProductPlans, most: float = math.inf
 ) -> tuple[Array, Array, Array]:
-    """The CSR arrays of R A P."""
+    """The CSR arrays of R A P; TooManyEntriesError where it has more than `most` entries."""
     A = RectangularCSR(csr.indptr, csr.indices, csr.data, csr.n)
-    return plans.product("R A P", R, plans.product("A P", A, P)).arrays
+    return plans.product("R A P", R, plans.product("A P", A, P), most).arrays
 
 
 def fills_up(csr: CheckedMatrix, P: RectangularCSR) -> bool:

@@ -14,13 +14,18 @@ from linforest_precond.precond.approximate_inverse.inverse_part import SCHEMA as
 from linforest_precond.precond.approximate_inverse.inverse_part import InversePart, method_for
 from linforest_precond.precond.gauss_seidel import SCHEMA as GAUSS_SEIDEL_PART
 from linforest_precond.precond.gauss_seidel import GaussSeidelPart, Relaxation, part_by_colors
-from linforest_precond.precond.multigrid.eigenvalue_estimates import chebyshev_steps, largest_eigenvalue
+from linforest_precond.precond.lockstep import Steps, completed
+from linforest_precond.precond.multigrid.eigenvalue_estimates import chebyshev_steps, estimated_eigenvalue
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.number_types import stored_array
 from linforest_precond.precond.storage import schema
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
-from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart, block_part, scalar_part
+from linforest_precond.precond.tridiagonal.tridiagonal_part import (
+    TridiagonalPart,
+    block_part,
+    scalar_part_in_steps,
+)
 from linforest_precond.records.forest import Bands
 
 LINES = "tridiagonal", "block_tridiagonal"
@@ -137,17 +142,14 @@ class DiagonalSmoother(schema.Stored):
             x, other = other, x
 
 
-def largest_of_part(matrix: LevelMatrix, part: TridiagonalPart | InversePart, definite: bool) -> float:
+def largest_of_part(matrix: LevelMatrix, part: TridiagonalPart | InversePart, definite: bool) -> Steps[float]:
     """The largest eigenvalue of M A for the part of a preconditioner M; `definite` is that M may be."""
     csr, stored, ops = matrix.csr, part.stored, matrix.backend.multigrid.vector_ops
-    operator = ops.Matrix(csr.indptr, csr.indices, stored_array(csr.data, stored), csr.longest_row)
-    return largest_eigenvalue(
-        csr.n,
-        stored,
-        lambda x, y: ops.multiply(operator, x, y),
-        lambda r, z: part.solve_into(r, z, False),
-        matrix.definite and definite,
-        matrix.backend,
+    data = stored_array(csr.data, stored, csr.exponent)
+    operator = ops.Matrix(csr.indptr, csr.indices, data, csr.longest_row)
+    definite = matrix.definite and definite
+    return estimated_eigenvalue(
+        operator, stored, lambda r, z: part.solve_into(r, z, False), definite, matrix.backend
     )
 
 
@@ -191,25 +193,30 @@ class LineSmoother(PartSmoother):
     part: TridiagonalPart  # its bands are divided by the damping factor
 
     @classmethod
-    def of(cls, matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:
+    def in_steps(cls, matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Steps[Smoother]:
         if kind == "tridiagonal":
-            part = scalar_part(matrix.csr, stored, "forest", check_options(2, seed=seed))
+            options = check_options(2, seed=seed)
+            part = yield from scalar_part_in_steps(matrix.csr, stored, "forest", options)
         else:
             part = block_part(matrix.csr, stored, check_block_options(2, seed=seed))
-        return cls._damped(matrix, kind, part)
+        return (yield from cls._damped(matrix, kind, part))
 
     @classmethod
-    def _damped(cls, matrix: LevelMatrix, kind: str, part: TridiagonalPart) -> Smoother:
+    def _damped(cls, matrix: LevelMatrix, kind: str, part: TridiagonalPart) -> Steps[Smoother]:
         """With the damping that the largest eigenvalue demands; Jacobi's iteration where that is too much."""
-        largest, stored = largest_of_part(matrix, part, part.solver.positive_definite), part.stored
+        largest = yield from largest_of_part(matrix, part, part.solver.positive_definite)
+        stored = part.stored
         if largest > LARGEST_LINE_EIGENVALUE:
             return DiagonalSmoother.of(matrix, stored, "jacobi")
         damping = stored.type(min(1.0, DAMPING / largest))
         bands = Bands(*(band / damping for band in (part.bands.lower, part.bands.diagonal, part.bands.upper)))
-        return cls(kind, TridiagonalPart.factored(**{**part.state(), "bands": bands}))
+        started = part.start(bands)
+        yield
+        return cls(kind, TridiagonalPart.factored(**{**part.state(), "bands": bands}, started=started))
 
-    def refreshed(self, matrix: LevelMatrix) -> Smoother:
-        return self._damped(matrix, self.kind, self.part.refreshed(matrix.csr))
+    def refreshed_in_steps(self, matrix: LevelMatrix) -> Steps[Smoother]:
+        part = yield from self.part.refreshed_in_steps(matrix.csr)
+        return (yield from self._damped(matrix, self.kind, part))
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +237,7 @@ class InverseSmoother(PartSmoother):
 
     @classmethod
     def _damped(cls, matrix: LevelMatrix, part: InversePart) -> InverseSmoother:
-        largest = largest_of_part(matrix, part, part.method == "fsai")
+        largest = completed(largest_of_part(matrix, part, part.method == "fsai"))
         return cls(INVERSE, part.damped(min(1.0, DAMPING / largest)))
 
     def refreshed(self, matrix: LevelMatrix) -> Smoother:
@@ -257,15 +264,22 @@ class GaussSeidelSmoother(PartSmoother):
 Smoother = DiagonalSmoother | LineSmoother | InverseSmoother | GaussSeidelSmoother
 
 
-def smoother_of(matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Smoother:
+def smoother_in_steps(matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Steps[Smoother]:
     """The smoother of a level, from its matrix."""
     if kind in LINES:
-        return LineSmoother.of(matrix, stored, kind, seed)
+        return (yield from LineSmoother.in_steps(matrix, stored, kind, seed))
     if kind == INVERSE:
         return InverseSmoother.of(matrix, stored)
     if kind == GAUSS_SEIDEL:
         return GaussSeidelSmoother.of(matrix, stored, seed)
     return DiagonalSmoother.of(matrix, stored, kind)
+
+
+def refreshed_in_steps(smoother: Smoother, matrix: LevelMatrix) -> Steps[Smoother]:
+    """The smoother for the values of another matrix."""
+    if isinstance(smoother, LineSmoother):
+        return (yield from smoother.refreshed_in_steps(matrix))
+    return smoother.refreshed(matrix)
 
 
 def smoother_from_state(state: dict[str, Any]) -> Smoother:

@@ -103,12 +103,10 @@ class SeveralForestsPart(schema.Stored):
 
     def _largest_eigenvalue(self, parts: tuple[TridiagonalPart, ...]) -> float:
         """An estimate for the product of A with a sweep over some of the parts, or with their sum."""
-        ops, matrix, stored = self._backend.multigrid.vector_ops, self._iterations.matrix, self.stored
+        matrix, stored = self._iterations.matrix, self.stored
         fields = matrix, parts, self.combine, ((0.0, 1.0),), 1, stored
         sweep = PartIteration(self._backend, *fields, transpose=False)
-        return largest_eigenvalue(
-            self.n, stored, lambda x, y: ops.multiply(matrix, x, y), sweep.apply, self.definite, self._backend
-        )
+        return largest_eigenvalue(matrix, stored, sweep.apply, self.definite, self._backend)
 
     @classmethod
     def from_state(cls, parts: Any, **fields: Any) -> SeveralForestsPart:

@@ -22,6 +22,7 @@ from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.kinds import Face, GpuApplication, Kind, Variant, register
+from linforest_precond.precond.lockstep import completed
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
@@ -43,7 +44,7 @@ from linforest_precond.precond.tridiagonal.tridiagonal_part import (
     SCHEMAS,
     TridiagonalPart,
     block_part,
-    scalar_part,
+    scalar_part_in_steps,
 )
 from linforest_precond.records.forest import Forest
 
@@ -172,7 +173,7 @@ def tridiagonal(
         return setup.operator(
             several_forests_part(csr, stored, options, repair, forests, combine, polynomial)
         )
-    part = scalar_part(csr, stored, ordering, options, repair)
+    part = completed(scalar_part_in_steps(csr, stored, ordering, options, repair))
     if several:
         return setup.operator(SeveralForestsPart.of(csr, [part], combine, polynomial))
     return setup.operator(part)

@@ -21,7 +21,8 @@ from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.doors import as_pattern
-from linforest_precond.precond.number_types import held_bytes, stored_array
+from linforest_precond.precond.lockstep import Steps, completed
+from linforest_precond.precond.number_types import held_bytes, stored_arrays
 from linforest_precond.precond.part import coverage_in_words
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.repairs import Repairs, happened, in_words
@@ -101,6 +102,12 @@ class TridiagonalPart(schema.Stored):
         cls, csr: CheckedMatrix | Refreshed, stored: DType, bands: Bands, **fields: Any
     ) -> TridiagonalPart:
         """Factor the bands of a matrix in the stored type; `started` is their factorization, if under way."""
+        return completed(cls.in_steps(csr, stored, bands, **fields))
+
+    @classmethod
+    def in_steps(
+        cls, csr: CheckedMatrix | Refreshed, stored: DType, bands: Bands, **fields: Any
+    ) -> Steps[TridiagonalPart]:
         started = fields.pop("started", None)
         weights = csr.total_weight, csr.adjacent_weight, csr.scale
         order = order_of(fields["forest"], fields["given"])
@@ -109,11 +116,12 @@ class TridiagonalPart(schema.Stored):
             matrix = csr if isinstance(csr, CheckedMatrix) else checked(csr.A, shared=True)
             return rows_to_repair(bands, inverse, _row_magnitudes(matrix, order))
 
-        stored_bands = _stored_bands(bands, stored)
+        stored_bands = bands if isinstance(csr, Refreshed) else _stored_bands(bands, stored, csr.exponent)
         if started is None and isinstance(csr, CheckedMatrix):
             # `csr.symmetric` is about magnitudes: a complex matrix is Hermitian more often than symmetric.
             symmetric = None if csr.symmetric and stored.kind == "c" else csr.symmetric
             started = started_factorization(stored_bands, symmetric, perturb=fields["repair"] == "auto")
+        yield
         return cls._solved(stored_bands, decide, started=started, n=csr.n, weights=weights, **fields)
 
     @classmethod
@@ -146,15 +154,20 @@ class TridiagonalPart(schema.Stored):
         return None if rows is None else rows.astype("uint8")
 
     def refreshed(self, csr: CheckedMatrix) -> TridiagonalPart:
+        return self.of(csr, self.stored, self._bands_of(csr), **self._kept)
+
+    def refreshed_in_steps(self, csr: CheckedMatrix) -> Steps[TridiagonalPart]:
+        return self.in_steps(csr, self.stored, self._bands_of(csr), **self._kept)
+
+    def _bands_of(self, csr: CheckedMatrix) -> Bands:
+        """The bands of another matrix in the same order."""
         if isinstance(self.forest, BlockForest):
-            bands = copy_block_bands(csr, self.forest)
-        elif self.forest is None:
-            bands = _bands_in_order(csr, self.given)
-        else:
-            slots = self.forest.slots if self.own_forest else None
-            slots = None if slots is None else slots.astype(csr.indices.dtype, copy=False)
-            bands = copy_bands(csr, self.forest, None, slots)
-        return self.of(csr, self.stored, bands, **self._kept)
+            return copy_block_bands(csr, self.forest)
+        if self.forest is None:
+            return _bands_in_order(csr, self.given)
+        slots = self.forest.slots if self.own_forest else None
+        slots = None if slots is None else slots.astype(csr.indices.dtype, copy=False)
+        return copy_bands(csr, self.forest, None, slots)
 
     @property
     def _kept(self) -> dict[str, Any]:
@@ -185,16 +198,20 @@ class TridiagonalPart(schema.Stored):
         report, gathered = room.describe(*arrays, slots), room.gather(data, slots)
         # The factorization begins before the report is read. Where that is accepted, no entry overflows.
         bands = Bands(*(band.astype(self.stored, copy=False) for band in gathered))
-        old = self.solver
-        others = old.pivoted or old.clipped or old.repaired_couplings  # solves do not use these factors
-        symmetric = None if others else old.symmetric
-        started = started_factorization(bands, symmetric, perturb=self.repair == "auto")
+        old, started = self.solver, self.start(bands)
         found = described(A, report, data.dtype, self.stored, pattern)
         if found is None:
             return None
         part = self.of(found, self.stored, bands, started=started, **self._kept)
         # Bands that are no longer Hermitian may be so to rounding, which only the check of A tells.
         return None if old.hermitian and not part.solver.hermitian else part
+
+    def start(self, bands: Bands) -> Factorization:
+        """The factorization of similar bands, with the sweeps that this part has; no stall."""
+        old = self.solver
+        others = old.pivoted or old.clipped or old.repaired_couplings  # solves do not use these factors
+        symmetric = None if others else old.symmetric
+        return started_factorization(bands, symmetric, perturb=self.repair == "auto")
 
     @property
     def stored(self) -> DType:
@@ -320,14 +337,17 @@ def repairs_of(solver: TridiagonalSolver) -> Repairs:
     )
 
 
-def scalar_part(
+def scalar_part_in_steps(
     csr: CheckedMatrix,
     stored: DType,
     ordering: str | Forest | npt.ArrayLike,
     options: FactorOptions,
     repair: str = "auto",
-) -> TridiagonalPart:
-    """The tridiagonal part of a checked matrix in an order, with checked options."""
+) -> Steps[TridiagonalPart]:
+    """The tridiagonal part of a checked matrix in an order, with checked options.
+
+    Along a forest of a symmetric matrix, there is no stall before the first step.
+    """
     csr.backend.runtime.prefetch.prefetch("tridiagonal", csr, stored, 1)
     forest = given = None
     is_name = isinstance(ordering, str)
@@ -346,7 +366,7 @@ def scalar_part(
         "own_forest": is_name,
         "repair": repair,
     }
-    return TridiagonalPart.of(csr, stored, bands, **fields)
+    return TridiagonalPart.in_steps(csr, stored, bands, **fields)
 
 
 def block_part(
@@ -363,8 +383,12 @@ def block_part(
     return TridiagonalPart.of(csr, stored, bands, repair=repair, **fields)
 
 
-def _stored_bands(bands: Bands, stored: DType) -> Bands:
-    return Bands(*(stored_array(band, stored) for band in (bands.lower, bands.diagonal, bands.upper)))
+def _stored_bands(bands: Bands, stored: DType, exponent: int | None) -> Bands:
+    """The bands of a matrix in the stored type; `exponent` is that of its largest entry, where known."""
+    if bands.diagonal.dtype == stored:
+        return bands
+    arrays = bands.lower, bands.diagonal, bands.upper
+    return Bands(*stored_arrays(arrays, stored, [exponent] * 3))
 
 
 def _given_order(ordering: str | npt.ArrayLike, csr: CheckedMatrix) -> Ordering | None:

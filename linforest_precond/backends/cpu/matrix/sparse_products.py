@@ -1,5 +1,7 @@
 """Products of two sparse matrices by rows: Gustavson, "Two fast algorithms for sparse matrices" (1978)."""
 
+import math
+
 import numba
 import numpy as np
 from numba import prange
@@ -23,8 +25,11 @@ def multiply(left, right, width):
     return multiply_and_plan(left, right, width)[0]
 
 
-def multiply_and_plan(left, right, width):
-    """The CSR arrays of a product, and what `multiply_again` needs for other values: its row pointers."""
+def multiply_and_plan(left, right, width, most=math.inf):
+    """The CSR arrays of a product, and what `multiply_again` needs for other values: its row pointers.
+
+    None where the product has more than `most` entries.
+    """
     rows = left[0].size - 1
     factors = tuple(readonly(array) for array in (*left, *right))
     counts = np.zeros(rows + 1, np.int64)
@@ -37,7 +42,7 @@ def multiply_and_plan(left, right, width):
         pieces += _rows_of_product(factors, bounds, *cut, width, counts)
     indices, data = map(np.concatenate, zip(*pieces))
     indptr = np.cumsum(counts).astype(left[1].dtype)
-    return (indptr, indices, data), indptr
+    return None if indices.size > most else ((indptr, indices, data), indptr)
 
 
 def multiply_again(plan, left, right, width):

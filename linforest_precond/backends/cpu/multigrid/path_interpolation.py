@@ -3,6 +3,8 @@
 import numpy as np
 from numba import prange
 
+from ..matching.aggregates import ROWS_AT_ONCE, heaviest_matched
+from ..matrix.entries import magnitudes
 from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.jit import helper, kernel
 
@@ -10,27 +12,39 @@ from ..runtime.jit import helper, kernel
 PARTS = 256
 
 
-def interpolate(neighbors, positions, sizes, groups, count):
-    """The CSR arrays of the prolongator, in double precision, and the number of vertices that are kept.
+def interpolate(graph, paths, data, tie_key):
+    """The CSR arrays of the prolongator, in the type of `data`, and the number of vertices that are kept.
 
-    Takes the neighbours of each vertex on its path and the magnitudes of the couplings to them, and `count`
-    groups of vertices: one on a path (the host) and those that take its value, or a single one.
+    Takes a linear forest of a graph, and the entries of the matrix. A vertex on no path has the row of its
+    heaviest neighbour on a path, the host; where there is none, it is kept. `tie_key` orders equal weights.
     """
-    n, index = groups.size, groups.dtype
-    neighbors, positions, sizes, groups = map(readonly, (neighbors, positions, sizes, groups))
-    on_path = neighbors[:, 0] != NO_VERTEX
-    hosts = np.empty(count, index)
-    for chosen in (~on_path, on_path):  # those on paths overwrite the others
-        hosts[groups[chosen]] = np.flatnonzero(chosen)
-    hosts = hosts[groups]
-    stays = (hosts == np.arange(n)) & ((positions % 2 == 0) | ~on_path)
-    numbers, indptr = np.cumsum(stays, dtype=index), np.zeros(n + 1, index)
+    n, index = graph.n, graph.indices.dtype
+    couplings = paths.values if paths.slots is None or not data.size else data[paths.slots]
+    sizes = magnitudes(couplings.ravel()).reshape(-1, 2)
+    neighbors, sizes = readonly(paths.neighbors), readonly(sizes)
+    hosts, indptr = np.empty(n, index), np.zeros(n + 1, index)
+    arrays = graph.indptr, graph.indices, graph.values, np.ascontiguousarray(neighbors[:, 0])
+    find_hosts(*map(readonly, arrays), np.uint32(tie_key), hosts)
+    stays = (hosts == np.arange(n)) & ((paths.position % 2 == 0) | (neighbors[:, 0] == NO_VERTEX))
+    numbers = np.cumsum(stays, dtype=index)
     rows = neighbors, sizes, readonly(hosts), readonly(stays)
     count_entries(*rows, indptr)
     np.cumsum(indptr, out=indptr)
-    columns, shares = np.empty(indptr[-1], index), np.empty(indptr[-1])
+    columns, shares = np.empty(indptr[-1], index), np.empty(indptr[-1], data.dtype)
     fill_rows(*rows, readonly(numbers), readonly(indptr), columns, shares)
     return indptr, columns, shares, int(numbers[-1]) if n else 0
+
+
+# `on_path` is negative for vertices on no path.
+@kernel(parallel=True)
+def find_hosts(indptr, indices, values, on_path, tie_key, hosts):
+    for block in prange(-(-hosts.size // ROWS_AT_ONCE)):
+        for v in range(block * ROWS_AT_ONCE, min((block + 1) * ROWS_AT_ONCE, hosts.size)):
+            host = v
+            if on_path[v] < 0:
+                neighbor = heaviest_matched(indptr, indices, values, on_path, tie_key, v)
+                host = v if neighbor < 0 else neighbor
+            hosts[v] = host
 
 
 # The interpolation weight of a vertex's first neighbour; the second has the rest.

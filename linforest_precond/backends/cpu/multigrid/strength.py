@@ -40,16 +40,19 @@ def row_sums(csr):
 
 
 def weigh(csr, strength):
-    """The strength of connection of every entry, and the largest of each row, in double precision.
+    """The strength of connection of every entry, and the largest of each row, in double precision; flags.
 
     The strength is 2 |a_ij| / (|a_ii| + |a_jj|) where a_ij has the opposite sign of a_ii. It is 0 elsewhere,
-    on the diagonal, and where it is below `strength` times the largest of either row.
+    on the diagonal, and where it is below `strength` times the largest of either row. The three flags tell
+    whether a strength is not finite, a diagonal entry positive, and one not positive.
     """
     arrays = tuple(map(readonly, (csr.indptr, csr.indices, csr.data, csr.diagonal)))
     strongest, weights = np.empty(csr.n), np.empty(csr.nnz)
     find_strongest(*arrays, strongest)
     weigh_entries(*arrays, readonly(strongest), float(strength), weights)
-    return weights, strongest
+    positive = csr.diagonal.real > 0
+    flags = not np.isfinite(strongest).all(), positive.any(), not positive.all()
+    return weights, strongest, np.array(flags)
 
 
 # Strength of connection; only entries of the opposite sign of the diagonal couple unknowns.

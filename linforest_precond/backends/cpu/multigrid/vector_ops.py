@@ -11,6 +11,7 @@ from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel, serial_version
 
 ROWS_AT_ONCE = 4096  # rows of a chunk
+GOLDEN = np.uint32(2654435769)  # 2**32 over the golden ratio
 MOST_COLUMNS = 256  # of a vector, as on the GPU; more would only need more work space
 
 # The scalars of `KrylovSteps` for each column: the factors of both directions, and the first one's curvature.
@@ -21,7 +22,7 @@ class Matrix:
     """A sparse matrix of any shape, prepared for the functions here."""
 
     def __init__(self, indptr, indices, data, longest_row):
-        self.arrays = tuple(map(readonly, (indptr, indices, data)))
+        self.rows, self.arrays = indptr.size - 1, tuple(map(readonly, (indptr, indices, data)))
 
 
 class KrylovSteps:
@@ -103,6 +104,47 @@ class Center:
 
     def apply(self, x):
         x -= x.mean(axis=0, dtype=self._wide).astype(x.dtype)
+
+
+class DotProducts:
+    """Real parts of dot products of columns, in double precision, and steps whose factors are their ratios.
+
+    `values` are the `count` products by number.
+    """
+
+    def __init__(self, dtype, count):
+        self.values, self._wide = np.zeros(count), np.result_type(dtype, np.float64)
+
+    def dot(self, number, u, v):
+        """The product of u and v."""
+        wide = (x.astype(self._wide, copy=False) for x in (u, v))
+        self.values[number] = np.vdot(*wide).real
+
+    def multiply(self, number, matrix, x, y):
+        """y = A x, and the product of x and y."""
+        multiply(matrix, x, y)
+        self.dot(number, x, y)
+
+    def subtract(self, above, below, q, r):
+        """r -= factor q, for the ratio of two products."""
+        r -= self._ratio(above, below, r.dtype) * q
+
+    def extend(self, above, below, z, p):
+        """p = z + factor p, for the ratio of two products."""
+        np.add(z, self._ratio(above, below, p.dtype) * p, out=p)
+
+    def _ratio(self, above, below, dtype):
+        return (self.values[above] / self.values[below]).astype(dtype)
+
+
+def pseudorandom_vector(n, dtype, first=0):
+    """A column of numbers between -1/2 and 1/2 by multiplicative hashing, the same on every device.
+
+    Of a longer vector, the part from the row `first` on.
+    """
+    bits = np.arange(first + 1, first + n + 1).astype(np.uint32) * GOLDEN
+    bits = (bits ^ (bits >> np.uint32(15))) * GOLDEN
+    return (bits.astype(np.float64) / 2.0**32 - 0.5).astype(dtype).reshape(n, 1)
 
 
 def clear(x):

@@ -1,5 +1,7 @@
 """The parallel [0,n]-factor: Algorithm 2 of Klein & Strzodka (2022)."""
 
+import functools
+
 import numpy as np
 
 from ..matrix.long_row_split import STAGED_MEAN, split_long_rows, staged_entries
@@ -68,7 +70,7 @@ def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed, charge="
     long_rows = split_long_rows(
         graph.indptr, graph.indices.size, graph.longest_row, PIECE, longest_whole=plan["long_row"]
     )
-    partials = cupy.empty(long_rows.most_pieces * _partial_bytes(graph, n), np.uint8)
+    partials = cupy.empty(long_rows.most_pieces * _partial_bytes(graph.values.dtype, index, n), np.uint8)
     graph_arrays = {"indptr": graph.indptr, "indices": graph.indices, "values": graph.values}
     problem = PROBLEM(
         **graph_arrays, neighbors=neighbors, edge_values=values, slots=slots, state=state, rows=rows
@@ -165,8 +167,9 @@ def _entry_bytes(graph):
     return graph.indices.dtype.itemsize + graph.values.dtype.itemsize + 1
 
 
-def _partial_bytes(graph, n):
+@functools.cache
+def _partial_bytes(value, index, n):
     """Of a piece's partial result, the struct Partial in propositions.cuh."""
-    candidate = [("value", graph.values.dtype), ("hash", np.uint32), ("places", graph.indices.dtype, 2)]
+    candidate = [("value", value), ("hash", np.uint32), ("places", index, 2)]
     partial = [("best", np.dtype(candidate, align=True), n), ("alive", np.int32)]
     return np.dtype(partial, align=True).itemsize

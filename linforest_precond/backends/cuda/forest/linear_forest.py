@@ -1,5 +1,7 @@
 """From a [0,2]-factor to a linear forest: list ranking, then each cycle is cut and its path ranked."""
 
+import itertools
+
 import numpy as np
 
 from linforest_precond.backends.returns import ForestArrays
@@ -80,7 +82,7 @@ class _Run:
         nodes = [int(share * self.n) + 1 for share in SHARES]
         sizes = [count * size for count in nodes for size in NODE_BYTES]
         sizes += [8 * self.n, 16 * nodes[-1], 4 * self.n]
-        offsets = np.cumsum([0, *(-(-size // 256) * 256 for size in sizes)]).tolist()
+        offsets = list(itertools.accumulate((-(-size // 256) * 256 for size in sizes), initial=0))
         self.buffer = cupy.empty(offsets[-1], np.uint8)
         *self.stages, self.records, self.jumped, self.cyclic = (
             address(self.buffer) + offset for offset in offsets[:-1]

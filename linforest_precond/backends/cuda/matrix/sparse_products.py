@@ -1,5 +1,7 @@
 """Products of two sparse matrices by rows with hash tables; see kernels/matrix/sparse_products.cu."""
 
+import math
+
 import numpy as np
 
 from ..runtime import cupy
@@ -50,14 +52,15 @@ def multiply(left, right, width):
     return multiply_and_plan(left, right, width)[0]
 
 
-def multiply_and_plan(left, right, width):
+def multiply_and_plan(left, right, width, most=math.inf):
     """The CSR arrays of a product, and what `multiply_again` needs for other values.
 
-    That are its row pointers, the launches of the numeric phase, and its list of rows, if there is one.
+    That are its row pointers, the launches of the numeric phase, and its list of rows, if there is one. None
+    where the product has more than `most` entries.
     """
     phases = _Phases(left, right, width)
-    plan = phases.plan()
-    return phases.add(*plan), plan
+    plan = _, entries, *_ = phases.plan()
+    return None if entries > most else (phases.add(*plan), plan)
 
 
 def multiply_again(plan, left, right, width):

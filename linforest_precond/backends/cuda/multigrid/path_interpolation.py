@@ -4,26 +4,33 @@ import numpy as np
 
 from ..runtime import cupy
 from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime.loader import INDICES, VALUES, WEIGHTS, Program
+from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct
 
 # The struct in path_interpolation.cu.
-PATHS = Struct("Paths", "multigrid/path_interpolation.cu", neighbors="P", positions="P", sizes="P")
-PROGRAM = Program("multigrid/path_interpolation", WEIGHT=WEIGHTS, INDEX=INDICES)
+PATHS = Struct(
+    "Paths", "multigrid/path_interpolation.cu",
+    neighbors="P", positions="P", slots="P", data="P", values="P",
+)  # fmt: skip
+PROGRAM = Program("multigrid/path_interpolation", VALUE=VALUES, WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
-def interpolate(neighbors, positions, sizes, groups, count):
-    """The CSR arrays of the prolongator, in double precision, and the number of vertices that are kept."""
-    n, index = groups.size, groups.dtype
-    program = PROGRAM(WEIGHT=sizes.dtype.type, INDEX=index.type)
-    paths = PATHS(neighbors=neighbors, positions=positions, sizes=sizes)
-    hosts, stays, counts = cupy.empty(count, index), cupy.empty(n, index), cupy.zeros(n + 1, index)
-    for on_path in (0, 1):
-        launch(program.find_hosts, (paths, groups, n, on_path, hosts))
-    launch(program.mark_staying, (paths, groups, hosts, n, stays))
-    launch(program.count_shares, (paths, groups, hosts, n, stays, counts[1:]))
-    numbers, indptr = cupy.cumsum(stays, dtype=index), cupy.cumsum(counts, dtype=index)
-    width, entries = (int(sums[-1]) if n else 0 for sums in (numbers, indptr))  # stall: how many
-    columns, shares = cupy.empty(entries, index), cupy.empty(entries, np.float64)
-    launch(program.fill_shares, (paths, groups, hosts, n, stays, numbers, indptr[1:], columns, shares))
+def interpolate(graph, paths, data, tie_key):
+    """The CSR arrays of the prolongator, in the type of `data`, and the number of vertices that are kept."""
+    n, index = graph.n, graph.indices.dtype
+    program = PROGRAM(VALUE=data.dtype.type, WEIGHT=graph.values.dtype.type, INDEX=index.type)
+    along = PATHS(
+        neighbors=paths.neighbors, positions=paths.position, slots=paths.slots, data=data, values=paths.values
+    )
+    hosts, kept, indptr = cupy.empty(n, index), cupy.empty(n, index), cupy.zeros(n + 1, index)
+    totals = cupy.zeros(2, np.uint64)
+    arrays = graph.indptr, graph.indices, graph.values
+    launch(program.find_hosts, (along, *arrays, n, np.uint32(tie_key), hosts), items=n)
+    launch(program.count_shares, (along, hosts, n, kept, indptr[1:], totals), items=n)
+    numbers = add_up(kept)
+    add_up(indptr)
+    width, entries = totals.tolist()  # stall: how many
+    columns, shares = cupy.empty(entries, index), cupy.empty(entries, data.dtype)
+    launch(program.fill_shares, (along, hosts, n, numbers, indptr[1:], columns, shares), items=n)
     return indptr, columns, shares, width

@@ -11,6 +11,8 @@ from ..runtime.loader import INDICES, VALUES, Program
 # As in strength.cu: lanes per row, and the words before the blocks' sums.
 WIDTH = 8
 NOT_HERMITIAN, NOT_POSITIVE, NOT_CENTERED, DOMINANT, LARGEST, SMALLEST, RATIOS = range(7)
+# The flags of `weigh`, as in strength.cu.
+FLAGS = 3
 PROGRAM = Program("multigrid/strength", VALUE=VALUES, INDEX=INDICES)
 
 
@@ -44,12 +46,12 @@ def row_sums(csr):
 
 
 def weigh(csr, strength):
-    """The strength of connection of every entry, and the largest of each row, in double precision."""
+    """The strength of connection of every entry, and the largest of each row, in double precision; flags."""
     program, matrix = _program(csr), (csr.indptr, csr.indices, csr.data, csr.diagonal, csr.n)
-    strongest, weights = cupy.empty(csr.n), cupy.empty(csr.nnz)
-    launch(program.find_strongest, (*matrix, strongest))
-    launch(program.weigh_entries, (*matrix, strongest, float(strength), weights))
-    return weights, strongest
+    strongest, weights, flags = cupy.empty(csr.n), cupy.empty(csr.nnz), cupy.zeros(FLAGS, np.uint8)
+    launch(program.find_strongest, (*matrix, strongest, flags), items=csr.n * WIDTH)
+    launch(program.weigh_entries, (*matrix, strongest, float(strength), weights), items=csr.n * WIDTH)
+    return weights, strongest, flags
 
 
 def _program(csr):

@@ -14,7 +14,7 @@ from ..runtime import cupy
 from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
 from ..runtime.launch import launch_blocks
 from ..runtime.loader import INDICES, VALUES, Program, wide_type
-from ..runtime.structs import Struct
+from ..runtime.structs import Struct, address
 
 # The constants and the structs of vector_ops.cu.
 SCALARS = 3
@@ -114,6 +114,43 @@ class Center:
     def apply(self, x):
         _launch_entries(self._program.find_means, x, (self._rows, self._sums, x, self._means))
         _launch_entries(self._program.subtract_means, x, (self._rows, self._columns, self._means, x))
+
+
+class DotProducts:
+    """Real parts of dot products of columns, in double precision, and steps whose factors are their ratios.
+
+    `values` are the `count` products by number.
+    """
+
+    def __init__(self, dtype, count):
+        self._sums, self._held = sums_of(1, 1, wide_type(dtype))
+        self.values, self._program = cupy.empty(count), _program(dtype)
+        self._at = [address(self.values) + 8 * number for number in range(count)]
+
+    def dot(self, number, u, v):
+        """The product of u and v."""
+        _launch_entries(self._program.dot, u, (u.size, self._sums, u, v, self._at[number]))
+
+    def multiply(self, number, matrix, x, y):
+        """y = A x, and the product of x and y."""
+        matrix.launch("multiply_dot", 1, self._sums, x, y, self._at[number], most=LARGEST_GRID)
+
+    def subtract(self, above, below, q, r):
+        """r -= factor q, for the ratio of two products."""
+        arguments = r.size, self._at[above], self._at[below], q, r
+        _launch_entries(self._program.subtract_multiple, r, arguments)
+
+    def extend(self, above, below, z, p):
+        """p = z + factor p, for the ratio of two products."""
+        arguments = p.size, self._at[above], self._at[below], z, p
+        _launch_entries(self._program.extend, p, arguments)
+
+
+def pseudorandom_vector(n, dtype):
+    """A column of numbers between -1/2 and 1/2 by multiplicative hashing, the same on every device."""
+    x = cupy.empty((n, 1), dtype)
+    _launch_entries(_program(dtype).fill_pseudorandom, x, (n, x))
+    return x
 
 
 def residual(matrix, b, x, r):

@@ -1,5 +1,7 @@
 """Launch sizes of sweeps.cu: the tile of a tridiagonal system that a thread block solves."""
 
+import functools
+
 import numpy as np
 
 from ..runtime.loader import wide_type
@@ -54,6 +56,7 @@ def halo(dtype, block):
     return 32 if (block, single) in ((2, True), (4, False)) else 64
 
 
+@functools.cache
 def shared_memory(dtype, block, kind, rows, columns):
     """Bytes of a tile in shared memory with `rows` rows per thread: the layout of `SweepTile` (sweeps.cu)."""
     value = np.dtype(dtype).itemsize

@@ -113,10 +113,14 @@ extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS)
     facts[RATIOS + blockIdx.x] = (u64)__double_as_longlong(sum);
 }
 
-// The strongest connection of each row.
+// What is true of a row, one byte each, zero at first: its strongest connection overflows; the sign of its diagonal.
+enum Flag { NOT_FINITE, POSITIVE, OTHER_SIGN };
+
+// The strongest connection of each row, and the flags of all rows.
 extern "C" __global__ void find_strongest(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
                                           const VALUE* __restrict__ data, const VALUE* __restrict__ diagonal, i64 rows,
-                                          double* __restrict__ strongest) {
+                                          double* __restrict__ strongest, u8* flags) {
+    bool finite = true, positive = false, other = false;
     EACH_ROW(row, rows) {
         double best = 0;
         EACH_SLOT(slot, row, rows) {
@@ -124,8 +128,16 @@ extern "C" __global__ void find_strongest(const INDEX* __restrict__ indptr, cons
             if (column != row) best = fmax(best, coupling(data[slot], diagonal[row], diagonal[column]));
         }
         for (int half = WIDTH / 2; half > 0; half /= 2) best = fmax(best, __shfl_xor_sync(FULL_WARP, best, half));
-        if (row < rows && threadIdx.x % WIDTH == 0) strongest[row] = best;
+        if (row >= rows || threadIdx.x % WIDTH) continue;
+        strongest[row] = best;
+        finite &= is_finite(best);
+        const bool is_positive = widened(real_part(diagonal[row])) > 0;
+        positive |= is_positive;
+        other |= !is_positive;
     }
+    if (!finite) flags[NOT_FINITE] = 1;
+    if (positive) flags[POSITIVE] = 1;
+    if (other) flags[OTHER_SIGN] = 1;
 }
 
 // The strength of each entry; 0 for weak connections, below `strength` times the strongest of either row.

@@ -288,6 +288,53 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     EACH_ENTRY (e, walk) x[e] = x[e] - mean;
 }
 
+// The real part of the dot product of two columns.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    dot(i64 rows, Sums sums, const VALUE* __restrict__ u, const VALUE* __restrict__ v, double* result) {
+    __shared__ Scalar totals[LARGEST_SUMS * THREADS];
+    const ColumnWalk walk(rows, 1);
+    Scalar own[1] = {};
+    EACH_ENTRY (e, walk) add_product(own[0], u[e], v[e]);
+    if (add_up<1>(sums, own, totals) && threadIdx.x == 0) *result = real_of(totals[0]);
+}
+// y = A x for one column, and the real part of the dot product of x and y.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    multiply_dot(Matrix matrix, Sums sums, const VALUE* __restrict__ x, VALUE* __restrict__ y, double* result) {
+    __shared__ Scalar totals[LARGEST_SUMS * THREADS];
+    Scalar own[1] = {};
+    each_entry_product(matrix, x, 1, [&](i64 e, i64 row, VALUE product) {
+        y[e] = product;
+        add_product(own[0], x[e], product);
+    });
+    if (add_up<1>(sums, own, totals) && threadIdx.x == 0) *result = real_of(totals[0]);
+}
+// r -= factor q, for the ratio of two dot products.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    subtract_multiple(i64 rows, const double* __restrict__ above, const double* __restrict__ below,
+                      const VALUE* __restrict__ q, VALUE* __restrict__ r) {
+    const ColumnWalk walk(rows, 1);
+    const VALUE factor = narrow(scalar_of(*above / *below));
+    EACH_ENTRY (e, walk) r[e] = r[e] - factor * q[e];
+}
+// p = z + factor p, for the ratio of two dot products.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    extend(i64 rows, const double* __restrict__ above, const double* __restrict__ below, const VALUE* __restrict__ z,
+           VALUE* __restrict__ p) {
+    const ColumnWalk walk(rows, 1);
+    const VALUE factor = narrow(scalar_of(*above / *below));
+    EACH_ENTRY (e, walk) p[e] = z[e] + factor * p[e];
+}
+
+// Numbers between -1/2 and 1/2 by multiplicative hashing with 2^32 over the golden ratio.
+extern "C" __global__ void __launch_bounds__(THREADS) fill_pseudorandom(i64 rows, VALUE* __restrict__ x) {
+    const u32 golden = 2654435769u;
+    const ColumnWalk walk(rows, 1);
+    EACH_ENTRY (e, walk) {
+        const u32 hash = (u32)(e + 1) * golden, bits = (hash ^ hash >> 15) * golden;
+        x[e] = narrow(scalar_of(bits / 4294967296.0 - 0.5));
+    }
+}
+
 // x = D b for a dense square matrix D: a block per row, as the matrix is small and latency counts.
 extern "C" __global__ void __launch_bounds__(THREADS)
     multiply_dense(const VALUE* __restrict__ dense, i64 rows, int columns, const VALUE* __restrict__ b,
