@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends import Backend, is_on
@@ -84,9 +83,9 @@ def _checked_values(values: Any, entries: int, backend: Backend) -> Array:
     values = native_array("values", values)
     if hasattr(values, "tocoo"):
         raise TypeError(f"values must be a dense array, got a {type(values).__name__}; pass rows like A.data")
-    values = values if isinstance(values, backend.xp.ndarray) else np.asarray(values)
     if not is_on(values, backend):
         raise TypeError(f"values must be on {backend.name} like A, got a {type(values).__name__}")
+    values = backend.xp.asarray(values)
     dtype = value_dtype("values", values.dtype)
     if values.ndim != 2 or values.shape[1] != entries:
         raise ValueError(

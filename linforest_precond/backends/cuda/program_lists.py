@@ -75,6 +75,8 @@ def tridiagonal_programs(csr, stored, block):
     if stored.kind != "c":
         kinds = [tiles.SYMMETRIC] if csr.symmetric else [tiles.PLAIN, tiles.TRANSPOSED]
         programs += [sweeps.PROGRAM(**tiles.macros(stored, block, kind)) for kind in kinds]
+    if stored.itemsize < csr.data.dtype.itemsize:
+        programs.append(conversion.PROGRAM())
     return programs
 
 
