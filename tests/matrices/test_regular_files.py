@@ -130,14 +130,14 @@ class TestVectors:
     def test_compressed_text(self, tmp_path):
         path = tmp_path / "b.txt.gz"
         path.write_bytes(gzip.compress(b"# b\n1 2\n3 4.5\n"))
-        assert read_vector(str(path), "--rhs", 10**6).tolist() == [[1, 2], [3, 4.5]]
+        assert read_vector(str(path), "--rhs", 2).tolist() == [[1, 2], [3, 4.5]]
 
     @pytest.mark.parametrize("text", ["1e400", "-1e999", "inf", "nan"])
     def test_numbers_that_are_not_finite(self, tmp_path, text):
         path = tmp_path / "b.txt"
         path.write_text(f"1\n{text}\n")
         with pytest.raises(ValueError, match="b.txt must hold finite numbers .*float64, got .* in row 2"):
-            read_vector(str(path), "--rhs", 10**6)
+            read_vector(str(path), "--rhs", 2)
 
     def test_an_archive_is_no_array(self, tmp_path):
         np.savez(tmp_path / "b.npz", b=np.ones(3))
