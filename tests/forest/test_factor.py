@@ -363,16 +363,17 @@ class TestOneAnswer:
                 np.testing.assert_array_equal(one.weights, other.weights)
                 assert (one.iterations, one.coverage) == (other.iterations, other.coverage)
 
-    @pytest.mark.parametrize("iterations", [3, "auto", None])
-    @pytest.mark.parametrize("m", [1, 5])
-    def test_one_kernel_for_small_graphs_or_several(self, m, iterations):
+    @pytest.mark.parametrize("iterations", [3, None])
+    def test_proposals_are_kept_where_a_search_would_find_them(self, iterations):
         graph = checked(graphs.random_graph(5000, "ties", 3)).graph
-        options = vars(check_options(2, iterations, m, seed=2**64 - 1))
-        several = cpu_factor._iterate(cpu_factor.propose, graph, **options)
-        shared = {name: value for name, value in options.items() if name not in ("charge", "ties")}
-        for one, other in zip(several, cpu_factor._iterate_at_once(graph, **shared), strict=True):
+        options = vars(check_options(2, iterations, 1))
+
+        def search_again(*arguments):
+            return cpu_factor.propose(*arguments[:11], False, *arguments[12:])
+
+        searched = cpu_factor._iterate(search_again, graph, **options)
+        for one, other in zip(cpu_factor.propose_factor(graph, **options), searched, strict=True):
             np.testing.assert_array_equal(one, other)
-            assert one.dtype == other.dtype
 
     @pytest.mark.parametrize("shift", [-900, -100, 100, 960])
     def test_powers_of_two_change_nothing(self, backend, shift):

@@ -6,9 +6,8 @@ import numpy as np
 from numba import prange
 
 from ..matrix.entries import gathered
-from ..runtime import jit
 from ..runtime.arrays import BLOCK, NO_VERTEX, compact, readonly
-from ..runtime.hashing import GOLDEN, edge_hash, edge_order_key, is_positive, iteration_keys, mix64
+from ..runtime.hashing import edge_hash, edge_order_key, is_positive, iteration_keys
 from ..runtime.jit import helper, kernel
 from ..runtime.md5 import is_positive_md5
 
@@ -29,8 +28,6 @@ def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed, charge="
 
     Returns neighbors, values, slots, and an array: iterations, and whether the factor is known to be maximal.
     """
-    if (charge, ties) == ("splitmix64", "auto") and 2 * graph.indices.size <= jit.FEW_ELEMENTS:
-        return _iterate_at_once(graph, n, limit, automatic, m, k_m, threshold, seed)
     return _iterate(propose, graph, n, limit, automatic, m, k_m, threshold, seed, charge, ties)
 
 
@@ -58,9 +55,11 @@ def proposition_times(graph, n, k, repeats):
 
 def _iterate(propose, graph, n, limit, automatic, m, k_m, threshold, seed, charge, ties):
     """The iterations of Algorithm 2, with the kernel that proposes."""
-    graph_arrays, factor_arrays = _allocated(graph, n)
-    neighbors, slots, *proposals, degrees, states, active = factor_arrays
-    ids = readonly(OWN_NUMBERS)
+    vertices, index = graph.indptr.size - 1, graph.indices.dtype
+    graph_arrays = tuple(map(readonly, (graph.indptr, graph.indices, graph.values)))
+    neighbors, slots, *proposals = (np.full((vertices, n), NO_VERTEX, index) for _ in range(4))
+    degrees, states = np.zeros(vertices, np.uint8), np.zeros(vertices, np.uint8)
+    active, ids = np.arange(vertices, dtype=index), readonly(OWN_NUMBERS)
     edges = k = 0
     maximal = False
     while not maximal and (limit is None or k < limit):
@@ -80,24 +79,6 @@ def _iterate(propose, graph, n, limit, automatic, m, k_m, threshold, seed, charg
         if active.size == 0 and limit is None and not maximal:
             k += (k_m - k) % m  # nothing can happen before the next uncharged iteration
     return neighbors, gathered(graph.values, slots), slots, np.array([k, maximal])
-
-
-def _iterate_at_once(graph, n, limit, automatic, m, k_m, threshold, seed):
-    """The same by one kernel, for small graphs: a call costs more than the work of an iteration."""
-    graph_arrays, factor_arrays = _allocated(graph, n)
-    neighbors, slots, *_ = factor_arrays
-    limit, words = -1 if limit is None else limit, map(np.uint64, (threshold, seed))
-    made = iterate(*graph_arrays, *factor_arrays, readonly(OWN_NUMBERS), limit, automatic, m, k_m, *words)
-    return neighbors, gathered(graph.values, slots), slots, np.array(made)
-
-
-def _allocated(graph, n):
-    """The arrays of the graph, and those of a factor and its proposals."""
-    graph_arrays = tuple(map(readonly, (graph.indptr, graph.indices, graph.values)))
-    vertices, index = graph.indptr.size - 1, graph.indices.dtype
-    tables = (np.full((vertices, n), NO_VERTEX, index) for _ in range(4))
-    degrees, states = np.zeros(vertices, np.uint8), np.zeros(vertices, np.uint8)
-    return graph_arrays, (*tables, degrees, states, np.arange(vertices, dtype=index))
 
 
 def draw_charges(active, ids, states, charge, threshold, seed, k):
@@ -135,45 +116,6 @@ def charge_md5(active, ids, states, seed, k, threshold):
 @helper
 def id_of(ids, v):
     return np.int64(v) if ids.size == 0 else ids[v]
-
-
-# All iterations; a negative limit is none. Returns their number, and whether the factor is known maximal.
-@kernel(parallel=False)
-def iterate(
-    indptr, indices, values, neighbors, slots, proposed, proposed_slots, degrees, states, active, ids, limit,
-    automatic, m, k_m, threshold, seed,
-):  # fmt: skip
-    edges = k = 0
-    maximal = False
-    while not maximal and (limit < 0 or k < limit):
-        charged = k % m != k_m
-        if charged:
-            charge_key = mix64(seed + GOLDEN * np.uint64(2 * k + 1))
-            for v in active:
-                states[v] = POSITIVE if is_positive(id_of(ids, v), charge_key, threshold) else NEGATIVE
-        tie_key = np.uint32(mix64(seed + GOLDEN * np.uint64(2 * k + 2)))
-        k += 1
-        made = ends = 0
-        left = np.empty(-(-active.size // BLOCK), np.int64)
-        for block in range(left.size):
-            made += propose_block(
-                indptr, indices, values, neighbors, degrees, states, active, ids, charged, charged, tie_key,
-                m == 1 and k > 1, proposed, proposed_slots, block,
-            )  # fmt: skip
-        for block in range(left.size):
-            confirmed, left[block] = confirm_block(
-                proposed, proposed_slots, neighbors, slots, degrees, states, active, block
-            )
-            ends += confirmed
-        maximal = not charged and made == 0
-        new = ends // 2
-        edges += new
-        active = active[: compact(active, left)]
-        if automatic and k >= 5 and 100 * new <= edges:
-            break
-        if active.size == 0 and limit < 0 and not maximal:
-            k += (k_m - k) % m  # nothing can happen before the next uncharged iteration
-    return k, int(maximal)
 
 
 # Each active vertex proposes along its heaviest free edges, as many as it lacks to n. Equal weights are

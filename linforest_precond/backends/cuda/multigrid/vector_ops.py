@@ -146,10 +146,13 @@ class DotProducts:
         _launch_entries(self._program.extend, p, arguments)
 
 
-def pseudorandom_vector(n, dtype):
-    """A column of numbers between -1/2 and 1/2 by multiplicative hashing, the same on every device."""
+def pseudorandom_vector(n, dtype, first=0):
+    """A column of numbers between -1/2 and 1/2 by multiplicative hashing, the same on every device.
+
+    Of a longer vector, the part from the row `first` on.
+    """
     x = cupy.empty((n, 1), dtype)
-    _launch_entries(_program(dtype).fill_pseudorandom, x, (n, x))
+    _launch_entries(_program(dtype).fill_pseudorandom, x, (n, first, x))
     return x
 
 

@@ -325,12 +325,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     EACH_ENTRY (e, walk) p[e] = z[e] + factor * p[e];
 }
 
-// Numbers between -1/2 and 1/2 by multiplicative hashing with 2^32 over the golden ratio.
-extern "C" __global__ void __launch_bounds__(THREADS) fill_pseudorandom(i64 rows, VALUE* __restrict__ x) {
+// Numbers between -1/2 and 1/2 by multiplicative hashing with 2^32 over the golden ratio: a vector from `first` on.
+extern "C" __global__ void __launch_bounds__(THREADS) fill_pseudorandom(i64 rows, i64 first, VALUE* __restrict__ x) {
     const u32 golden = 2654435769u;
     const ColumnWalk walk(rows, 1);
     EACH_ENTRY (e, walk) {
-        const u32 hash = (u32)(e + 1) * golden, bits = (hash ^ hash >> 15) * golden;
+        const u32 hash = (u32)(first + e + 1) * golden, bits = (hash ^ hash >> 15) * golden;
         x[e] = narrow(scalar_of(bits / 4294967296.0 - 0.5));
     }
 }
