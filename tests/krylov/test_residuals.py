@@ -59,10 +59,11 @@ def test_residuals_are_rounded_once(backend, dtype, lengths, columns, dense):
     A = matrix(300, LENGTHS[lengths], dtype)
     x = vectors(300, columns, dtype)
     b = (A @ x).astype(dtype)
-    found, wanted = residual(backend, A, b, x, dense), exact(A, b, x)
+    found, some = residual(backend, A, b, x, dense), np.r_[:20, 20:280:7, 280:300]
+    wanted = exact(A[some], b[some], x)
     eps = np.finfo(dtype).eps
-    lost = 300 * np.finfo(np.float64).eps ** 2 * (abs(A) @ abs(x) + abs(b))
-    assert (abs(found - wanted) <= eps * abs(wanted) + lost).all()
+    lost = 300 * np.finfo(np.float64).eps ** 2 * (abs(A) @ abs(x) + abs(b))[some]
+    assert (abs(found[some] - wanted) <= eps * abs(wanted) + lost).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
