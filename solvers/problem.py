@@ -113,7 +113,8 @@ class Problem:
         limits = np.finfo(x.dtype)
         unit = float(limits.eps) ** 2 if limits.dtype == np.float64 else float(np.finfo(np.float64).eps)
         with np.errstate(all="ignore"):
-            errors = unit * self.row_bound * math.sqrt(x.shape[0]) * on_host(abs(x).max(axis=0)).astype(float)
+            largest = self.backend.krylov.norms.largest_magnitudes(x).astype(float)
+            errors = unit * self.row_bound * math.sqrt(x.shape[0]) * largest
             least = np.maximum(NEGLIGIBLE * self.targets, float(limits.eps) * self.norms)
             for c in np.flatnonzero(errors > least).tolist():
                 sizes = self.product.magnitudes(x[:, c : c + 1])

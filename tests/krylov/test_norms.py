@@ -77,3 +77,12 @@ def test_right_hand_sides_must_be_finite(backend, bad):
     for inner in (None, lambda u, v: u.conj() @ v):
         with pytest.raises(ValueError, match="b must be finite"):
             lf.solvers.cg(A, backend.array(b), inner=inner)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+def test_largest_magnitudes(backend, columns, dtype):
+    x = np.random.default_rng(2).standard_normal((1000, columns)).astype(dtype)
+    x[700, -1] = -9
+    found = backend_of(backend.array(x)).krylov.norms.largest_magnitudes(backend.array(x))
+    np.testing.assert_allclose(found, abs(x).max(axis=0), rtol=4 * np.finfo(dtype).eps)

@@ -11,6 +11,11 @@ def column_norms(columns):
         return largest * np.sqrt(((magnitudes / largest) ** 2).sum(axis=0))
 
 
+def largest_magnitudes(columns):
+    """The largest magnitude of each column; there is at least one row."""
+    return abs(columns).max(axis=0)
+
+
 def finite_columns(columns):
     """Which columns have no NaN and no infinity."""
     return np.isfinite(columns).all(axis=0)
