@@ -48,8 +48,8 @@ def residual(backend, A, b, x, dense=False):
     "dtype",
     [
         np.float64,
-        np.complex64,
-        *(pytest.param(t, marks=pytest.mark.slow) for t in (np.float32, np.complex128)),
+        np.complex128,
+        *(pytest.param(t, marks=pytest.mark.slow) for t in (np.float32, np.complex64)),
     ],
 )
 @pytest.mark.parametrize(("lengths", "columns"), [("short", 1), ("long", 1), ("medium", 3)])
