@@ -7,7 +7,7 @@
 # make test-interop the tests with JAX, lineax and array-api-strict, in .venv-interop; torch's too where it is in there
 # make dist        wheel and source archive in dist/, checked by twine and imported in an empty environment, .venv-dist
 # make coverage    the quick tests, and the lines of the package that none of them reaches
-# make fuzz        the fuzzers at full length (20 minutes to an hour), by seeds; ARGS are passed to tests/fuzz/run_fuzzers.py
+# make fuzz        the fuzzers at full length (one to two hours), by seeds; ARGS are passed to tests/fuzz/run_fuzzers.py
 # make lint        ruff, clang-format, codespell and mypy; make format applies the formatters
 # make docs        the documentation, in build/docs; a warning is an error
 # make bench       the benchmarks; ARGS, such as "--device cpu", are passed to benchmarks/run.py
