@@ -149,11 +149,12 @@ class OneSolve:
             return first
         return self._chooser.run(first, 0 if kept is None else kept.iterations)
 
-    def _kept_trial(self, kept: Choice) -> Trial:
-        """A run with what an earlier solve chose."""
-        direct = kept.candidate == DIRECT.name
-        others = () if direct else self._chooser.untried
-        candidate = DIRECT if direct else next(each for each in others if each.name == kept.candidate)
+    def _kept_trial(self, kept: Choice) -> Trial | None:
+        """A run with what an earlier solve chose; None where that makes no sense for new values."""
+        offered = [DIRECT] if kept.candidate == DIRECT.name else self._chooser.untried
+        candidate = next((each for each in offered if each.name == kept.candidate), None)
+        if candidate is None:
+            return None
         return self._trial(candidate, kept.M, kept.method, 0.0, None, kept.is_stale)
 
     def _of_small_factors(self) -> Trial | None:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 import linforest_precond as lf
 from linforest_precond.backends import backend_named
 from linforest_precond.chooser import machine
+from linforest_precond.chooser.system import Choice
 from linforest_precond.solvers import Status
 
 EASY = "small time step"
@@ -342,6 +343,18 @@ class TestSolver:
         solver.solve(backend.array(noise(900)))
         solver.update(backend.csr(SYSTEMS["forest"]()))
         assert solver.M is None and solver.solve(backend.array(noise(1600)))[1] == 0
+
+    def test_a_choice_that_makes_no_sense_for_new_values_is_made_again(self, backend):
+        """A permuted matrix needs matched rows; with the same pattern and a heavy diagonal it does not."""
+        A = SYSTEMS["convection"]()
+        weak = sp.csr_array(A - sp.diags_array(A.diagonal() * (1 - 1e-12)))
+        solver = lf.Solver(backend.csr(weak))
+        name = next(each for each in solver._system.candidates("auto") if "matching" in each.name).name
+        M = lf.ilu(backend.csr(weak), scaling="matching")
+        solver._system = solver._system.chosen(Choice(name, M, "bicgstab", 9))
+        solver.update(backend.csr(A))
+        _, info = solver.solve(backend.array(noise(900)))
+        assert info == 0 and solver.M is not M and solver.method != name
 
     def test_pickled(self, backend):
         A = SYSTEMS["convection"]()
