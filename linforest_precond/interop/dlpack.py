@@ -22,6 +22,7 @@ from linforest_precond.backends.array_libraries import (
     is_traced,
     refuse_masked,
 )
+from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.user_warnings import refuse_unknown
 
 Parameters = ParamSpec("Parameters")
@@ -178,7 +179,7 @@ def padded_matrix(name: str, data: Any, indices: Any, indptr: Any, shape: tuple[
     data, indices = native_array(name, data), native_array(name, indices)
     row, col = indices.T
     stored = (row < shape[0]) & (col < shape[1])
-    if not bool(stored.all()):  # stall: once
+    if not all_set(stored):  # stall: once
         data, row, col = data[stored], row[stored], col[stored]
     return coo(name, data, row, col, shape)
 

@@ -22,6 +22,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from linforest_precond.backends import Backend, OnBackend, backend_of
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.returns import EntryScan, RowFacts
 from linforest_precond.matrix.checks import check_entries, value_dtype
 from linforest_precond.matrix.conversion import as_square_matrix, canonical_csr, csr_arrays, index_dtype
@@ -206,7 +207,7 @@ class CheckedMatrix(OnBackend):
     def zero_rows(self) -> Array:
         """The rows whose entries are all 0, or that have none; entries are read where diagonal ones are 0."""
         xp = self.backend.xp
-        if bool(self.diagonal.all()):  # stall: one flag, which CuPy also clears for subnormal numbers
+        if all_set(self.diagonal != 0):  # stall: one flag, which CuPy also clears for subnormal numbers
             return xp.empty(0, np.int64)
         before = xp.zeros(self.nnz + 1, np.int64)
         before[1:] = xp.cumsum(nonzero_entries(self.data))

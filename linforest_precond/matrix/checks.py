@@ -13,6 +13,7 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import refuse_masked, xp_of
+from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.returns import EntryScan, PatternScan
 
 VALUE_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
@@ -138,7 +139,7 @@ def check_indices(
 def check_finite(name: str, array: Array) -> None:
     """Refuse a dense array with NaN or infinity."""
     finite = xp_of(array).isfinite(array)
-    if not finite.all():  # stall: NaN and infinity are refused before any work
+    if not all_set(finite):  # stall: NaN and infinity are refused before any work
         place = np.unravel_index(int(finite.reshape(-1).argmin()), array.shape)
         at = ", ".join(str(int(index)) for index in place)
         raise ValueError(f"{name} must be finite, got {array[place]} at {name}[{at}]")

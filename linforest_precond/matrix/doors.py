@@ -10,6 +10,7 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import refuse_masked
+from linforest_precond.backends.flags import any_set
 from linforest_precond.backends.returns import PatternScan
 from linforest_precond.matrix.checked import (
     CheckedMatrix,
@@ -269,7 +270,7 @@ def _checked_weights(weights: Any, count: int, backend: Backend) -> Array:
         )
     values: Array = xp.ascontiguousarray(xp.asarray(weights), dtype=dtype)
     wrong = ~xp.isfinite(values) | (xp.signbit(values) & is_nonzero(values))
-    if wrong.any():  # stall: before any work
+    if any_set(wrong):  # stall: before any work
         first = int(wrong.argmax())
         raise ValueError(f"weights must be finite and not negative, got {values[first]} at {first}")
     return values

@@ -11,6 +11,7 @@ import numpy as np
 from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.flags import all_set
 from linforest_precond.interop.dlpack import native_array
 from linforest_precond.matrix.checks import value_dtype
 
@@ -40,7 +41,7 @@ def shaped_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
 
 
 def require_finite(name: str, array: Array) -> None:
-    if not bool(xp_of(array).isfinite(array).all()):  # stall: NaN and infinity are refused
+    if not all_set(xp_of(array).isfinite(array)):  # stall: NaN and infinity are refused
         raise ValueError(f"{name} must be finite, got nan or inf")
 
 

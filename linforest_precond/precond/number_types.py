@@ -12,6 +12,7 @@ import numpy.typing as npt
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.flags import all_set
 from linforest_precond.matrix.checks import VALUE_DTYPES
 
 
@@ -39,7 +40,7 @@ def stored_array(array: Array, dtype: DType, exponent: int | None = None) -> Arr
     with np.errstate(over="ignore"):
         stored = array.astype(dtype)
     # stall: for narrower types only
-    if dtype.itemsize < array.dtype.itemsize and not bool(xp_of(array).isfinite(stored).all()):
+    if dtype.itemsize < array.dtype.itemsize and not all_set(xp_of(array).isfinite(stored)):
         raise ValueError(
             f"A's entries differ too much in size for dtype {dtype}; scale A or leave dtype at {array.dtype}"
         )

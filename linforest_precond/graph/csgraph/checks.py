@@ -9,6 +9,7 @@ from linforest_precond.backends import is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.flags import all_set, any_set
 from linforest_precond.graph.csgraph.components import labelled_components
 from linforest_precond.matrix.doors import as_csgraph, as_pattern
 
@@ -56,7 +57,7 @@ def is_component_labelling(
     xp = xp_of(found)
     # The labels of one vertex of each component must be distinct and shared by the rest of the component.
     chosen = given[xp.unique(found, return_index=True)[1]]
-    return bool((given == chosen[found]).all()) and int(xp.unique(chosen).size) == count  # stall: the answer
+    return all_set(given == chosen[found]) and int(xp.unique(chosen).size) == count  # stall: the answer
 
 
 def is_maximal_independent_set(A: MatrixLike, mis: npt.ArrayLike, k: int = 1) -> bool:
@@ -101,7 +102,7 @@ def is_maximal_independent_set(A: MatrixLike, mis: npt.ArrayLike, k: int = 1) ->
         distances[columns[found]] = distance
     # A shortest path between two members has an edge whose ends have different nearest members.
     too_close = (nearest[rows] != nearest[columns]) & (distances[rows] + distances[columns] < k)
-    return bool((distances >= 0).all()) and not bool(too_close.any())  # stall: two answers
+    return all_set(distances >= 0) and not any_set(too_close)  # stall: two answers
 
 
 def is_coloring(A: MatrixLike, colors: npt.ArrayLike) -> bool:
@@ -130,7 +131,7 @@ def is_coloring(A: MatrixLike, colors: npt.ArrayLike) -> bool:
     given = per_vertex("colors", colors, pattern.degrees)
     rows, columns = backend.matrix.entries.rows_of(pattern.indptr, pattern.nnz), pattern.indices
     same = (given[rows] == given[columns]) & (rows != columns)
-    return bool((given >= 0).all()) and not bool(same.any())  # stall: two answers
+    return all_set(given >= 0) and not any_set(same)  # stall: two answers
 
 
 def is_spanning_forest(A: MatrixLike, forest: MatrixLike) -> bool:
@@ -173,7 +174,7 @@ def is_spanning_forest(A: MatrixLike, forest: MatrixLike) -> bool:
     )
     places = backend.xp.minimum(backend.xp.searchsorted(stored, wanted), max(graph.nnz - 1, 0))
     # stall: the answer
-    return bool(((stored[places] == wanted) & (graph.data[places] == trees.data)).all())
+    return all_set((stored[places] == wanted) & (graph.data[places] == trees.data))
 
 
 def per_vertex(name: str, values: npt.ArrayLike, like: Array) -> Array:

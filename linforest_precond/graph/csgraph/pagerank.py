@@ -11,6 +11,7 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.flags import any_set
 from linforest_precond.matrix.doors import as_csgraph
 
 
@@ -121,7 +122,7 @@ def _distribution(name: str, weights: npt.ArrayLike | None, n: int, backend: Bac
     values = real_numbers(name, backend.xp.asarray(weights), n, "a vertex")
     total = backend.matrix.sums.tree_sum(values)
     # stall: validation of the weights
-    if not 0.0 < total < math.inf or bool((values < 0).any()):
+    if not 0.0 < total < math.inf or any_set(values < 0):
         raise ValueError(f"{name} must hold finite weights that are not negative, one at least above 0")
     distribution: Array = values / total
     return distribution

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from linforest_precond.backends import is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.flags import all_set, any_set
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.matrix.value_range import is_nonzero
@@ -60,21 +61,21 @@ def is_maximal_matching(A: MatrixLike, mate: npt.ArrayLike | Matching) -> bool:
 
 def _is_matching(graph: Graph, mate: Array) -> bool:
     joined = is_nonzero(graph.backend.matching.matched_edge_values.matched_edge_values(graph, mate))
-    return are_mutual(mate) and bool((joined | (mate < 0)).all())  # stall: the result
+    return are_mutual(mate) and all_set(joined | (mate < 0))  # stall: the result
 
 
 def are_mutual(mate: Array) -> bool:
     """Whether each vertex with a mate is the mate of its mate, and none is its own mate."""
     vertices = xp_of(mate).arange(mate.size, dtype=mate.dtype)
     mutual = (mate != vertices) & (mate[mate] == vertices)
-    return bool((mutual | (mate < 0)).all())  # stall: the result
+    return all_set(mutual | (mate < 0))  # stall: the result
 
 
 def _has_free_edge(graph: Graph, mate: Array) -> bool:
     rows = graph.backend.matrix.entries.rows_of(graph.indptr, graph.indices.size)
     free = mate < 0
     joined = (rows != graph.indices) & is_nonzero(graph.values)
-    return bool((joined & free[rows] & free[graph.indices]).any())  # stall: the result
+    return any_set(joined & free[rows] & free[graph.indices])  # stall: the result
 
 
 def as_mates(mate: Any, graph: Graph, name: str = "mate") -> Array | None:
@@ -91,5 +92,5 @@ def as_mates(mate: Any, graph: Graph, name: str = "mate") -> Array | None:
     if mate.size and mate.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers, got {mate.dtype}")
     mate = mate.astype(np.int64)
-    outside = bool(((mate < -1) | (mate >= graph.n)).any())  # stall: before they are used as indices
+    outside = any_set((mate < -1) | (mate >= graph.n))  # stall: before they are used as indices
     return None if outside else mate.astype(graph.indices.dtype)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.interop.dlpack import native_matrix
 from linforest_precond.matrix.doors import as_stored
@@ -71,7 +72,7 @@ def checked_order(
         raise ValueError(f"{name} must have one number for each row of A, ({n},), got shape {given.shape}")
     given = xp.array(given)  # copied before it is checked: the user's may change
     # stall: validation, before they are used as indices
-    if n and not bool(((given >= 0) & (given < n)).all()):
+    if n and not all_set((given >= 0) & (given < n)):
         raise ValueError(f"{name} must be a permutation of 0 to {n - 1}, got {given.min()} to {given.max()}")
     given = given.astype(dtype, copy=False)
     rank = _inverse(given)

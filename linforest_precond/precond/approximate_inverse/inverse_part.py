@@ -11,6 +11,7 @@ import numpy as np
 
 from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CheckedMatrix
@@ -45,7 +46,7 @@ def has_factor(matrix: LevelMatrix) -> bool:
     if not matrix.hermitian or matrix.facts.smallest_diagonal > 0:
         return False
     is_possible = (matrix.csr.diagonal.real > 0) | (matrix.row_magnitudes == 0)
-    return bool(is_possible.all())  # stall: decides the method
+    return all_set(is_possible)  # stall: decides the method
 
 
 def rows_are_possible(fields: schema.Fields, names: schema.Names) -> schema.Checks:

@@ -10,6 +10,7 @@ import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.flags import any_set
 from linforest_precond.backends.returns import FactorFinding
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.matrix.checked import CheckedMatrix
@@ -199,7 +200,7 @@ def fill_weights(csr: CheckedMatrix) -> Array:
     """Reciprocals of the diagonal's magnitudes; of the norms of rows where the diagonal is zero."""
     backend = csr.backend
     xp, sizes = backend.xp, magnitudes_of(csr.diagonal).astype(np.float64)
-    if bool((sizes == 0).any()):  # stall: whether norms are needed
+    if any_set(sizes == 0):  # stall: whether norms are needed
         norms, _ = backend.multigrid.strength.row_sums(csr)
         sizes = xp.where(sizes > 0, sizes, xp.where(norms > 0, norms, 1.0))
     weights: Array = 1.0 / xp.maximum(sizes, LEAST_SIZE)

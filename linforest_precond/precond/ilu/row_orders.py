@@ -8,6 +8,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.flags import all_set
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
@@ -105,7 +106,7 @@ def permuted_with_diagonal(
 def _with_diagonal(csr: CheckedMatrix) -> tuple[Array, Array, Array]:
     backend, n, index = csr.backend, csr.n, csr.indices.dtype
     xp, entries = backend.xp, backend.matrix.entries
-    if bool((csr.diagonal != 0).all()):  # stall: decides whether entries are added
+    if all_set(csr.diagonal != 0):  # stall: decides whether entries are added
         return csr.indptr, csr.indices, csr.data
     rows, diagonal = entries.rows_of(csr.indptr, csr.nnz), xp.arange(n, dtype=index)
     return entries.canonical(

@@ -11,6 +11,7 @@ import numpy as np
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.flags import any_set
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.number_types import stored_array
 from linforest_precond.precond.storage import schema
@@ -106,9 +107,8 @@ def _definite_inverse(dense: Array, stored: DType, centered: bool, backend: Back
     if not centered:
         return invert(dense, stored)
     n = dense.shape[0]
-    if bool(
-        (abs(dense.sum(axis=1)) > LARGEST_SUM * abs(dense.diagonal())).any()
-    ):  # stall: decides how to invert
+    # stall: decides how to invert
+    if any_set(abs(dense.sum(axis=1)) > LARGEST_SUM * abs(dense.diagonal())):
         return None
     shift = dense.trace().real / n
     with np.errstate(all="ignore"):

@@ -11,6 +11,7 @@ from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.array_libraries import refuse_masked
+from linforest_precond.backends.flags import all_set
 from linforest_precond.matrix.checks import value_dtype
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.multilevel_options import ADAPTIVE, AUTO, MultilevelOptions
@@ -126,7 +127,7 @@ def _checked_candidates(B: Any, matrix: LevelMatrix) -> Array:
         raise ValueError(f"B must have shape (n, k) or (n,) with the n={matrix.n} rows of A, got {B.shape}")
     _checked_count(B.shape[1], matrix.n)
     candidates = _of_type(B, matrix.csr.data.dtype, matrix.backend.xp)
-    if not bool(matrix.backend.xp.isfinite(candidates).all()):  # stall: NaN or infinity
+    if not all_set(matrix.backend.xp.isfinite(candidates)):  # stall: NaN or infinity
         raise ValueError(f"B must be finite in A's type {candidates.dtype}, got NaN or infinity")
     return candidates
 

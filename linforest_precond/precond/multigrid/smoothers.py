@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.flags import all_set
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.approximate_inverse.approximate_inverse import ENTRIES, TOLERANCES
@@ -230,7 +231,7 @@ class InverseSmoother(PartSmoother):
     def of(cls, matrix: LevelMatrix, stored: DType) -> Smoother:
         """Jacobi's iteration on coarse levels whose diagonal shows that the finest matrix is not definite."""
         method = method_for(matrix, "auto")
-        if method == "fsai" and not (matrix.csr.diagonal.real > 0).all():  # stall: chooses the smoother
+        if method == "fsai" and not all_set(matrix.csr.diagonal.real > 0):  # stall: chooses the smoother
             return DiagonalSmoother.of(matrix, stored, "jacobi")
         part = InversePart.of(matrix.csr, stored, method, ENTRIES, TOLERANCES[method])
         return cls._damped(matrix, part)

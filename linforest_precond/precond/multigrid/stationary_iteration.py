@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.flags import all_set
 from linforest_precond.matrix.value_range import exponents_outside, shifted
 from linforest_precond.matrix.vectors import checked_vectors, norms_of
 from linforest_precond.precond.multigrid.hierarchy_level import Level
@@ -51,7 +52,7 @@ def repeat_cycles(
         backend.multigrid.vector_ops.residual(level.matrix, columns, x, r)
         norms.append(_norm(r))
         # stall: a number that A does not multiply may overflow, too
-        if not (np.isfinite(norms[-1]) and bool(backend.xp.isfinite(x).all())):
+        if not (np.isfinite(norms[-1]) and all_set(backend.xp.isfinite(x))):
             x = last
             break
         if norms[-1] <= target or len(norms) > maxiter:

@@ -10,6 +10,7 @@ import numpy as np
 from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.flags import all_set
 from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.matrix.checked import CheckedMatrix, checked, described
 from linforest_precond.matrix.sparse_output import sparse_like
@@ -56,7 +57,7 @@ class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
     def is_symmetric(self) -> bool:
         """Whether B = D A D, which is symmetric where A is."""
         # stall: one number, where it is asked for
-        return self.permutation is None and bool((self.row == self.column).all())
+        return self.permutation is None and all_set(self.row == self.column)
 
     def apply(self, A: MatrixLike) -> Any:
         """B = P D_r A D_c for a matrix of the size and on the device of the one that was scaled.
@@ -167,7 +168,7 @@ def checked_factors(given: Any, name: str, n: int, backend: Backend) -> Array:
     """A copy of the factors of rows or columns."""
     factors = _array(given, name, n, backend).astype(np.float64)
     # stall: the factors of a user are checked
-    if not bool(((factors > 0) & backend.xp.isfinite(factors)).all()):
+    if not all_set((factors > 0) & backend.xp.isfinite(factors)):
         raise ValueError(f"{name} must hold positive, finite factors, got others")
     return factors
 
@@ -178,7 +179,7 @@ def checked_partners(given: Any, n: int, backend: Backend) -> Array:
     own = backend.xp.arange(n)
     inside = backend.xp.clip(partners, 0, max(n - 1, 0))
     mutual = (partners < 0) | ((inside == partners) & (partners[inside] == own) & (partners != own))
-    if partners.dtype.kind != "i" or not bool(mutual.all()):  # stall: the partners of a user are checked
+    if partners.dtype.kind != "i" or not all_set(mutual):  # stall: the partners of a user are checked
         raise ValueError("scaling.partners must be mutual, with -1 for rows that have none, got others")
     return partners
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.flags import any_set
 from linforest_precond.precond.tridiagonal.segments import Triple, any_in_segments, entries_of_rows
 
 
@@ -23,7 +24,7 @@ def overflowing_rows(method: Any, bands: Triple) -> Array | None:
     if not bands[1].size:
         return None
     bad = overflows(method, bands)
-    return any_in_segments(bad, bands) if bool(bad.any()) else None  # stall: decides how the system is solved
+    return any_in_segments(bad, bands) if any_set(bad) else None  # stall: decides how the system is solved
 
 
 def overflows(method: Any, bands: Triple, first: int = 0) -> Array:

@@ -26,6 +26,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.flags import any_set, count_set
 from linforest_precond.precond.tridiagonal.segments import (
     Triple,
     any_of_last,
@@ -56,7 +57,7 @@ def rows_to_repair(bands: Triple, inverse: Array, magnitudes: Array) -> Array | 
     segments, starts = segments_of(bands)
     counts = counts_of_rows(bands, inverse, magnitudes)
     repaired: Array = needs_repair(*(sums_of_segments(each, starts) for each in counts))[segments]
-    return repaired if bool(repaired.any()) else None  # stall: decides whether bands are factored again
+    return repaired if any_set(repaired) else None  # stall: decides whether bands are factored again
 
 
 def counts_of_rows(bands: Triple, inverse: Array, magnitudes: Array) -> tuple[Array, Array, Array, Array]:
@@ -78,10 +79,8 @@ def clipped_couplings(bands: Triple, rows: Array) -> tuple[Triple, int, int]:
     D'^-1 L is bounded; both couplings are scaled by the same factor.
     """
     clipped, clip = scaled_couplings(bands, rows)
-    xp = xp_of(clip)
-    paths = xp.count_nonzero(rows & first_rows(bands))
-    counts = [int(count) for count in (paths, xp.count_nonzero(clip))]  # stall: reported to the user
-    return clipped, counts[0], counts[1]
+    paths = rows & first_rows(bands)
+    return clipped, count_set(paths), count_set(clip)  # stall: reported to the user
 
 
 def scaled_couplings(bands: Triple, rows: Array) -> tuple[Triple, Array]:

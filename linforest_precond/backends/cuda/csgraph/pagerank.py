@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from linforest_precond.backends.flags import all_set
+
 from ..matrix.entries import transposed
 from ..matrix.long_row_split import LONG_ROWS_FIELD, SUMMED_PIECE, split_long_rows
 from ..matrix.sums import CHUNK
@@ -35,7 +37,7 @@ def power_iteration(csr, alpha, personalization, dangling, start, max_iter, thre
     types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type, "PIECE": SUMMED_PIECE}
     program = PROGRAM(**types)
     # stall: if all weights are 1, the kernel need not read them
-    weights = None if bool((csr.data == 1).all()) else csr.data
+    weights = None if all_set(csr.data == 1) else csr.data
     outgoing = _Matrix(csr.indptr, csr.indices, weights, csr.longest_row)
     incoming = outgoing if csr.symmetric else outgoing.transposed()
     ranks, progress = start.copy(), cupy.empty(2)

@@ -5,6 +5,7 @@ The digits are those of the CPU backend; the sums of a block are exact, so CuPy 
 
 import numpy as np
 
+from linforest_precond.backends.flags import any_set, count_set
 from linforest_precond.backends.host_numbers import BITS, DIGITS, LEAST, NONFINITE, leading_position
 
 from ..runtime import cupy
@@ -20,10 +21,10 @@ def add_products(u, v, sign, digits, leading, nonfinite):
         biased = _largest_exponent(products)
         if biased == NONFINITE:
             kinds = cupy.isnan(products), products == sign * np.inf, products == -sign * np.inf
-            nonfinite += [int(kind.sum()) for kind in kinds]  # stall: three numbers
+            nonfinite += [count_set(kind) for kind in kinds]  # stall: three numbers
             products = cupy.where(cupy.isfinite(products), products, 0.0)
             biased = _largest_exponent(products)
-        if not products.any():  # stall: zeros have no position
+        if not any_set(products != 0):  # stall: zeros have no position
             continue
         position = leading_position(biased)
         found = cupy.stack(_digit_sums(products, position)).get()  # stall: four numbers

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from linforest_precond.backends.flags import all_set
+
 from ..runtime import cupy
 from ..runtime.launch import launch
 from ..runtime.loader import INDICES, VALUES, Program, wide_type
@@ -69,5 +71,6 @@ def inverse_by_cusolver(matrix, stored):
         return None
     inverse = cupy.linalg.inv(matrix)
     inverse = ((inverse + inverse.conj().T) / 2).astype(stored)
-    good = (pivots > SMALL_PIVOT * cupy.diagonal(matrix).real).all() & cupy.isfinite(inverse).all()
-    return inverse if good else None  # stall: decides how to invert
+    are_large = pivots > SMALL_PIVOT * cupy.diagonal(matrix).real
+    # stall: decides how to invert
+    return inverse if all_set(are_large) and all_set(cupy.isfinite(inverse)) else None
