@@ -294,7 +294,7 @@ FIRST = {"matrix/entries"}
         ("lf.linear_forest(A)", FIRST),
         ("lf.solvers.cg(A, b, rtol=0.5)", FIRST),
         ("lf.solvers.bicgstab(A, b, rtol=0.5)", FIRST),
-        ("lf.multilevel(A)", {*FIRST, "multigrid/strength"}),
+        ("lf.multilevel(A).aspreconditioner() @ b", {*FIRST, "multigrid/strength"}),
     ],
 )
 def test_the_programs_of_a_call_are_those_in_its_lists(cuda, call, first):

@@ -7,7 +7,7 @@ from .forest import bands, bidirectional_scan, block_bands, factor, linear_fores
 from .krylov import norms, residuals, spmv, vector_space
 from .matrix import conversion, pattern_digest, sparse_products, sums
 from .matrix import hermitian as hermitian_matrices
-from .multigrid import dense, smoothed_aggregation
+from .multigrid import dense, smoothed_aggregation, vector_ops
 from .runtime import prefix_sum
 from .runtime.loader import wide_type
 from .runtime.prefetch import lists_programs_of
@@ -90,6 +90,7 @@ def smoothed_aggregation_programs(csr, stored, hermitian):
     programs = [
         *(smoothed_aggregation.program_of(csr, lanes) for lanes in smoothed_aggregation.likely_lanes(csr)),
         sparse_products.PROGRAM(**_types(csr)),
+        *(vector_ops.PROGRAM(VALUE=stored.type, INDEX=index, TEAMS=teams) for teams in _teams(csr)),
         independent_set.PROGRAM(INDEX=index),
         dense.MATRIX(**_types(csr)),
         prefix_sum.PROGRAM(INDEX=index),
@@ -118,6 +119,11 @@ def product_programs(csr, dtype):
     index = csr.indices.dtype.type
     reals = {"VALUE": dtype.type(0).real.dtype.type, "DATA": csr.data.real.dtype.type}
     return [spmv.PROGRAM(VALUE=dtype.type, INDEX=index), residuals.PROGRAM(INDEX=index, **reals)]
+
+
+def _teams(csr):
+    """Whether teams of lanes multiply rows: those of coarse matrices, and of small ones."""
+    return (1, 0) if vector_ops.may_stream(csr.n, csr.data.size) else (1,)
 
 
 def _types(csr):
