@@ -15,6 +15,8 @@ from ..runtime.structs import Struct
 CAPACITY = 512
 # Entries of the rows of a pattern whose columns need not be searched again, at most.
 LISTED = 1536
+# Products of a round: the square of STEP of row_systems.cuh.
+PRODUCTS = 25
 # Bytes of a PatternRow of row_systems.cuh.
 PATTERN_ROW = 16
 # Lanes per row, for the given mean number of entries at most; else a warp.
@@ -168,7 +170,7 @@ def _arrays_of_system(size, bits, value, index):
     """Where the arrays of a `RowSystem` of row_systems.cuh begin, and its bytes: a multiple of 16."""
     places, columns, starts, listed = size
     lengths = (
-        PATTERN_ROW * places, value * columns, value * (places * (places - 1) // 2), value * places,
+        PATTERN_ROW * places, value * max(columns, PRODUCTS), value * (places * (places - 1) // 2), value * places,
         value * places, value * starts, 8 * places, 2 * 2**bits, index * columns, 2 * columns, 2 * places,
         2 * listed,
     )  # fmt: skip

@@ -39,7 +39,7 @@ __device__ __forceinline__ void meet_columns(RowSystem& system, const Functional
     ROLLED
     for (int place = state.met, last = system.team.largest(size - state.met) + place; place < last; ++place) {
         const bool is_on = place < size;
-        const PatternRow row = is_on ? system.rows[place] : PatternRow{0, 0, NONE};
+        const PatternRow row = is_on ? system.rows[place] : PatternRow{0, NONE, 0};
         short* const list = row.first == NONE ? (short*)0 : system.lists + row.first;
         meet(system, f.indices, (const VALUE*)0, f.diagonal, row.begin, row.length, list, system.capacity, is_final,
              state);
@@ -58,7 +58,7 @@ struct PatternRows {
     __device__ __forceinline__ void open(const RowSystem& system, int next) {
         place = next;
         offset = system.team.lane;
-        row = is_over() ? PatternRow{0, 0, NONE} : system.rows[place];
+        row = is_over() ? PatternRow{0, NONE, 0} : system.rows[place];
     }
     __device__ __forceinline__ bool is_over() const { return place >= last; }
     __device__ __forceinline__ bool has_entry() const { return offset < row.length; }

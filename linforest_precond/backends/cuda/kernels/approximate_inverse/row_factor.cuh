@@ -37,7 +37,8 @@ __device__ __forceinline__ void gather_couplings(RowSystem& system, const Functi
     for (VALUE* at = system.row_of(state.size) + team.lane; at < system.row_of(last); at += TEAM) *at = VALUE{};
     if (team.lane < count) {
         const int end = state.listed + rows.end_of(team.lane);
-        system.rows[state.size + team.lane] = {begin, 0, is_kept && end <= system.most_listed ? end - length : NONE};
+        const int list = is_kept && end <= system.most_listed ? end - length : NONE;
+        system.rows[state.size + team.lane] = {begin, list, 0};
     }
     if (is_kept) state.listed = min(state.listed + total, system.most_listed + 1);
     team.sync();
@@ -55,10 +56,11 @@ __device__ __forceinline__ void gather_couplings(RowSystem& system, const Functi
             are_last[k] = entry + 1 == end;
             columns[k] = (INDEX)NONE;
             if (entry >= total) continue;
-            const PatternRow row = system.rows[owners[k]];
+            const PatternRow& row = system.rows[owners[k]];
+            const i64 at = (i64)row.begin + offsets[k];
             lists[k] = row.first;
-            columns[k] = functional.indices[(i64)row.begin + offsets[k]];
-            values[k] = functional.data[(i64)row.begin + offsets[k]];
+            columns[k] = functional.indices[at];
+            values[k] = functional.data[at];
         }
         EACH (k, CHUNKS) {
             const bool is_valid = columns[k] >= 0 && columns[k] < state.most;
@@ -111,51 +113,54 @@ __device__ __forceinline__ void substitute(RowSystem& system, int size, int coun
     }
 }
 
-// What a lane has of the k-th new row, k its number: its inner products with the new rows from the next to be taken on,
-// its product with `right`, and the diagonal of N.
+// What lane k knows of the k-th new row: its product with `right`, and the diagonal of N. `products` has its inner
+// products with the new rows up to itself.
 struct NewRow {
-    VALUE products[STEP], rest;
+    VALUE rest;
     double diagonal;
 };
 
 // The products of the new rows of the factor in the columns of the pattern, subtracted from what they start with:
 // diagonals of N, couplings, and the row of -S.
-__device__ __forceinline__ void find_products(const RowSystem& system, const RowState& state, int count, NewRow& own) {
+__device__ __forceinline__ void find_products(RowSystem& system, const RowState& state, int count, NewRow& own) {
     const int size = state.size, k = system.team.lane, most = system.team.largest(count);
     if (k >= count) return;
     const VALUE* const row = system.row_of(size + k);
     const int slot = system.pattern[size + k];
     own.rest = slot < state.starts ? -system.starts[slot] : VALUE{};
     const VALUE* others[STEP];
+    VALUE products[STEP];
     EACH (other, STEP) {
         others[other] = system.row_of(size + min(other, k));
-        own.products[other] = other < k ? row[size + other] : from_real(own.diagonal);
+        products[other] = other < k ? row[size + other] : from_real(own.diagonal);
     }
     ROLLED
     for (int place = 0; place < size; ++place) {
         const VALUE entry = row[place];
         EACH (other, STEP) {
             if (other >= most) break;
-            own.products[other] = own.products[other] - entry * conjugate(others[other][place]);
+            products[other] = products[other] - entry * conjugate(others[other][place]);
         }
         own.rest = own.rest - entry * system.right[place];
     }
+    EACH (other, STEP) system.products[other * STEP + k] = products[other];
 }
 
-// Subtracts the products with the k-th row, where that is taken for `place`, from those of the later ones, which are
-// then those with rows from the next one on.
+// Subtracts the products with the k-th row, where that is taken for `place`, from those of the later ones.
 __device__ __forceinline__ void eliminate(RowSystem& system, int k, int first, int place, int count, int most,
                                           double scale, VALUE right, bool is_taken, NewRow& own) {
     const Team& team = system.team;
-    const VALUE value = scaled(own.products[0], scale);
-    EACH (after, STEP - 1) {
-        if (k + after + 1 >= most) break;
-        const VALUE other = team.from(value, k + after + 1), product = own.products[after + 1];
-        own.products[after] = is_taken ? product - value * conjugate(other) : product;
+    const bool is_later = is_taken && team.lane > k && team.lane < count;
+    const VALUE value = is_later ? scaled(system.products[k * STEP + team.lane], scale) : VALUE{};
+    ROLLED
+    for (int other = k + 1; other < most; ++other) {
+        const VALUE factor = conjugate(team.from(value, other));
+        VALUE* const product = system.products + other * STEP + team.lane;
+        if (is_later && team.lane >= other) *product = *product - value * factor;
     }
-    if (!is_taken) return;
+    if (!is_later) return;
     own.rest = own.rest - value * right;
-    if (team.lane > k && team.lane < count) system.row_of(first + team.lane)[place] = value;
+    system.row_of(first + team.lane)[place] = value;
 }
 
 // Makes the row of `from`, with its number of the pivot and of `right`, that of a place at most as high.
@@ -182,13 +187,13 @@ __device__ __forceinline__ void take_rows(RowSystem& system, const Functional& f
     for (int k = 0; k < most; ++k) {
         const bool is_on = k < count;
         const int slot = is_on ? system.pattern[first + k] : 0, place = state.size;
-        const double pivot = team.from(real_part(own.products[0]), k), diagonal = team.from(own.diagonal, k);
+        const double pivot = real_part(system.products[k * STEP + k]), diagonal = team.from(own.diagonal, k);
         const bool is_independent = is_on && pivot > DEPENDENT * diagonal;
         const double scale = is_independent ? 1 / sqrt(pivot) : 0.0;
         const VALUE right = scaled(team.from(own.rest, k), scale);
         const double gain = squared(right);
         const bool is_taken = is_independent && gain < most_gain(functional, state);
-        team.sync();  // all lanes have read the pattern before it changes
+        team.sync();  // all lanes have read the products and the pattern before they change
         eliminate(system, k, first, place, count, most, scale, right, is_taken, own);
         if (is_taken) {
             place_row(system, first + k, place, scale, right);
@@ -206,8 +211,7 @@ __device__ __forceinline__ void append(RowSystem& system, const Functional& func
                                        bool is_kept) {
     const Team& team = system.team;
     if (!team.any(count > 0)) return;
-    NewRow own;
-    own.diagonal = 0;
+    NewRow own = {};
     INDEX begin = 0;
     int length = 0;
     if (team.lane < count) {
@@ -221,6 +225,7 @@ __device__ __forceinline__ void append(RowSystem& system, const Functional& func
     gather_couplings(system, functional, state, count, begin, length, is_kept);
     substitute(system, state.size, count);
     find_products(system, state, count, own);
+    team.sync();
     take_rows(system, functional, state, count, own);
 }
 

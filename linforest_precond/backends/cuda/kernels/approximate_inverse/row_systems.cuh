@@ -87,18 +87,19 @@ struct Team {
     }
 };
 
-// A row of N of a pattern: where it begins, its entries up to the last column that a pattern can have, and where `lists`
-// has the slots of these columns, or NONE.
+// A row of N of a pattern: where it begins, where `lists` has the slots of its columns, or NONE, and its entries up to the
+// last column that a pattern can have.
 struct __align__(16) PatternRow {
     INDEX begin;
-    int length, first;
+    int first, length;
 };
 
 // Slots are numbered in the order in which columns are met, those of the row of S first. The hash table (open
 // addressing, linear probing from the first cell of a bucket on) has the slot of each column; 0 is an empty cell. Rows
 // of the Cholesky factor are packed, without the diagonal. `lists` have NONE for columns not met before.
+// `products` are those of a round's rows of the factor, STEP for each, where the gradient is that has chosen them.
 struct RowSystem {
-    VALUE *gradient, *factor, *right, *solution, *starts;
+    VALUE *gradient, *products, *factor, *right, *solution, *starts;
     double* inverse;
     PatternRow* rows;
     INDEX* columns;
@@ -114,7 +115,7 @@ struct RowSystem {
         most_listed = sizes.listed;
         memory += threadIdx.x / TEAM * sizes.bytes;
         rows = (PatternRow*)(memory + sizes.rows);
-        gradient = (VALUE*)(memory + sizes.gradient);
+        gradient = products = (VALUE*)(memory + sizes.gradient);
         factor = (VALUE*)(memory + sizes.factor);
         right = (VALUE*)(memory + sizes.right);
         solution = (VALUE*)(memory + sizes.solution);
