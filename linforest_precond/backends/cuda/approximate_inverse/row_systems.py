@@ -170,9 +170,9 @@ def _arrays_of_system(size, bits, value, index):
     """Where the arrays of a `RowSystem` of row_systems.cuh begin, and its bytes: a multiple of 16."""
     places, columns, starts, listed = size
     lengths = (
-        PATTERN_ROW * places, value * max(columns, PRODUCTS), value * (places * (places - 1) // 2), value * places,
-        value * places, value * starts, 8 * places, 2 * 2**bits, index * columns, 2 * columns, 2 * places,
-        2 * listed,
+        PATTERN_ROW * places, value * max(columns, PRODUCTS), value * (places * (places - 1) // 2),
+        value * places, value * places, value * starts, 8 * places, 2 * 2**bits,
+        index * columns, 2 * columns, 2 * places, 2 * listed,
     )  # fmt: skip
     ends = dict(zip(ARRAYS, itertools.accumulate(lengths, initial=0)))
     return {**ends, "bytes": -(-ends["bytes"] // 16) * 16}

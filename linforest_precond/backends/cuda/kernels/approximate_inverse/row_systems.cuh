@@ -36,7 +36,8 @@ struct Functional {
 // Then where the arrays of a system begin, and its bytes: as constants, they take no registers.
 struct Sizes {
     int entries, places, capacity, starts, listed, bits, is_final;
-    int rows, gradient, factor, right, solution, start_values, inverse, table, columns, slot_places, pattern, lists, bytes;
+    int rows, gradient, factor, right, solution, start_values, inverse, table, columns, slot_places, pattern, lists,
+        bytes;
 };
 
 __device__ __forceinline__ double squared(double a) { return a * a; }
@@ -107,7 +108,6 @@ struct RowSystem {
     u16* table;
     int capacity, bits, most_listed;
     Team team;
-
 
     __device__ __forceinline__ RowSystem(char* memory, const Sizes& sizes) {
         capacity = sizes.capacity;

@@ -11,9 +11,7 @@ struct Kept {
     }
     __device__ __forceinline__ Kept(VALUE* numbers, i64 group)
         : numbers(numbers + group / THREADS * (ITEMS * WORDS * THREADS) + group % THREADS) {}
-    __device__ __forceinline__ VALUE& at(int item, int word) const {
-        return numbers[(item * WORDS + word) * THREADS];
-    }
+    __device__ __forceinline__ VALUE& at(int item, int word) const { return numbers[(item * WORDS + word) * THREADS]; }
     template <int EQUATIONS>
     __device__ __forceinline__ Reflection<EQUATIONS> reflection(int item, int word) const {
         Reflection<EQUATIONS> found;
@@ -101,8 +99,8 @@ __device__ __forceinline__ void solve_right(const KeptRows& kept, const Pair& be
 
 // The right-hand sides of the equations that are left of a group of relations, and, of its pivot equations, those of the
 // last x before each relation and of its first x.
-__device__ __forceinline__ Rights reflect_group(const KeptRelations& kept, Rights sides, const Rights* rights, i64 first,
-                                                i64 count, Pair (&pivots)[RELATIONS]) {
+__device__ __forceinline__ Rights reflect_group(const KeptRelations& kept, Rights sides, const Rights* rights,
+                                                i64 first, i64 count, Pair (&pivots)[RELATIONS]) {
     VALUE four[4] = {sides.first, sides.second};
 #pragma unroll
     for (int r = 1; r < RELATIONS; ++r) {
@@ -146,8 +144,8 @@ struct KeptLevel {
         Pair pair = after;
 #pragma unroll
         for (int r = RELATIONS - 1; r > 0; --r) {
-            solved[r].first = (solved[r].first - own.at(r, FIRST_PIVOT + 1) * pair.last) -
-                              own.at(r, FIRST_PIVOT + 2) * pair.first;
+            solved[r].first =
+                (solved[r].first - own.at(r, FIRST_PIVOT + 1) * pair.last) - own.at(r, FIRST_PIVOT + 2) * pair.first;
             solved[r].last = ((solved[r].last - own.at(r, LAST_PIVOT + 1) * solved[r].first) -
                               own.at(r, LAST_PIVOT + 2) * pair.last) -
                              own.at(r, LAST_PIVOT + 3) * pair.first;
