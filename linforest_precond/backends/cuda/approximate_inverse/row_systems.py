@@ -1,5 +1,6 @@
 """Rows of sparse approximate inverses on growing patterns; see the module of the CPU backend."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +15,8 @@ from ..runtime.structs import Struct
 CAPACITY = 512
 # Entries of the rows of a pattern whose columns need not be searched again, at most.
 LISTED = 1536
-# Sums of a round: SUMS of row_systems.cuh.
-SUMS = 20
+# Products of a round: the square of STEP of row_systems.cuh.
+PRODUCTS = 25
 # Bytes of a PatternRow of row_systems.cuh.
 PATTERN_ROW = 16
 # Lanes per row, for the given mean number of entries at most; else a warp.
@@ -30,9 +31,14 @@ FUNCTIONAL = Struct(
     indptr="P", indices="P", data="P", start_indptr="P", start_indices="P", start_data="P",
     diagonal="P", n="q", triangular="q",
 )  # fmt: skip
+ARRAYS = (
+    "rows", "gradient", "factor", "right", "solution", "start_values", "inverse", "table", "columns",
+    "slot_places", "pattern", "lists", "bytes",
+)  # fmt: skip
 SIZES = Struct(
     "Sizes", "approximate_inverse/row_systems.cuh",
-    entries="q", places="q", capacity="q", starts="q", listed="q", bits="q", bytes="q", is_final="q",
+    entries="i", places="i", capacity="i", starts="i", listed="i", bits="i", is_final="i",
+    **dict.fromkeys(ARRAYS, "i"),
 )  # fmt: skip
 ROWS = Struct("Rows", "approximate_inverse/row_systems.cu", list="P", length="P", stride="q")
 # Counts of `Report` of row_systems.cu.
@@ -130,12 +136,13 @@ class _Systems:
         self._held = (*matrix, *start, diagonal)
         self._functional = FUNCTIONAL(**fields, n=n, triangular=int(triangular))
         bits = max(2, (3 * size.columns // 2).bit_length())
-        room = _bytes_of_system(size, bits, value.itemsize, index.itemsize)
+        arrays = _arrays_of_system(size, bits, value.itemsize, index.itemsize)
         self._sizes = SIZES(
             entries=entries, places=size.places, capacity=size.columns, starts=size.starts,
-            listed=size.listed, bits=bits, bytes=room, is_final=int(is_final),
+            listed=size.listed, bits=bits, is_final=int(is_final), **arrays,
         )  # fmt: skip
-        self._room, self._team = room, _team(matrix[1].size / max(n, 1), room)
+        self._room = arrays["bytes"]
+        self._team = _team(matrix[1].size / max(n, 1), self._room)
         self._items = n * self._team
         self._program = _program(value, index, self._team)
 
@@ -159,12 +166,16 @@ class _Systems:
         )  # fmt: skip
 
 
-def _bytes_of_system(size, bits, value, index):
-    """As `RowSystem` of row_systems.cuh has them, a multiple of 16."""
+def _arrays_of_system(size, bits, value, index):
+    """Where the arrays of a `RowSystem` of row_systems.cuh begin, and its bytes: a multiple of 16."""
     places, columns, starts, listed = size
-    values = columns + places * (places - 1) // 2 + 2 * places + starts + SUMS
-    numbers = index * columns + 2 * (columns + places + listed + 2**bits)
-    return -(-(value * values + (8 + PATTERN_ROW) * places + numbers) // 16) * 16
+    lengths = (
+        PATTERN_ROW * places, value * max(columns, PRODUCTS), value * (places * (places - 1) // 2),
+        value * places, value * places, value * starts, 8 * places, 2 * 2**bits,
+        index * columns, 2 * columns, 2 * places, 2 * listed,
+    )  # fmt: skip
+    ends = dict(zip(ARRAYS, itertools.accumulate(lengths, initial=0)))
+    return {**ends, "bytes": -(-ends["bytes"] // 16) * 16}
 
 
 def _team(mean, size):

@@ -1,5 +1,6 @@
 """(Block) tridiagonal systems that need pivoting: orthogonal elimination and iterative refinement."""
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ RELATIONS = 4
 THREADS = 128
 TOP_THREADS = 512
 TOP = 2048
+# Numbers kept for a row, for a relation and for the last relation, as in kept_reflections.cuh.
+ROW_NUMBERS, RELATION_NUMBERS, LAST_NUMBERS = 5, 14, 4
 # Orthogonal elimination is not accurate enough where its backward error exceeds SMALL_ERROR (in units of
 # machine epsilon), where the norms of rows differ by more than 2**LARGEST_RANGE (its stability is normwise),
 # and where pivots were perturbed. Then solutions are refined, or computed in double precision for a single
@@ -31,6 +34,9 @@ REFINEMENTS, REFINEMENTS_OF_BLOCKS = 2, 4
 ROWS = Struct(
     "EquilibratedRows", "tridiagonal/pivoting.cu",
     lower="P", diagonal="P", upper="P", row_exponents="P", column_exponents="P", count="q", transposed="q",
+)  # fmt: skip
+KEPT_LEVEL = Struct(
+    "KeptLevel", "tridiagonal/kept_reflections.cuh", kept="P", rights="P", pairs="P", count="q"
 )  # fmt: skip
 # SINGULAR is the size of the solutions' type; 0 for a system that is not singular.
 PROGRAM = Program(
@@ -85,6 +91,8 @@ class _Widened(Gathered):
         super().__init__(bands)
         single, wide = self._dtype, wide_type(self._dtype)
         self._solver = _Elimination(*(band.astype(wide) for band in bands), single if singular else None)
+        if not singular:
+            self._solver.keep_reflections()
 
     def _vectors(self):
         types = self._dtype, self._dtype, *(wide_type(self._dtype),) * 2
@@ -101,9 +109,11 @@ class _Widened(Gathered):
 
 
 class _Elimination:
-    """A tridiagonal system solved by orthogonal elimination, which is repeated for every right-hand side.
+    """A tridiagonal system solved by orthogonal elimination.
 
-    For a singular system, `singular` is the type of the solutions: entries below its epsilon are perturbed.
+    Solves repeat the elimination, unless its reflections are kept: then solves with T, not with its
+    transpose, apply these. For a singular system, `singular` is the type of the solutions: entries below its
+    epsilon are perturbed.
     """
 
     def __init__(self, lower, diagonal, upper, singular=None):
@@ -112,17 +122,15 @@ class _Elimination:
         size = np.finfo(singular).bits // 8 if singular else 0
         self._program = PROGRAM(VALUE=dtype.type, SINGULAR=size)
         self._equilibrate(lower, diagonal, upper)
-        self._levels = [-(-self._count // GROUP)]
-        while self._levels[-1] > 1:
-            self._levels.append(-(-self._levels[-1] // RELATIONS))
-        self._relations = Workspaces()
+        self._levels = _Levels(self._count)
+        self._relations, self._reflections = Workspaces(), None
         first = self._relations.prepare((1, current()), self._empty_relations)
         self._nbytes_of_relations = sum(array.nbytes for array in first)
-        self._shared_memory = 4 * THREADS * (GROUP + 1) * dtype.itemsize
+        self._tile_bytes = THREADS * (GROUP + 1) * dtype.itemsize
 
     def _empty_relations(self):
         """Work space for the entries and the solutions of all levels, one after the other."""
-        sizes = 10 * sum(self._levels), 2 * sum(level + 1 for level in self._levels)
+        sizes = 10 * sum(self._levels.counts), 2 * sum(count + 1 for count in self._levels.counts)
         return tuple(cupy.empty(size, self._dtype) for size in sizes)
 
     def _equilibrate(self, lower, diagonal, upper):
@@ -144,23 +152,33 @@ class _Elimination:
 
     @property
     def nbytes_extra(self):
-        kept = sum(array.nbytes for array in (*self._exponents, *self._bands))
-        return kept + self._nbytes_of_relations
+        kept = *self._exponents, *self._bands, *(() if self._reflections is None else (self._reflections,))
+        return sum(array.nbytes for array in kept) + self._nbytes_of_relations
+
+    def keep_reflections(self, marks=None):
+        """Keep the reflections of the elimination of T, whose vanishing unknowns are marked."""
+        if self._count:
+            self._reflections = cupy.empty(self._levels.kept_before[-1] + LAST_NUMBERS, self._dtype)
+            self._eliminate(False, marks, self._reflections)
 
     def count_vanishing(self):
         """How many unknowns vanish during the elimination of the system or its transpose; the fewer of both.
 
-        An unknown that vanished takes an equation from those after it, which may then vanish as well.
+        An unknown that vanished takes an equation from those after it, which may then vanish as well. The
+        reflections of T are kept: they are not valid where unknowns vanish.
         """
         if not self._count:
             return 0
         marks = cupy.zeros((2, self._count), np.uint8)
-        loan = self._relations.take((1, current()), self._empty_relations)
-        for transpose in range(2):
-            self._fold(self._rows(transpose), VECTORS(**NOTHING), 0, marks[transpose], *loan.workspace)
-        self._relations.give_back(loan)
+        self.keep_reflections(marks[0])
+        self._eliminate(True, marks[1], None)
         counts = marks.sum(axis=1, dtype=np.int64).tolist()  # stall: reported to the user
         return min(filter(None, counts), default=0)
+
+    def _eliminate(self, transpose, marks, kept):
+        loan = self._relations.take((1, current()), self._empty_relations)
+        self._fold(self._rows(transpose), VECTORS(**NOTHING), 0, marks, kept, *loan.workspace)
+        self._relations.give_back(loan)
 
     def solve(self, b, x, order, transpose):
         """Write the solution of T x = b, or of its transpose, for every column of b."""
@@ -169,8 +187,11 @@ class _Elimination:
         rows, both = self._rows(transpose), vectors(b, x, order, self._dtype)
         loan = self._relations.take((1, current()), self._empty_relations)
         for column in range(b.shape[1]):
-            self._fold(rows, both, column, None, *loan.workspace)
-            self._unfold(rows, both, column, *loan.workspace)
+            if transpose or self._reflections is None:
+                self._fold(rows, both, column, None, None, *loan.workspace)
+                self._unfold(rows, both, column, *loan.workspace)
+            else:
+                self._reflect(rows, both, column, *loan.workspace)
         self._relations.give_back(loan)
 
     def _rows(self, transpose):
@@ -178,31 +199,82 @@ class _Elimination:
         exponents = dict(zip(("row_exponents", "column_exponents"), self._exponents))
         return ROWS(**bands, **exponents, count=self._count, transposed=int(transpose))
 
-    def _fold(self, rows, both, column, marks, entries, pairs):
-        arguments = rows, both, column, entries, address(marks)
-        self._launch(self._program.fold_rows, self._levels[0], arguments)
+    def _fold(self, rows, both, column, marks, kept, entries, pairs):
+        levels, program = self._levels, self._program
+        arguments = rows, both, column, entries, address(marks), address(kept)
+        self._launch(program.fold_rows, levels.counts[0], arguments, 4 * self._tile_bytes)
         span = GROUP
-        for level in self._levels:
-            arguments = entries, level, span, self._count
-            if level <= TOP:
-                arguments = *arguments, pairs, address(marks)
-                launch_blocks(self._program.solve_top, 1, arguments, block=TOP_THREADS)
+        for level, count in enumerate(levels.counts):
+            own = None if kept is None else _tail(kept, levels.kept_before[level])
+            fold = _tail(entries, 10 * levels.before[level]), count, span, self._count
+            if level == levels.top:
+                arguments = *fold, _tail(pairs, 2 * levels.pairs_before[level]), address(marks), address(own)
+                launch_blocks(program.solve_top, 1, arguments, block=TOP_THREADS)
                 return
-            arguments = *arguments, address(marks)
-            self._launch(self._program.fold_relations, -(-level // RELATIONS), arguments, 0)
-            entries, pairs, span = entries[10 * level :], pairs[2 * (level + 1) :], RELATIONS * span
+            arguments = *fold, address(marks), address(own)
+            self._launch(program.fold_relations, levels.counts[level + 1], arguments)
+            span *= RELATIONS
 
     def _unfold(self, rows, both, column, entries, pairs):
-        levels = [level for level in self._levels if level > TOP]
-        for number in reversed(range(len(levels))):
-            own_entries = entries[10 * sum(levels[:number]) :]
-            own_pairs = pairs[2 * sum(level + 1 for level in levels[:number]) :]
-            level = levels[number]
-            arguments = own_entries, level, own_pairs[2 * (level + 1) :], own_pairs
-            self._launch(self._program.unfold_relations, -(-level // RELATIONS), arguments, 0)
-        self._launch(self._program.unfold_rows, self._levels[0], (rows, both, column, pairs))
+        levels = self._levels
+        for level in reversed(range(levels.top)):
+            own, coarse = (_tail(pairs, 2 * levels.pairs_before[at]) for at in (level, level + 1))
+            arguments = _tail(entries, 10 * levels.before[level]), levels.counts[level], coarse, own
+            self._launch(self._program.unfold_relations, levels.counts[level + 1], arguments)
+        arguments = rows, both, column, pairs
+        self._launch(self._program.unfold_rows, levels.counts[0], arguments, 4 * self._tile_bytes)
 
-    def _launch(self, kernel, groups, arguments, shared_memory=None):
+    def _reflect(self, rows, both, column, entries, pairs):
+        """Solve by the reflections that were kept; `entries` hold the right-hand sides of relations."""
+        levels, program, kept = self._levels, self._program, self._reflections
+        arguments, groups = (rows, both, column, kept), levels.counts[0]
+        each = [(self._kept_level(level, entries, pairs),) for level in range(levels.top + 1)]
+        self._launch(program.fold_right, groups, (*arguments, entries), self._tile_bytes)
+        for level in range(levels.top):
+            self._launch(program.fold_rights, levels.counts[level + 1], each[level])
+        launch_blocks(program.solve_rights, 1, each[-1], block=TOP_THREADS)
+        for level in reversed(range(levels.top)):
+            self._launch(program.unfold_rights, levels.counts[level + 1], each[level])
+        self._launch(program.unfold_right, groups, (*arguments, pairs), self._tile_bytes)
+
+    def _kept_level(self, level, rights, pairs):
+        levels = self._levels
+        return KEPT_LEVEL(
+            kept=_tail(self._reflections, levels.kept_before[level]),
+            rights=_tail(rights, 2 * levels.before[level]),
+            pairs=_tail(pairs, 2 * levels.pairs_before[level]),
+            count=levels.counts[level],
+        )  # fmt: skip
+
+    def _launch(self, kernel, groups, arguments, shared_memory=0):
         """One thread per group."""
-        memory = self._shared_memory if shared_memory is None else shared_memory
-        launch_blocks(kernel, -(-groups // THREADS), arguments, shared_memory=memory, block=THREADS)
+        launch_blocks(kernel, -(-groups // THREADS), arguments, shared_memory=shared_memory, block=THREADS)
+
+
+class _Levels:
+    """The relations of each level: `counts`, and what is stored before each in arrays of all levels.
+
+    `before` counts relations, `pairs_before` pairs, `kept_before` the numbers kept with reflections, where
+    those of rows come first. `top` is the level from which on one thread block solves.
+    """
+
+    def __init__(self, rows):
+        self.counts = [-(-rows // GROUP)]
+        while self.counts[-1] > 1:
+            self.counts.append(-(-self.counts[-1] // RELATIONS))
+        self.before = [0, *itertools.accumulate(self.counts)]
+        self.pairs_before = [0, *itertools.accumulate(count + 1 for count in self.counts)]
+        self.top = next(level for level, count in enumerate(self.counts) if count <= TOP)
+        kept = _kept_numbers(self.counts[0], GROUP, ROW_NUMBERS)
+        relations = (_kept_numbers(groups, RELATIONS, RELATION_NUMBERS) for groups in self.counts[1:])
+        self.kept_before = [*itertools.accumulate(relations, initial=kept)]
+
+
+def _kept_numbers(groups, items, numbers):
+    """Numbers for each item of groups, in whole thread blocks: `Kept::size` of kept_reflections.cuh."""
+    return -(-groups // THREADS) * THREADS * items * numbers
+
+
+def _tail(array, first):
+    """The address of an item of an array; a view would take longer to make."""
+    return address(array) + first * array.dtype.itemsize

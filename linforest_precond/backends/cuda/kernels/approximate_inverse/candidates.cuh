@@ -4,13 +4,14 @@
 // Where the row has a list, only the columns without a slot in it are met, and the list gets their slots.
 __device__ __forceinline__ void meet(RowSystem& system, const INDEX* __restrict__ indices,
                                      const VALUE* __restrict__ start_data, const double* __restrict__ diagonal,
-                                     i64 begin, i64 end, short* list, int capacity, bool is_final, RowState& state) {
+                                     INDEX begin, int length, short* list, int capacity, bool is_final,
+                                     RowState& state) {
     const Team& team = system.team;
     ROLLED
-    for (i64 base = begin; team.any(base < end); base += TEAM) {
-        const i64 at = base + team.lane;
-        const bool is_known = at >= end || (list && list[at - begin] != NONE);
-        const INDEX column = is_known ? (INDEX)NONE : indices[at];
+    for (int base = 0; team.any(base < length); base += TEAM) {
+        const int at = base + team.lane;
+        const bool is_known = at >= length || (list && list[at] != NONE);
+        const INDEX column = is_known ? (INDEX)NONE : indices[(i64)begin + at];
         const bool is_unknown = column >= 0 && column < state.most;
         if (!team.any(is_unknown)) continue;
         int slot = is_unknown ? system.find(column) : NONE;
@@ -21,9 +22,9 @@ __device__ __forceinline__ void meet(RowSystem& system, const INDEX* __restrict_
         if (is_new && own < capacity) {
             slot = own;
             system.take_slot(own, column);
-            if (start_data) system.starts[own] = start_data[at];
+            if (start_data) system.starts[own] = start_data[(i64)begin + at];
         }
-        if (list && slot != NONE) list[at - begin] = (short)slot;
+        if (list && slot != NONE) list[at] = (short)slot;
         state.used += __popc(news);
         state.is_abandoned |= state.used > capacity && !is_final;
         state.used = min(state.used, capacity);
@@ -38,10 +39,10 @@ __device__ __forceinline__ void meet_columns(RowSystem& system, const Functional
     ROLLED
     for (int place = state.met, last = system.team.largest(size - state.met) + place; place < last; ++place) {
         const bool is_on = place < size;
-        const PatternRow row = is_on ? system.rows[place] : PatternRow{0, 0, NONE};
+        const PatternRow row = is_on ? system.rows[place] : PatternRow{0, NONE, 0};
         short* const list = row.first == NONE ? (short*)0 : system.lists + row.first;
-        meet(system, f.indices, (const VALUE*)0, f.diagonal, row.begin, (i64)row.begin + row.length, list,
-             system.capacity, is_final, state);
+        meet(system, f.indices, (const VALUE*)0, f.diagonal, row.begin, row.length, list, system.capacity, is_final,
+             state);
     }
     state.met = size;
 }
@@ -57,7 +58,7 @@ struct PatternRows {
     __device__ __forceinline__ void open(const RowSystem& system, int next) {
         place = next;
         offset = system.team.lane;
-        row = is_over() ? PatternRow{0, 0, NONE} : system.rows[place];
+        row = is_over() ? PatternRow{0, NONE, 0} : system.rows[place];
     }
     __device__ __forceinline__ bool is_over() const { return place >= last; }
     __device__ __forceinline__ bool has_entry() const { return offset < row.length; }

@@ -1,47 +1,77 @@
 // Rows of the Cholesky factor of the system of a row, as many as a round adds at once, and solutions with it.
 
+// The entries of the rows of N after those of the pattern, one row after the other.
+struct NewRows {
+    int ends[STEP];  // entries up to the end of each row
+
+    // Lane k knows the length of the k-th row.
+    __device__ __forceinline__ NewRows(const Team& team, int length) {
+        EACH (k, STEP) ends[k] = (k ? ends[k - 1] : 0) + team.from(length, k);
+    }
+    __device__ __forceinline__ int total() const { return ends[STEP - 1]; }
+    __device__ __forceinline__ int end_of(int row) const {
+        int end = ends[0];
+        EACH (k, STEP - 1)
+            if (row > k) end = ends[k + 1];
+        return end;
+    }
+    // The row of an entry, and where that begins and ends.
+    __device__ __forceinline__ int owner(int entry, int& begin, int& end) const {
+        int row = begin = 0;
+        end = ends[0];
+        EACH (k, STEP - 1)
+            if (entry >= ends[k]) row = k + 1, begin = ends[k], end = ends[k + 1];
+        return row;
+    }
+};
+
 // Finds the slots of the columns of the rows of N after those of the pattern, and puts their entries, conjugated, in the
-// columns of the pattern and of the rows before into rows of the factor. The rows end from now on before columns that
-// cannot be in patterns. With `is_kept` they get lists of their slots.
+// columns of the pattern and of the rows before into rows of the factor. The rows end before columns that cannot be in
+// patterns. With `is_kept` they get lists of their slots. Lane k knows where the k-th row begins, and its length.
 __device__ __forceinline__ void gather_couplings(RowSystem& system, const Functional& functional, RowState& state,
-                                                 int count, bool is_kept) {
+                                                 int count, INDEX begin, int length, bool is_kept) {
     const Team& team = system.team;
-    const int last = state.size + count;
+    const NewRows rows(team, length);
+    const int total = rows.total(), last = state.size + count;
     ROLLED
     for (VALUE* at = system.row_of(state.size) + team.lane; at < system.row_of(last); at += TEAM) *at = VALUE{};
+    if (team.lane < count) {
+        const int end = state.listed + rows.end_of(team.lane);
+        const int list = is_kept && end <= system.most_listed ? end - length : NONE;
+        system.rows[state.size + team.lane] = {begin, list, 0};
+    }
+    if (is_kept) state.listed = min(state.listed + total, system.most_listed + 1);
     team.sync();
-    int row = NONE, first = 0, possible = 0;
     ROLLED
-    for (PatternRows rows(system, state.size, last); team.any(!rows.is_over());) {
-        int owners[CHUNKS];
+    for (int base = 0; team.any(base < total); base += CHUNKS * TEAM) {
+        int owners[CHUNKS], offsets[CHUNKS], lists[CHUNKS];
+        bool are_last[CHUNKS];
         INDEX columns[CHUNKS];
         VALUE values[CHUNKS];
         EACH (k, CHUNKS) {
-            owners[k] = rows.place;
-            columns[k] = rows.has_entry() ? functional.indices[rows.entry()] : (INDEX)NONE;
-            if (rows.has_entry()) values[k] = functional.data[rows.entry()];
-            rows.advance(system);
+            const int entry = base + k * TEAM + team.lane;
+            int first, end;
+            owners[k] = state.size + rows.owner(entry, first, end);
+            offsets[k] = entry - first;
+            are_last[k] = entry + 1 == end;
+            columns[k] = (INDEX)NONE;
+            if (entry >= total) continue;
+            const PatternRow& row = system.rows[owners[k]];
+            const i64 at = (i64)row.begin + offsets[k];
+            lists[k] = row.first;
+            columns[k] = functional.indices[at];
+            values[k] = functional.data[at];
         }
-        team.sync();  // all lanes have read the rows before they change
         EACH (k, CHUNKS) {
             const bool is_valid = columns[k] >= 0 && columns[k] < state.most;
             const u32 valid = team.vote(is_valid);
-            if (owners[k] != row) {
-                row = owners[k];
-                first = state.listed;
-                possible = 0;
-            }
-            const int slot = is_valid ? system.find(columns[k]) : NONE;
-            const int place = slot == NONE ? NONE : system.places[slot];
-            if (place >= 0 && place < row) system.row_of(row)[place] = conjugate(values[k]);
-            const int own = first + possible + team.lane;
-            if (is_kept && is_valid && own < system.most_listed) system.lists[own] = (short)slot;
-            possible += __popc(valid);
-            if (row >= last) continue;
-            if (is_kept) state.listed = min(first + possible, system.most_listed + 1);
-            if (team.lane) continue;
-            system.rows[row].length = possible;
-            system.rows[row].first = is_kept && state.listed <= system.most_listed ? first : NONE;
+            if (!is_valid) continue;
+            const int slot = system.find(columns[k]), place = slot == NONE ? NONE : system.places[slot];
+            if (place >= 0 && place < owners[k]) system.row_of(owners[k])[place] = conjugate(values[k]);
+            if (lists[k] != NONE) system.lists[lists[k] + offsets[k]] = (short)slot;
+            // The last valid entry of a row among those of the lanes.
+            if (are_last[k] || !(valid >> team.lane >> 1 & 1))
+                atomicMax(&system.rows[owners[k]].length, offsets[k] + 1);
         }
     }
     team.sync();
@@ -51,7 +81,7 @@ __device__ __forceinline__ void gather_couplings(RowSystem& system, const Functi
 // a lane has a column, and subtracts those before it from its entries, in their order.
 __device__ __forceinline__ void substitute(RowSystem& system, int size, int count) {
     const Team& team = system.team;
-    const int steps = team.largest(size);
+    const int steps = team.largest(size), most = team.largest(count);
     ROLLED
     for (int base = 0; base < steps; base += TEAM) {
         const int place = base + team.lane, last = min(steps, base + TEAM);
@@ -72,6 +102,7 @@ __device__ __forceinline__ void substitute(RowSystem& system, int size, int coun
             const bool is_after = is_on && place > before;
             const VALUE coupling = is_after ? conjugate(couplings[before]) : VALUE{};
             EACH (k, STEP) {
+                if (k >= most) break;
                 const VALUE value = team.from(scaled(entries[k], inverse), before - base);
                 if (is_after) entries[k] = entries[k] - value * coupling;
             }
@@ -82,56 +113,54 @@ __device__ __forceinline__ void substitute(RowSystem& system, int size, int coun
     }
 }
 
-// A sum of a round: of the inner products of its k-th and another of its rows, or of products with `right`.
-struct Sum {
-    int k, other;
-
-    __device__ __forceinline__ explicit Sum(int at) {
-        k = at >= PRODUCTS ? at - PRODUCTS : (at >= 1) + (at >= 3) + (at >= 6) + (at >= 10);
-        other = at >= PRODUCTS ? NONE : at - k * (k + 1) / 2;
-    }
-    __device__ __forceinline__ static int of(int k, int other) { return k * (k + 1) / 2 + other; }
+// What lane k knows of the k-th new row: its product with `right`, and the diagonal of N. `products` has its inner
+// products with the new rows up to itself.
+struct NewRow {
+    VALUE rest;
+    double diagonal;
 };
 
 // The products of the new rows of the factor in the columns of the pattern, subtracted from what they start with:
-// diagonals of N, which lane k has for the k-th row, couplings, and the row of -S.
-__device__ __forceinline__ void find_sums(RowSystem& system, const RowState& state, int count, double own_diagonal) {
-    const Team& team = system.team;
-    const int size = state.size;
-    ROLLED
-    for (int base = 0; base < SUMS; base += TEAM) {
-        const int at = base + team.lane;
-        const Sum sum(min(at, SUMS - 1));
-        const double diagonal = team.from(own_diagonal, sum.k);
-        if (at >= SUMS || sum.k >= count) continue;
-        const bool is_rest = sum.other == NONE;
-        const VALUE* const row = system.row_of(size + sum.k);
-        const VALUE* const other = is_rest ? system.right : system.row_of(size + sum.other);
-        VALUE value = from_real(diagonal);
-        if (is_rest) {
-            const int slot = system.pattern[size + sum.k];
-            value = slot < state.starts ? -system.starts[slot] : VALUE{};
-        } else if (sum.other < sum.k) value = row[size + sum.other];
-        _Pragma("unroll 2") for (int place = 0; place < size; ++place) value =
-            value - row[place] * (is_rest ? other[place] : conjugate(other[place]));
-        system.sums[at] = value;
+// diagonals of N, couplings, and the row of -S.
+__device__ __forceinline__ void find_products(RowSystem& system, const RowState& state, int count, NewRow& own) {
+    const int size = state.size, k = system.team.lane, most = system.team.largest(count);
+    if (k >= count) return;
+    const VALUE* const row = system.row_of(size + k);
+    const int slot = system.pattern[size + k];
+    own.rest = slot < state.starts ? -system.starts[slot] : VALUE{};
+    const VALUE* others[STEP];
+    VALUE products[STEP];
+    EACH (other, STEP) {
+        others[other] = system.row_of(size + min(other, k));
+        products[other] = other < k ? row[size + other] : from_real(own.diagonal);
     }
-    team.sync();
+    ROLLED
+    for (int place = 0; place < size; ++place) {
+        const VALUE entry = row[place];
+        EACH (other, STEP) {
+            if (other >= most) break;
+            products[other] = products[other] - entry * conjugate(others[other][place]);
+        }
+        own.rest = own.rest - entry * system.right[place];
+    }
+    EACH (other, STEP) system.products[other * STEP + k] = products[other];
 }
 
-// Subtracts the products with the k-th row, which has become that of `place`, from the sums of the later ones.
-__device__ __forceinline__ void eliminate(RowSystem& system, int k, int first, int place, int count, double scale,
-                                          VALUE right) {
+// Subtracts the products with the k-th row, where that is taken for `place`, from those of the later ones.
+__device__ __forceinline__ void eliminate(RowSystem& system, int k, int first, int place, int count, int most,
+                                          double scale, VALUE right, bool is_taken, NewRow& own) {
+    const Team& team = system.team;
+    const bool is_later = is_taken && team.lane > k && team.lane < count;
+    const VALUE value = is_later ? scaled(system.products[k * STEP + team.lane], scale) : VALUE{};
     ROLLED
-    for (int at = system.team.lane; at < SUMS; at += TEAM) {
-        const Sum sum(at);
-        if (sum.k <= k || sum.k >= count || (sum.other != NONE && sum.other <= k)) continue;
-        const VALUE value = scaled(system.sums[Sum::of(sum.k, k)], scale);
-        VALUE factor = right;
-        if (sum.other == NONE) system.row_of(first + sum.k)[place] = value;
-        else factor = conjugate(scaled(system.sums[Sum::of(sum.other, k)], scale));
-        system.sums[at] = system.sums[at] - value * factor;
+    for (int other = k + 1; other < most; ++other) {
+        const VALUE factor = conjugate(team.from(value, other));
+        VALUE* const product = system.products + other * STEP + team.lane;
+        if (is_later && team.lane >= other) *product = *product - value * factor;
     }
+    if (!is_later) return;
+    own.rest = own.rest - value * right;
+    system.row_of(first + team.lane)[place] = value;
 }
 
 // Makes the row of `from`, with its number of the pivot and of `right`, that of a place at most as high.
@@ -151,22 +180,22 @@ __device__ __forceinline__ void place_row(RowSystem& system, int from, int place
 // Takes the new rows of the factor one after the other. Rejects a column where it depends on those before it, or where
 // the functional would fall too much, as the matrix is not definite.
 __device__ __forceinline__ void take_rows(RowSystem& system, const Functional& functional, RowState& state, int count,
-                                          double own_diagonal) {
+                                          NewRow& own) {
     const Team& team = system.team;
-    const int first = state.size;
+    const int first = state.size, most = team.largest(count);
     ROLLED
-    for (int k = 0; team.any(k < count); ++k) {
+    for (int k = 0; k < most; ++k) {
         const bool is_on = k < count;
         const int slot = is_on ? system.pattern[first + k] : 0, place = state.size;
-        const double pivot = real_part(system.sums[Sum::of(k, k)]), diagonal = team.from(own_diagonal, k);
+        const double pivot = real_part(system.products[k * STEP + k]), diagonal = team.from(own.diagonal, k);
         const bool is_independent = is_on && pivot > DEPENDENT * diagonal;
         const double scale = is_independent ? 1 / sqrt(pivot) : 0.0;
-        const VALUE right = scaled(system.sums[PRODUCTS + k], scale);
+        const VALUE right = scaled(team.from(own.rest, k), scale);
         const double gain = squared(right);
         const bool is_taken = is_independent && gain < most_gain(functional, state);
-        team.sync();  // all lanes have read the sums and the pattern before they change
+        team.sync();  // all lanes have read the products and the pattern before they change
+        eliminate(system, k, first, place, count, most, scale, right, is_taken, own);
         if (is_taken) {
-            eliminate(system, k, first, place, count, scale, right);
             place_row(system, first + k, place, scale, right);
             ++state.size;
             state.left -= gain;
@@ -181,21 +210,23 @@ __device__ __forceinline__ void take_rows(RowSystem& system, const Functional& f
 __device__ __forceinline__ void append(RowSystem& system, const Functional& functional, RowState& state, int count,
                                        bool is_kept) {
     const Team& team = system.team;
-    const int place = state.size + team.lane;
-    double own_diagonal = 0;
+    if (!team.any(count > 0)) return;
+    NewRow own = {};
+    INDEX begin = 0;
+    int length = 0;
     if (team.lane < count) {
-        const int slot = system.pattern[place];
+        const int place = state.size + team.lane, slot = system.pattern[place];
         const INDEX column = system.columns[slot];
         system.places[slot] = (short)place;
-        const INDEX begin = functional.indptr[column];
-        system.rows[place] = {begin, (int)(functional.indptr[column + 1] - begin), NONE};
-        own_diagonal = functional.diagonal[column];
+        begin = functional.indptr[column];
+        length = (int)(functional.indptr[column + 1] - begin);
+        own.diagonal = functional.diagonal[column];
     }
-    team.sync();
-    gather_couplings(system, functional, state, count, is_kept);
+    gather_couplings(system, functional, state, count, begin, length, is_kept);
     substitute(system, state.size, count);
-    find_sums(system, state, count, own_diagonal);
-    take_rows(system, functional, state, count, own_diagonal);
+    find_products(system, state, count, own);
+    team.sync();
+    take_rows(system, functional, state, count, own);
 }
 
 // x = L^-H right, by columns of L^H from the last one on, in blocks of TEAM places.

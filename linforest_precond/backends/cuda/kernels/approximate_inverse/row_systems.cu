@@ -7,7 +7,7 @@
 // Threads of a block at most.
 #define THREADS 128
 // Blocks of a multiprocessor at least: the compiler has registers for as many.
-#define BLOCKS 6
+#define BLOCKS 7
 
 // Counts of rows that left out dependent columns, of rows without entries, and of rows whose system was too small; the
 // most places, slots, slots of the row of S and slots in lists that a row of a sample used.
@@ -32,16 +32,16 @@ struct Rows {
 __device__ __forceinline__ void grow_row(RowSystem& system, const Functional& f, const Sizes& sizes, double tolerance,
                                          bool is_active, RowState& state) {
     const Team& team = system.team;
-    const i64 begin = is_active ? f.start_indptr[state.row] : 0, end = is_active ? f.start_indptr[state.row + 1] : 0;
-    const int most = (int)sizes.entries - (f.triangular ? 1 : 0);
+    const INDEX begin = is_active ? f.start_indptr[state.row] : 0, end = is_active ? f.start_indptr[state.row + 1] : 0;
+    const int most = sizes.entries - (f.triangular ? 1 : 0);
     bool is_open = is_active && most > 0 && state.left > state.least;
-    meet(system, f.start_indices, f.start_data, f.diagonal, begin, end, (short*)0, (int)sizes.starts, sizes.is_final,
-         state);
+    meet(system, f.start_indices, f.start_data, f.diagonal, begin, (int)(end - begin), (short*)0, sizes.starts,
+         sizes.is_final, state);
     state.starts = state.used;
     while (team.any(is_open)) {
         meet_columns(system, f, sizes.is_final, is_open, state);
         is_open = is_open && !state.is_abandoned;
-        const int before = state.size, used = is_open ? state.used : 0, places = (int)sizes.places;
+        const int before = state.size, used = is_open ? state.used : 0, places = sizes.places;
         find_gradient(system, f, state, is_open ? before : 0);
         find_gains(system, f, used);
         int count = choose(system, used, before, places, min(STEP, most - before), tolerance * state.left);
@@ -50,7 +50,7 @@ __device__ __forceinline__ void grow_row(RowSystem& system, const Functional& f,
             count = 0;
         }
         append(system, f, state, count, before + count < most);
-        solve(system, used ? state.size : 0);
+        if (team.any(state.size > before)) solve(system, used ? state.size : 0);
         is_open = is_open && state.size > before && state.size < most && state.left > state.least;
     }
 }

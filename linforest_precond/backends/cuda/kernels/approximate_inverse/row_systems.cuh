@@ -10,13 +10,9 @@
 #define DEPENDENT 1e-13
 #define LEAST_SHARE 1e-14
 // Chunks of TEAM entries that are loaded before any is used.
-#define CHUNKS 4
+#define CHUNKS 2
 // Before loops that are not unrolled: warps take different steps at a time, and the code of all should fit the caches.
 #define ROLLED _Pragma("unroll 1")
-// The sums of a round: of the inner products of its rows of the factor, a packed lower triangle, and of their products
-// with `right`.
-#define PRODUCTS (STEP * (STEP + 1) / 2)
-#define SUMS (PRODUCTS + STEP)
 // A cell of the hash table has a slot, counted from 1, in ten bits, and above them a tag: six bits of the hash of its
 // column, not all 0.
 #define SLOT_BITS 10
@@ -36,10 +32,12 @@ struct Functional {
 };
 
 // The sizes of a system: entries of a row in the result, places of a pattern, slots, slots of the row of S, slots that
-// lists of rows of N hold, the binary logarithm of the cells of the hash table, and bytes. `is_final`: nothing larger
-// will be tried.
+// lists of rows of N hold, the binary logarithm of the cells of the hash table. `is_final`: nothing larger will be tried.
+// Then where the arrays of a system begin, and its bytes: as constants, they take no registers.
 struct Sizes {
-    i64 entries, places, capacity, starts, listed, bits, bytes, is_final;
+    int entries, places, capacity, starts, listed, bits, is_final;
+    int rows, gradient, factor, right, solution, start_values, inverse, table, columns, slot_places, pattern, lists,
+        bytes;
 };
 
 __device__ __forceinline__ double squared(double a) { return a * a; }
@@ -83,24 +81,26 @@ struct Team {
             return __hiloint2double(high, (int)__reduce_max_sync(FULL_WARP, low));
         }
 #endif
-        for (int half = TEAM / 2; half > 0; half /= 2) number = fmax(number, across(number, half));
-        return number;
+        // As integers: the bits of numbers that are not negative have their order, and those of negative ones are less.
+        i64 highest = (i64)bits(number);
+        for (int half = TEAM / 2; half > 0; half /= 2) highest = max(highest, across(highest, half));
+        return __longlong_as_double(highest);
     }
 };
 
-// A row of N of a pattern: where it begins, its entries up to the last column that a pattern can have, and where `lists`
-// has the slots of these columns, or NONE.
+// A row of N of a pattern: where it begins, where `lists` has the slots of its columns, or NONE, and its entries up to the
+// last column that a pattern can have.
 struct __align__(16) PatternRow {
     INDEX begin;
-    int length, first;
+    int first, length;
 };
 
 // Slots are numbered in the order in which columns are met, those of the row of S first. The hash table (open
 // addressing, linear probing from the first cell of a bucket on) has the slot of each column; 0 is an empty cell. Rows
-// of the Cholesky factor are packed, without the diagonal. `lists` have NONE for columns not met before. `sums` are
-// those of a round.
+// of the Cholesky factor are packed, without the diagonal. `lists` have NONE for columns not met before.
+// `products` are those of a round's rows of the factor, STEP for each, where the gradient is that has chosen them.
 struct RowSystem {
-    VALUE *gradient, *factor, *right, *solution, *starts, *sums;
+    VALUE *gradient, *products, *factor, *right, *solution, *starts;
     double* inverse;
     PatternRow* rows;
     INDEX* columns;
@@ -110,24 +110,22 @@ struct RowSystem {
     Team team;
 
     __device__ __forceinline__ RowSystem(char* memory, const Sizes& sizes) {
-        const int most = (int)sizes.places;
-        capacity = (int)sizes.capacity;
-        bits = (int)sizes.bits;
-        most_listed = (int)sizes.listed;
+        capacity = sizes.capacity;
+        bits = sizes.bits;
+        most_listed = sizes.listed;
         memory += threadIdx.x / TEAM * sizes.bytes;
-        rows = (PatternRow*)memory;
-        gradient = (VALUE*)(rows + most);
-        factor = gradient + capacity;
-        right = factor + most * (most - 1) / 2;
-        solution = right + most;
-        starts = solution + most;
-        sums = starts + sizes.starts;
-        inverse = (double*)(sums + SUMS);
-        table = (u16*)(inverse + most);  // at least four cells, cleared as 64-bit words
-        columns = (INDEX*)(table + (1 << bits));
-        places = (short*)(columns + capacity);
-        pattern = places + capacity;
-        lists = pattern + most;
+        rows = (PatternRow*)(memory + sizes.rows);
+        gradient = products = (VALUE*)(memory + sizes.gradient);
+        factor = (VALUE*)(memory + sizes.factor);
+        right = (VALUE*)(memory + sizes.right);
+        solution = (VALUE*)(memory + sizes.solution);
+        starts = (VALUE*)(memory + sizes.start_values);
+        inverse = (double*)(memory + sizes.inverse);
+        table = (u16*)(memory + sizes.table);  // at least four cells, cleared as 64-bit words
+        columns = (INDEX*)(memory + sizes.columns);
+        places = (short*)(memory + sizes.slot_places);
+        pattern = (short*)(memory + sizes.pattern);
+        lists = (short*)(memory + sizes.lists);
     }
     __device__ __forceinline__ VALUE* row_of(int place) const { return factor + place * (place - 1) / 2; }
 
@@ -181,14 +179,15 @@ struct RowSystem {
 // What a team knows of its row: slots and places in use, slots of the row of S, places whose rows of N have been met,
 // slots in lists, and columns of patterns; the value of the functional, and the least one.
 struct RowState {
-    i64 row, most;
+    i64 row;
+    INDEX most;
     int used, size, starts, met, listed;
     double left, least;
     bool is_dependent, is_abandoned;
 
     __device__ __forceinline__ RowState(const Functional& functional, i64 row, bool is_active)
         : row(row),
-          most(functional.triangular ? row : functional.n),
+          most((INDEX)(functional.triangular ? row : functional.n)),
           used(0),
           size(0),
           starts(0),

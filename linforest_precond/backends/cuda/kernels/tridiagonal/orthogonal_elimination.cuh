@@ -33,11 +33,12 @@ struct Equation {
         for (int i = 1; i < UNKNOWNS; ++i) largest = fmax(largest, size_of(at[i]));
         return largest;
     }
-    // Scales the equation by a power of two, exactly, to a size between one half and one.
-    __device__ __forceinline__ void normalize() {
+    // Scales the equation by a power of two, exactly, to a size between one half and one. Returns that power.
+    __device__ __forceinline__ WEIGHT normalize() {
         const WEIGHT factor = power_below(exponent_of(size()));
         EACH (i, UNKNOWNS) at[i] = scaled(at[i], factor);
         right = scaled(right, factor);
+        return factor;
     }
 };
 
@@ -108,10 +109,29 @@ __device__ __forceinline__ void perturb(Equation<UNKNOWNS> (&equations)[EQUATION
     equations[last].right = right;
 }
 
+// The Householder reflection I - t v v^H with t = 2 / v^H v, and v = (at, 1): the entries are at most 1.
+template <int EQUATIONS>
+struct Reflection {
+    VALUE at[EQUATIONS - 1];
+
+    // Reflects the right-hand sides of as many equations.
+    __device__ __forceinline__ void apply(VALUE (&rights)[EQUATIONS]) const {
+        constexpr int last = EQUATIONS - 1;
+        WEIGHT squares = 1;
+        VALUE sum = rights[last];
+        EACH (e, last) squares += square_of(at[e]);
+        EACH (e, last) sum = sum + conjugate(at[e]) * rights[e];
+        sum = scaled(sum, 2 / squares);
+        EACH (e, last) rights[e] = rights[e] - at[e] * sum;
+        rights[last] = rights[last] - sum;
+    }
+};
+
 // Householder reflection that eliminates unknown U from all equations but the last. Returns whether U had vanished from
-// all of them, so that its pivot was perturbed.
+// all of them, so that its pivot was perturbed; `reflection` is defined otherwise.
 template <int U, int UNKNOWNS, int EQUATIONS>
-__device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
+__device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATIONS],
+                                          Reflection<EQUATIONS>& reflection) {
     constexpr int last = EQUATIONS - 1;
     VALUE mirror[EQUATIONS];
     EACH (e, EQUATIONS) mirror[e] = equations[e].at[U];
@@ -128,6 +148,7 @@ __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATI
     VALUE phase;
     split(mirror[last], own, phase);
     const WEIGHT total = length + own, factor = 1 / (length * total);
+    EACH (e, last) reflection.at[e] = scaled(mirror[e] * conjugate(phase), 1 / total);
     mirror[last] = scaled(phase, total);
     equations[last].at[U] = -scaled(phase, length);
 #pragma unroll
@@ -144,4 +165,10 @@ __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATI
         }
     }
     return false;
+}
+
+template <int U, int UNKNOWNS, int EQUATIONS>
+__device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
+    Reflection<EQUATIONS> unused;
+    return eliminate<U>(equations, unused);
 }

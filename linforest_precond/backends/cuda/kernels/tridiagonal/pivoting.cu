@@ -2,20 +2,23 @@
 #include "runtime/arithmetic.cuh"
 #include "tridiagonal/strided_vectors.cuh"
 #include "tridiagonal/orthogonal_elimination.cuh"
-#include "tridiagonal/relations.cuh"
 
 // Solves a tridiagonal system by orthogonal elimination (Householder reflections), backward stable for every nonsingular
 // matrix: a structured orthogonal factorization as in Wright, "Stable Parallel Algorithms for Two-Point Boundary Value
 // Problems", SIAM J. Sci. Stat. Comput. 13, 1992. The rows of a group are folded into a relation: two equations between
 // (the x before the group, its first x) and (its last x, the x after the group). Groups of relations are folded in turn
-// until one relation is left, which gives the first and the last x; the others follow by back substitution. No factors
-// are stored: repeating the elimination takes less time than reading them. (Row exchanges instead of reflections could
+// until one relation is left, which gives the first and the last x; the others follow by back substitution. Solves of a
+// system that is not singular apply the reflections of an elimination that has kept them; others, and those of the
+// transpose, repeat it. (Row exchanges instead of reflections could
 // leave a relation with two almost parallel equations.)
 #define GROUP 16
 #define THREADS 128
 #define TILE (GROUP * THREADS)
 // Threads of the block that folds the coarsest levels.
 #define TOP_THREADS 512
+
+#include "tridiagonal/relations.cuh"
+#include "tridiagonal/kept_reflections.cuh"
 
 // An equilibrated system: rows and columns were scaled by powers of two to norms between one half and one.
 struct EquilibratedRows {
@@ -65,6 +68,25 @@ __device__ __forceinline__ PivotTile tile_memory() {
     return {memory, memory + size, memory + 2 * size, memory + 3 * size};
 }
 
+// A row of one column of the right-hand side, scaled as the system's.
+__device__ __forceinline__ VALUE right_of(const EquilibratedRows& rows, const Vectors& vectors, i64 column, i64 row) {
+    const i64 at = place_of(vectors, row) * vectors.source_row + column * vectors.source_column;
+    return shifted_down(value_at(vectors, at), rows.right_exponent(row));
+}
+
+// Writes a tile of the solution.
+__device__ __forceinline__ void store_tile(const VALUE* tile, const EquilibratedRows& rows, const Vectors& vectors,
+                                           i64 column) {
+    const i64 first = (i64)blockIdx.x * TILE;
+#pragma unroll 4
+    for (int i = threadIdx.x; i < TILE; i += THREADS) {
+        const i64 row = first + i;
+        if (row >= rows.count) continue;
+        const VALUE x = shifted_down(tile[PADDED(i)], rows.solution_exponent(row));
+        put(vectors, place_of(vectors, row) * vectors.target_row + column * vectors.target_column, x);
+    }
+}
+
 // Loads a tile and one column of the right-hand side (0 if there is none) into shared memory.
 __device__ __forceinline__ PivotTile load_tile(const EquilibratedRows& rows, const Vectors& vectors, i64 column) {
     const PivotTile tile = tile_memory();
@@ -78,25 +100,33 @@ __device__ __forceinline__ PivotTile load_tile(const EquilibratedRows& rows, con
         tile.lower[at] = inside ? rows.to_before(row) : zero;
         tile.diagonal[at] = inside ? rows.diagonal[row] : zero;
         tile.upper[at] = inside ? rows.to_after(row) : zero;
-        VALUE right = zero;
-        if (inside && vectors.source) {
-            right = value_at(vectors, place_of(vectors, row) * vectors.source_row + column * vectors.source_column);
-            right = shifted_down(right, rows.right_exponent(row));
-        }
-        tile.right[at] = right;
+        tile.right[at] = inside && vectors.source ? right_of(rows, vectors, column, row) : zero;
     }
     __syncthreads();
     return tile;
 }
 
-// Folds each group of rows into a relation, one thread per group; marks the rows whose unknown vanished.
+// Loads a tile of one column of the right-hand side alone. Returns the part of the thread's group.
+__device__ __forceinline__ VALUE* load_right(const EquilibratedRows& rows, const Vectors& vectors, i64 column) {
+    VALUE* const tile = (VALUE*)shared_memory;
+    const i64 first = (i64)blockIdx.x * TILE;
+#pragma unroll 8
+    for (int i = threadIdx.x; i < TILE; i += THREADS)
+        tile[PADDED(i)] = first + i < rows.count ? right_of(rows, vectors, column, first + i) : VALUE{};
+    __syncthreads();
+    return tile + threadIdx.x * (GROUP + 1);
+}
+
+// Folds each group of rows into a relation, one thread per group; marks the rows whose unknown vanished. Reflections are
+// kept where there is room for them.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    fold_rows(EquilibratedRows rows, Vectors vectors, i64 column, VALUE* entries, u8* marks) {
+    fold_rows(EquilibratedRows rows, Vectors vectors, i64 column, VALUE* entries, u8* marks, VALUE* kept_rows) {
     const PivotTile tile = load_tile(rows, vectors, column);
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x, first = group * GROUP;
     if (first >= rows.count) return;
     const int length = (int)min((i64)GROUP, rows.count - first), base = threadIdx.x * (GROUP + 1);
     const VALUE zero = VALUE{}, half = from_real((WEIGHT)0.5);
+    const KeptRows kept(kept_rows, group);
     const Equation<3> row = tile.row(base);
     Relation relation = {{{row.at[0], row.at[1], zero, row.at[2]}, row.right}, {{zero, half, -half, zero}, zero}};
     for (int j = 1; j < length; ++j) {
@@ -105,21 +135,36 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         Equation<5> equations[3] = {{{a.at[0], a.at[1], a.at[2], a.at[3], zero}, a.right},
                                     {{b.at[0], b.at[1], b.at[2], b.at[3], zero}, b.right},
                                     {{zero, zero, next.at[0], next.at[1], next.at[2]}, next.right}};
-        mark(marks, first + j - 1, eliminate<2>(equations));
+        Reflection<3> reflection;
+        mark(marks, first + j - 1, eliminate<2>(equations, reflection));
+        if (kept_rows) {
+            kept.keep(j, 0, reflection);
+            kept.keep_pivot<2>(j, ROW_PIVOT, equations[2]);
+        }
         const Equation<5>&c = equations[0], &d = equations[1];
         relation = {{{c.at[0], c.at[1], c.at[3], c.at[4]}, c.right}, {{d.at[0], d.at[1], d.at[3], d.at[4]}, d.right}};
     }
-    relation.normalize();
+    const Scales scales = relation.normalize();
+    if (kept_rows) {
+        EACH (i, 2) kept.at(0, i) = row.at[i];
+        kept.keep(0, ROW_SCALES, scales);
+        for (int j = length; j < GROUP; ++j) keep_nothing(kept, j);
+    }
     const Relations relations = {entries, (rows.count + GROUP - 1) / GROUP};
     relations.store(group, relation);
 }
 
 // Folds one group of relations, each of which spans `span` of the `count` rows.
 __device__ __forceinline__ void fold_group(const Relations& relations, i64 group, const Relations& folded, i64 span,
-                                           i64 count, u8* marks) {
+                                           i64 count, u8* marks, VALUE* kept_relations) {
     const i64 first = group * RELATIONS, last = min(first + RELATIONS, relations.count);
     const VALUE zero = VALUE{};
+    const KeptRelations kept(kept_relations, group);
     Relation relation = relations.load(first);
+    if (kept_relations) {
+        EACH (i, 2) kept.at(0, i) = relation.first.at[i], kept.at(0, 2 + i) = relation.second.at[i];
+        for (int r = (int)(last - first); r < RELATIONS; ++r) keep_nothing(kept, r);
+    }
     for (i64 r = first + 1; r < last; ++r) {
         const Relation next = relations.load(r);
         const Equation<4>&a = relation.first, &b = relation.second, &c = next.first, &d = next.second;
@@ -128,21 +173,30 @@ __device__ __forceinline__ void fold_group(const Relations& relations, i64 group
                                {{zero, zero, c.at[0], c.at[1], c.at[2], c.at[3]}, c.right},
                                {{zero, zero, d.at[0], d.at[1], d.at[2], d.at[3]}, d.right}};
         const i64 row = min(r * span, count) - 1;
-        mark(marks, row, eliminate<2>(four));
+        Reflection<4> for_last;
+        Reflection<3> for_first;
+        mark(marks, row, eliminate<2>(four, for_last));
         Equation<6> three[3] = {four[0], four[1], four[2]};
-        mark(marks, row + 1, eliminate<3>(three));
+        mark(marks, row + 1, eliminate<3>(three, for_first));
         const Equation<6>&e = three[0], &f = three[1];
         relation = {{{e.at[0], e.at[1], e.at[4], e.at[5]}, e.right}, {{f.at[0], f.at[1], f.at[4], f.at[5]}, f.right}};
-        relation.normalize();
+        const Scales scales = relation.normalize();
+        if (!kept_relations) continue;
+        const int item = (int)(r - first);
+        kept.keep(item, 0, for_last);
+        kept.keep(item, SECOND_REFLECTION, for_first);
+        kept.keep_pivot<2>(item, LAST_PIVOT, four[3]);
+        kept.keep_pivot<3>(item, FIRST_PIVOT, three[2]);
+        kept.keep(item, SCALES, scales);
     }
     folded.store(group, relation);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    fold_relations(VALUE* entries, i64 relation_count, i64 span, i64 count, u8* marks) {
+    fold_relations(VALUE* entries, i64 relation_count, i64 span, i64 count, u8* marks, VALUE* kept) {
     const Relations relations = {entries, relation_count}, folded = relations.folded();
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
-    if (group < folded.count) fold_group(relations, group, folded, span, count, marks);
+    if (group < folded.count) fold_group(relations, group, folded, span, count, marks, kept);
 }
 
 // The pairs inside one group of relations, from the pairs at its ends: the elimination is repeated, keeping the two pivot
@@ -194,17 +248,20 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // The first and the last x from the relation that spans all rows; the unknowns outside are 0.
-__device__ __forceinline__ void solve_last(const Relations& relations, Pair* pairs, i64 count, u8* marks) {
+__device__ __forceinline__ void solve_last(const Relations& relations, Pair* pairs, i64 count, u8* marks, VALUE* kept) {
     const Relation relation = relations.load(0);
     Equation<2> both[2] = {{{relation.first.at[1], relation.first.at[2]}, relation.first.right},
                            {{relation.second.at[1], relation.second.at[2]}, relation.second.right}};
-    mark(marks, 0, eliminate<0>(both));
+    Reflection<2> reflection;
+    mark(marks, 0, eliminate<0>(both, reflection));
     VALUE entry = both[0].at[1];
     const bool vanished = size_of(entry) < LEAST_ENTRY;
     mark(marks, count - 1, vanished);
     if (vanished) entry = lifted(entry, PERTURBED_SIZE);
-    const VALUE last = both[0].right * inverse(entry);
-    const VALUE first = (both[1].right - both[1].at[1] * last) * inverse(both[1].at[0]);
+    const VALUE for_last = inverse(entry), for_first = inverse(both[1].at[0]);
+    if (kept) kept[0] = reflection.at[0], kept[1] = for_last, kept[2] = for_first, kept[3] = both[1].at[1] * for_first;
+    const VALUE last = both[0].right * for_last;
+    const VALUE first = (both[1].right - both[1].at[1] * last) * for_first;
     pairs[0] = {VALUE{}, first};
     pairs[1] = {last, VALUE{}};
 }
@@ -212,7 +269,7 @@ __device__ __forceinline__ void solve_last(const Relations& relations, Pair* pai
 // The coarsest levels, folded and unfolded by one thread block. The pairs of each level are stored after those of the
 // finer one.
 extern "C" __global__ void __launch_bounds__(TOP_THREADS)
-    solve_top(VALUE* entries, i64 relation_count, i64 span, i64 count, Pair* pairs, u8* marks) {
+    solve_top(VALUE* entries, i64 relation_count, i64 span, i64 count, Pair* pairs, u8* marks, VALUE* kept) {
     Relations levels[16];
     Pair* level_pairs[16];
     int level = 0;
@@ -221,12 +278,13 @@ extern "C" __global__ void __launch_bounds__(TOP_THREADS)
     for (; levels[level].count > 1; ++level, span *= RELATIONS) {
         const Relations folded = levels[level].folded();
         for (i64 group = threadIdx.x; group < folded.count; group += TOP_THREADS)
-            fold_group(levels[level], group, folded, span, count, marks);
+            fold_group(levels[level], group, folded, span, count, marks, kept);
+        if (kept) kept += KeptRelations::size(folded.count);
         level_pairs[level + 1] = level_pairs[level] + levels[level].count + 1;
         levels[level + 1] = folded;
         __syncthreads();
     }
-    if (threadIdx.x == 0) solve_last(levels[level], level_pairs[level], count, marks);
+    if (threadIdx.x == 0) solve_last(levels[level], level_pairs[level], count, marks, kept);
     __syncthreads();
     for (; level > 0; --level) {
         for (i64 group = threadIdx.x; group < levels[level].count; group += TOP_THREADS)
@@ -269,14 +327,57 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         tile.right[base] = before.first;
     }
     __syncthreads();
-    const i64 tile_first = (i64)blockIdx.x * TILE;
-#pragma unroll 4
-    for (int i = threadIdx.x; i < TILE; i += THREADS) {
-        const i64 row = tile_first + i;
-        if (row >= rows.count) continue;
-        const VALUE x = shifted_down(tile.right[PADDED(i)], rows.solution_exponent(row));
-        put(vectors, place_of(vectors, row) * vectors.target_row + column * vectors.target_column, x);
+    store_tile(tile.right, rows, vectors, column);
+}
+
+// The same in parts with reflections that were kept: the right-hand sides of the relations of groups of rows,
+extern "C" __global__ void __launch_bounds__(THREADS)
+    fold_right(EquilibratedRows rows, Vectors vectors, i64 column, VALUE* kept, Rights* rights) {
+    const VALUE* const own = load_right(rows, vectors, column);
+    const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
+    if (group * GROUP < rows.count) rights[group] = folded_right({kept, group}, own);
+}
+
+// of the relations of the next level,
+extern "C" __global__ void __launch_bounds__(THREADS) fold_rights(KeptLevel level) {
+    const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
+    if (group < level.groups()) level.fold(group);
+}
+
+// the pairs of the coarsest levels by one thread block,
+extern "C" __global__ void __launch_bounds__(TOP_THREADS) solve_rights(KeptLevel finest) {
+    KeptLevel levels[16];
+    int coarsest = 0;
+    levels[0] = finest;
+    for (; levels[coarsest].count > 1; ++coarsest) {
+        levels[coarsest + 1] = levels[coarsest].folded();
+        for (i64 group = threadIdx.x; group < levels[coarsest + 1].count; group += TOP_THREADS)
+            levels[coarsest].fold(group);
+        __syncthreads();
     }
+    if (threadIdx.x == 0) levels[coarsest].solve();
+    __syncthreads();
+    for (int level = coarsest - 1; level >= 0; --level) {
+        for (i64 group = threadIdx.x; group < levels[level + 1].count; group += TOP_THREADS)
+            levels[level].unfold(group);
+        __syncthreads();
+    }
+}
+
+// the pairs of finer ones,
+extern "C" __global__ void __launch_bounds__(THREADS) unfold_rights(KeptLevel level) {
+    const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
+    if (group < level.groups()) level.unfold(group);
+}
+
+// and the solution.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    unfold_right(EquilibratedRows rows, Vectors vectors, i64 column, VALUE* kept, const Pair* __restrict__ pairs) {
+    VALUE* const own = load_right(rows, vectors, column);
+    const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
+    if (group * GROUP < rows.count) solve_right({kept, group}, pairs[group], pairs[group + 1], own);
+    __syncthreads();
+    store_tile((const VALUE*)shared_memory, rows, vectors, column);
 }
 
 // The binary exponents of the rows' norms.

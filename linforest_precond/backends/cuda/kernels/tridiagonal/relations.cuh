@@ -1,6 +1,11 @@
 // Relations of a group.
 #define RELATIONS 4
 
+// The factors that have scaled the equations of a relation.
+struct Scales {
+    WEIGHT first, second;
+};
+
 // Two equations between the unknowns at both ends of a span of rows: (x before the span, its first x, its last x, x
 // after the span).
 struct Relation {
@@ -8,10 +13,10 @@ struct Relation {
 
     // Scales both equations to sizes between one half and one. Not for singular systems, where an equation may consist of
     // rounding errors only.
-    __device__ __forceinline__ void normalize() {
-        if (SINGULAR) return;
-        first.normalize();
-        second.normalize();
+    __device__ __forceinline__ Scales normalize() {
+        if (SINGULAR) return {1, 1};
+        const WEIGHT by_first = first.normalize();
+        return {by_first, second.normalize()};
     }
 };
 
