@@ -194,12 +194,11 @@ class TridiagonalPart(schema.Stored):
         arrays = own_arrays(A, pattern)
         if arrays is None or slots.entries != pattern.entries:
             return None
-        data, room = arrays[2], pattern.backend.forest.band_refresh
-        report, gathered = room.describe(*arrays, slots), room.gather(data, slots)
+        report, gathered = pattern.backend.forest.band_refresh.refresh(*arrays, slots)
         # The factorization begins before the report is read. Where that is accepted, no entry overflows.
         bands = Bands(*(band.astype(self.stored, copy=False) for band in gathered))
         old, started = self.solver, self.start(bands)
-        found = described(A, report, data.dtype, self.stored, pattern)
+        found = described(A, report, arrays[2].dtype, self.stored, pattern)
         if found is None:
             return None
         part = self.of(found, self.stored, bands, started=started, **self._kept)

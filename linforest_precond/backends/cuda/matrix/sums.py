@@ -5,8 +5,13 @@ import numpy as np
 from ..runtime import cupy
 from ..runtime.launch import launch_blocks
 from ..runtime.loader import WEIGHTS, Program
+from ..runtime.structs import Struct, address, generate_header
 
 CHUNK = 2048
+# Arrays of one launch.
+MOST = 4
+generate_header("matrix/sum_sizes.cuh", MOST_SUMS=MOST)
+SUMMANDS = Struct("Summands", "matrix/sums.cu", values="P" * MOST, counts="q" * MOST, chunks="q" * MOST)
 PROGRAM = Program("matrix/sums", VALUE=WEIGHTS, INDEX=np.int32)
 
 
@@ -16,21 +21,26 @@ def tree_sum(x, scale=1.0):
 
 
 def tree_sums(arrays, scale=1.0):
-    """As `tree_sum` of each array."""
+    """As `tree_sum` of each array; they have one type."""
     out = cupy.zeros(len(arrays))
-    for i, x in enumerate(arrays):
-        tree_sum_on_device(x.reshape(1, -1), out[i : i + 1], scale)
+    for first in range(0, len(arrays), MOST):
+        tree_sums_on_device(arrays[first : first + MOST], out[first:], scale)
     return out.tolist()  # stall: the sums are wanted on the host
 
 
-def tree_sum_on_device(x, out, scale=1.0):
-    """As `tree_sum` of each row, into the zeroed array `out`, without a stall."""
-    while x.size:
-        rows, count = x.shape
-        chunks = -(-count // CHUNK)
-        sums = cupy.empty((rows, chunks)) if chunks > 1 else out
-        level = PROGRAM(VALUE=x.dtype.type)
-        launch_blocks(level.tree_level, sums.size, (x, count, float(scale), sums))
-        if chunks == 1:
-            return
-        x, scale = sums, 1.0
+def tree_sums_on_device(arrays, out, scale=1.0):
+    """As `tree_sums` of at most `MOST` arrays, into the zeroed array `out`, without a stall."""
+    arrays = [cupy.ascontiguousarray(x) for x in arrays]
+    missing = [0] * (MOST - len(arrays))
+    chunks = [-(-x.size // CHUNK) for x in arrays]
+    blocks = sum(chunks)
+    if not blocks:
+        return
+    summands = SUMMANDS(
+        values=[address(x) for x in arrays] + missing,
+        counts=[x.size for x in arrays] + missing,
+        chunks=chunks + missing,
+    )
+    words = cupy.zeros(MOST + blocks)  # a counter for each array, and the chunk sums
+    arguments = summands, float(scale), words, address(words) + 8 * MOST, out
+    launch_blocks(PROGRAM(VALUE=arrays[0].dtype.type).tree_sums, blocks, arguments)
