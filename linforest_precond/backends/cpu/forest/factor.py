@@ -94,7 +94,7 @@ class FactorState:
 
 @functools.lru_cache(maxsize=64)
 def keys_of_iterations(ties, seed, first, count):
-    """The keys of charges and of ties in some iterations; whether ties are hashed without and with charges."""
+    """The keys of charges and ties in some iterations; whether ties are hashed without and with charges."""
     keys = [iteration_keys(seed, k) for k in range(first, first + count)]
     charges, hashes = (readonly(np.array(each)) for each in zip(*keys))
     if ties == "random":

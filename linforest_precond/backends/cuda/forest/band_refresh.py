@@ -8,6 +8,7 @@ from ..matrix.sums import CHUNK, tree_sums_on_device
 from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch
 from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime.reports import Report
 
 # The words of a report, in the order of `ValueReport` in band_refresh.cu.
 NOT_FINITE, LARGEST, SUMS = range(3)
@@ -37,18 +38,18 @@ def refresh(indptr, indices, data, slots):
     """The report for `read_report` of CSR arrays that should have the pattern of the slots, and the bands.
 
     The bands have the entries at the slots, 0 where there is none. No stall. The index arrays may be any of
-    the right lengths: none is followed.
+    the right lengths: none is followed. The report of the bands' factorization may be read with this one.
     """
     program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
     entries, chunks, places = indices.size, -(-indices.size // CHUNK), slots.places
-    report, chunk_sums = cupy.zeros(WORDS, np.uint64), cupy.empty((DIGEST - SUMS, chunks))
+    report, chunk_sums = Report().take(WORDS), cupy.empty((DIGEST - SUMS, chunks))
     bands = tuple(cupy.empty(places.shape[1:], data.dtype) for _ in range(3))
-    matrix = indptr, indices, data, indptr.size - 1, entries, slots.kinds, chunk_sums, report
+    matrix = indptr, indices, data, indptr.size - 1, entries, slots.kinds, chunk_sums, report.address
     wide, one = np.int32(places.dtype == np.int64), data.dtype.type(1)
     arguments = *matrix, places, wide, bands[0].size, one, *bands
     launch(program.refresh_bands, arguments, items=max(chunks * BLOCK, bands[0].size))
     if chunks > CHUNK:
-        tree_sums_on_device(chunk_sums, report[SUMS:DIGEST].view(np.float64))
+        tree_sums_on_device(chunk_sums, report.address + 8 * SUMS)
     return report, bands
 
 

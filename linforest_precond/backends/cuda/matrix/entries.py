@@ -67,7 +67,7 @@ def _scanned(indptr, indices, data, scale):
     launch(program.chunk_rows, (indptr, rows, nnz, chunk_row, report))
     arguments = indptr, indices, data, rows, nnz, scale, chunk_row, chunk_sums, diagonal, report
     launch(program.scan_entries, arguments)
-    tree_sums_on_device(chunk_sums, report[WORDS:].view(np.float64))
+    tree_sums_on_device(chunk_sums, report[WORDS:])
     return report, diagonal
 
 

@@ -29,7 +29,7 @@ def tree_sums(arrays, scale=1.0):
 
 
 def tree_sums_on_device(arrays, out, scale=1.0):
-    """As `tree_sums` of at most `MOST` arrays, into the zeroed array `out`, without a stall."""
+    """As `tree_sums` of at most `MOST` arrays, into the zeroed array or address `out`, without a stall."""
     arrays = [cupy.ascontiguousarray(x) for x in arrays]
     missing = [0] * (MOST - len(arrays))
     chunks = [-(-x.size // CHUNK) for x in arrays]

@@ -7,6 +7,7 @@ from linforest_precond.backends.returns import PivotFinding
 from ..runtime import cupy
 from ..runtime.launch import launch, launch_blocks
 from ..runtime.loader import VALUES, Program
+from ..runtime.reports import Report
 from ..runtime.structs import Struct, generate_header
 from .tiles import BLOCK_SIZES, aligned, block_size
 
@@ -35,9 +36,10 @@ AT_ONCE = Program("tridiagonal/pivots_at_once", cooperative=True, VALUE=VALUES, 
 PROGRAM = Program("tridiagonal/pivots", VALUE=VALUES, BLOCK=BLOCK_SIZES)
 
 
-def factor(lower, diagonal, upper, perturb=True):
-    """The inverses of the pivots, and the counters of `PivotFinding`."""
-    report = cupy.zeros(len(PivotFinding) + 1, np.int64)  # and the barrier
+def factor(lower, diagonal, upper, perturb=True, report=None):
+    """The inverses of the pivots, and the counters of `PivotFinding`, read together with another report."""
+    report = (Report() if report is None else report).take(len(PivotFinding))
+    report.take(1)  # the barrier
     inverse, rows = cupy.empty_like(diagonal), diagonal.shape[0]
     program = program_of(rows, diagonal.dtype, block_size(diagonal))
     if diagonal.size:
@@ -45,11 +47,12 @@ def factor(lower, diagonal, upper, perturb=True):
         sizes = list(_array_bytes(rows, diagonal.nbytes // rows))
         memory = cupy.empty(len(ARRAYS) * sum(sizes), np.uint8)
         if is_at_once(rows):
-            arguments = *bands, rows, perturb, memory, inverse, report
+            arguments = *bands, rows, perturb, memory, inverse, report.address
             launch(program.pivots_at_once, arguments, block=GROUPS_OF_BLOCK, items=-(-rows // GROUP))
         else:
-            _factor_level(program, bands, rows, inverse, report, perturb, sizes, memory.data.ptr)
-    return inverse, report[:-1]
+            place = report.address
+            _factor_level(program, bands, rows, inverse, place, perturb, sizes, memory.data.ptr)
+    return inverse, report
 
 
 def is_at_once(rows):

@@ -9,6 +9,7 @@ from linforest_precond.backends.workspaces import Workspaces
 from ..runtime import cupy
 from ..runtime.launch import launch_blocks
 from ..runtime.loader import VALUES, Program
+from ..runtime.reports import Report
 from ..runtime.streams import current
 from ..runtime.structs import Struct, address
 from . import tiles
@@ -40,13 +41,15 @@ PROGRAM = Program(
 class Sweeps:
     """The factors of a (block) tridiagonal matrix, for solves with it and with its transpose.
 
-    The constructor only starts to measure, without a stall: `settle` comes before the first solve.
+    The constructor only starts to measure, without a stall: `settle` comes before the first solve. What is
+    measured is read together with `report`, where there is one.
     """
 
-    def __init__(self, lower, inverse, upper, symmetric):
+    def __init__(self, lower, inverse, upper, symmetric, report=None):
         bands = self._lower, _, self._upper = tuple(aligned(band) for band in (lower, inverse, upper))
-        self._forward = _Direction(*bands, tiles.SYMMETRIC if symmetric else tiles.PLAIN)
-        self._transposed = self._forward if symmetric else _Direction(*bands, tiles.TRANSPOSED)
+        report = Report() if report is None else report
+        self._forward = _Direction(*bands, tiles.SYMMETRIC if symmetric else tiles.PLAIN, report)
+        self._transposed = self._forward if symmetric else _Direction(*bands, tiles.TRANSPOSED, report)
 
     def settle(self):
         """Read what was measured, and decide how the systems are solved."""
@@ -85,7 +88,7 @@ class _Direction:
     the x that enters it, and for the solution.
     """
 
-    def __init__(self, lower, inverse, upper, kind):
+    def __init__(self, lower, inverse, upper, kind, report):
         self._bands = lower, inverse, upper
         self._kind, self._block, self._dtype = kind, block_size(inverse), inverse.dtype
         self._count = inverse.shape[0]
@@ -100,7 +103,7 @@ class _Direction:
         self.growth = 0.0  # the largest growth factor of a rounding error
         self._found = None
         if self._count:
-            self._found = cupy.zeros(2)  # the growth, and two counters of boundaries that carries cross
+            self._found = report.take(2)  # the growth, and two counters of boundaries that carries cross
             self._measure(self._halo)
 
     def settle(self):
@@ -118,7 +121,7 @@ class _Direction:
             carries = self._carries.prepare((1, current()), lambda: self._carry_vectors(1))
             self.nbytes = sum(array.nbytes for array in (*self._through, *carries))
             self._measure(0)
-            numbers = self._found.get()  # stall: as above, where carries do not decay
+            numbers = self._found.get_again()  # stall: as above, where carries do not decay
         self.growth = float(numbers[:1].view(self._dtype.type(0).real.dtype)[0])
         self._found = None
 
@@ -129,7 +132,7 @@ class _Direction:
         blocks = count + -(-32 * sum(boundaries[1::2]) // self._threads)
         numbered = BOUNDARIES(**dict(zip(BOUNDARIES.fields, boundaries)))
         least = real.type(NEGLIGIBLE * np.finfo(real).eps)
-        found = address(self._found)
+        found = self._found.address
         arguments = (
             self._system, count, halo, numbered, least, *map(address, self._through), found, found + 8
         )  # fmt: skip
