@@ -22,25 +22,23 @@ def tree_sum(x, scale=1.0):
 
 def tree_sums(arrays, scale=1.0):
     """As `tree_sum` of each array; they have one type."""
-    out = cupy.zeros(len(arrays))
-    for first in range(0, len(arrays), MOST):
-        tree_sums_on_device(arrays[first : first + MOST], out[first:], scale)
-    return out.tolist()  # stall: the sums are wanted on the host
+    parts = [tree_sums_on_device(arrays[i : i + MOST], scale=scale) for i in range(0, len(arrays), MOST)]
+    return [each for sums in parts for each in sums.tolist()]  # stall: the sums are wanted on the host
 
 
-def tree_sums_on_device(arrays, out, scale=1.0):
-    """As `tree_sums` of at most `MOST` arrays, into the zeroed array or address `out`, without a stall."""
+def tree_sums_on_device(arrays, out=None, scale=1.0):
+    """The sums of at most `MOST` arrays, into the zeroed array or address `out` if there is one; no stall."""
     arrays = [cupy.ascontiguousarray(x) for x in arrays]
     missing = [0] * (MOST - len(arrays))
     chunks = [-(-x.size // CHUNK) for x in arrays]
-    blocks = sum(chunks)
-    if not blocks:
-        return
+    words = cupy.zeros(2 * MOST + sum(chunks))  # the sums, a counter for each array, and the chunk sums
     summands = SUMMANDS(
         values=[address(x) for x in arrays] + missing,
         counts=[x.size for x in arrays] + missing,
         chunks=chunks + missing,
     )
-    words = cupy.zeros(MOST + blocks)  # a counter for each array, and the chunk sums
-    arguments = summands, float(scale), words, address(words) + 8 * MOST, out
-    launch_blocks(PROGRAM(VALUE=arrays[0].dtype.type).tree_sums, blocks, arguments)
+    place = address(words)
+    arguments = summands, float(scale), place + 8 * MOST, place + 16 * MOST, place if out is None else out
+    if any(chunks):
+        launch_blocks(PROGRAM(VALUE=arrays[0].dtype.type).tree_sums, sum(chunks), arguments)
+    return words[: len(arrays)]

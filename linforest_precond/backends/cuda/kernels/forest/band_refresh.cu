@@ -83,7 +83,8 @@ __device__ __forceinline__ void describe_values(const INDEX* __restrict__ indptr
     if (found.bad) report[NOT_FINITE] = 1;
     const u32 largest = warp_max(found.largest);
     if (t % 32 == 0 && largest > report[LARGEST]) atomicMax(report + LARGEST, (u64)largest);
-    if (chunks <= CHUNK && is_last_block(report + BLOCKS_DONE, gridDim.x)) add_chunks(chunk_sums, chunks, report + SUMS);
+    if (chunks <= CHUNK && is_last_block(report + BLOCKS_DONE, gridDim.x))
+        add_chunks(chunk_sums, chunks, report + SUMS);
 }
 
 // Entries of each band that a thread copies at once.

@@ -33,8 +33,8 @@ extern "C" __global__ void tree_sums(Summands arrays, double scale, u64* arrived
     }
     const VALUE* const values = arrays.values[number];
     const i64 chunks = arrays.chunks[number];
-    const double own = sum_of_chunk(block, arrays.counts[number],
-                                    [=](i64 i) { return magnitude(widened(values[i])) * scale; });
+    const double own =
+        sum_of_chunk(block, arrays.counts[number], [=](i64 i) { return magnitude(widened(values[i])) * scale; });
     if (threadIdx.x == 0) chunk_sums[block] = own;
     if (!is_last_block(arrived + number, chunks)) return;
     for (i64 count = chunks; count > 1; count = (count + CHUNK - 1) / CHUNK)

@@ -331,8 +331,7 @@ __device__ __forceinline__ Reduced reduced_in(char*& memory, i64 groups) {
 // other. The counters are reported where the first level is the `finest`.
 template <int LEVELS, typename Barrier>
 __device__ __forceinline__ void pivots_of_levels(const Rows& system, int perturb, bool finest, char* memory,
-                                                 Block* inverses, i64* report, i64 thread, i64 threads,
-                                                 Barrier& wait) {
+                                                 Block* inverses, i64* report, i64 thread, i64 threads, Barrier& wait) {
     Rows rows[LEVELS + 1];
     Reduced reduced[LEVELS];
     rows[0] = system;
