@@ -41,8 +41,8 @@ MATRICES = {
 
 def refreshed(A, slots):
     room = backend_of(A.data).forest.band_refresh
-    report = room.describe(A.indptr, A.indices, A.data, slots)
-    return room.gather(A.data, slots), room.read_report(report, A.data.dtype)
+    report, bands = room.refresh(A.indptr, A.indices, A.data, slots)
+    return bands, room.read_report(report, A.data.dtype)
 
 
 def slots_of(csr, forest):
@@ -110,7 +110,7 @@ def test_arrays_that_are_not_aligned(backend):
     wanted = refreshed(A, slots)[1]
     room = backend_of(A.data).forest.band_refresh
     arrays = [backend.xp.concatenate([array[:1], array])[1:] for array in (A.indptr, A.indices, A.data)]
-    assert room.read_report(room.describe(*arrays, slots), A.data.dtype) == wanted
+    assert room.read_report(room.refresh(*arrays, slots)[0], A.data.dtype) == wanted
 
 
 def test_numbers_that_are_not_finite(backend):
@@ -133,5 +133,5 @@ def test_index_arrays_of_any_contents(backend):
         (A.indptr, rng.integers(-(2**31), 2**31, A.nnz).astype(np.int32)),
         (rng.integers(-(2**31), 2**31, A.indptr.size).astype(np.int32), A.indices),
     ):
-        report = room.describe(backend.array(indptr), backend.array(indices), G.data, slots)
+        report, _ = room.refresh(backend.array(indptr), backend.array(indices), G.data, slots)
         assert room.read_report(report, G.data.dtype).digest != words

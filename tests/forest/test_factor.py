@@ -366,14 +366,13 @@ class TestOneAnswer:
     @pytest.mark.parametrize("iterations", [3, None])
     def test_proposals_are_kept_where_a_search_would_find_them(self, iterations):
         graph = checked(graphs.random_graph(5000, "ties", 3)).graph
-        options = vars(check_options(2, iterations, 1))
-
-        def search_again(*arguments):
-            return cpu_factor.propose(*arguments[:11], False, *arguments[12:])
-
-        searched = cpu_factor._iterate(search_again, graph, **options)
-        for one, other in zip(cpu_factor.propose_factor(graph, **options), searched, strict=True):
-            np.testing.assert_array_equal(one, other)
+        options = {**vars(check_options(2, iterations, 1))}
+        searched = cpu_factor.FactorState(graph, options.pop("n"))
+        searched.iterate(**options, keep=False)
+        neighbors, _, slots, progress = cpu_factor.propose_factor(graph, n=2, **options)
+        np.testing.assert_array_equal(neighbors, searched.neighbors)
+        np.testing.assert_array_equal(slots, searched.slots)
+        np.testing.assert_array_equal(progress, searched.progress[:2])
 
     @pytest.mark.parametrize("shift", [-900, -100, 100, 960])
     def test_powers_of_two_change_nothing(self, backend, shift):

@@ -69,7 +69,7 @@ def tridiagonal_programs(csr, stored, block):
     The bands of a complex matrix may be symmetric or not where its magnitudes are.
     """
     programs = [
-        pivots.PROGRAM(VALUE=stored.type, BLOCK=block),
+        pivots.program_of(-(-csr.n // block), stored, block),
         pattern_digest.PROGRAM(INDEX=csr.indices.dtype.type),
     ]
     if stored.kind != "c":

@@ -101,39 +101,35 @@ class MultilevelOptions(schema.Stored):
 
     def for_matrix(self, matrix: LevelMatrix) -> MultilevelOptions:
         """The same with all choices made, by the symmetry of the matrix and the sizes of its rows."""
-        chosen, reasons = self, list[str]()
-        if chosen.coarsening == AUTO:
+        reasons: list[str] = []
+        coarsening, smoother, cycle, strength = self.coarsening, self.smoother, self.cycle, self.strength
+        if coarsening == AUTO:
             aggregates = matrix.hermitian or matrix.facts.dominant_share >= LEAST_DOMINANT_SHARE
-            chosen = replace(chosen, coarsening="smoothed_aggregation" if aggregates else "paths")
+            coarsening = "smoothed_aggregation" if aggregates else "paths"
             if not aggregates:
                 reasons.append(NOT_DOMINANT)
-        if chosen.smoother == AUTO:
-            chosen = replace(chosen, smoother=chosen._smoother_for(matrix))
-            if chosen.smoother == "chebyshev":
+        if smoother == AUTO:
+            smoother = _smoother_for(matrix, coarsening)
+            if smoother == "chebyshev":
                 reasons.append(LONG_ROWS)
-        if chosen.cycle == AUTO:
-            chosen = replace(chosen, cycle=chosen._cycle_for(matrix))
-        if math.isnan(chosen.strength):
-            chosen = replace(chosen, strength=STRENGTHS[chosen.coarsening])
-        return replace(chosen, reasons=tuple(reasons))
+        if cycle == AUTO:
+            smoothed = coarsening == "smoothed_aggregation" or self.smooth_prolongation
+            # One visit of each level for smoothed prolongators, and for nonsymmetric matrices.
+            cycle = "V" if smoothed or not matrix.hermitian else "K"
+        if math.isnan(strength):
+            strength = STRENGTHS[coarsening]
+        return replace(
+            self,
+            coarsening=coarsening,
+            smoother=smoother,
+            cycle=cycle,
+            strength=strength,
+            reasons=tuple(reasons),
+        )
 
     def coarsens(self, matrix: LevelMatrix) -> bool:
         """Whether a finest matrix is not the only one."""
         return matrix.n > self.max_coarse and self.max_levels > 1
-
-    def _smoother_for(self, matrix: LevelMatrix) -> str:
-        """The smoother: l1-Jacobi damps too much where rows sum to many times the diagonal."""
-        if self.coarsening == "paths" and not matrix.hermitian:
-            return "tridiagonal"
-        if self.coarsening != "smoothed_aggregation":
-            return "jacobi"
-        definite = matrix.definite and matrix.facts.mean_ratio > LARGEST_ROW_RATIO
-        return "chebyshev" if definite else "l1_jacobi"
-
-    def _cycle_for(self, matrix: LevelMatrix) -> str:
-        """One visit of each level for smoothed prolongators, and for nonsymmetric matrices."""
-        smoothed = self.coarsening == "smoothed_aggregation" or self.smooth_prolongation
-        return "V" if smoothed or not matrix.hermitian else "K"
 
     @property
     def stall_cause(self) -> str:
@@ -142,6 +138,16 @@ class MultilevelOptions(schema.Stored):
         if self.weights == "magnitude":
             return cause
         return cause + '; try weights="magnitude", or a smaller strength'
+
+
+def _smoother_for(matrix: LevelMatrix, coarsening: str) -> str:
+    """The smoother: l1-Jacobi damps too much where rows sum to many times the diagonal."""
+    if coarsening == "paths" and not matrix.hermitian:
+        return "tridiagonal"
+    if coarsening != "smoothed_aggregation":
+        return "jacobi"
+    definite = matrix.definite and matrix.facts.mean_ratio > LARGEST_ROW_RATIO
+    return "chebyshev" if definite else "l1_jacobi"
 
 
 def _coarsening_of(given: dict[str, Any]) -> str:

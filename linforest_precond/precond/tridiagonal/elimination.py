@@ -16,16 +16,17 @@ from linforest_precond.records.printing import numbers_of
 class Factorization:
     """A factorization under way on one device, with the sweeps that are expected to be needed; no stall.
 
-    `symmetric` tells whether the matrix is expected to be; None where no sweeps are expected.
+    `symmetric` tells whether the matrix is expected to be; None where no sweeps are expected. `report` is
+    one of the backend that is read at the same time.
     """
 
-    def __init__(self, bands: Triple, perturb: bool, symmetric: bool | None) -> None:
+    def __init__(self, bands: Triple, perturb: bool, symmetric: bool | None, report: Any = None) -> None:
         lower, diagonal, upper = bands
         rooms = backend_of_bands(bands).tridiagonal
-        self._inverse, self._report = rooms.pivots.factor(*bands, perturb)
+        self._inverse, self._report = rooms.pivots.factor(*bands, perturb, report)
         self._symmetric, self._sweeps = symmetric, None
         if symmetric is not None:
-            self._sweeps = rooms.sweeps.Sweeps(lower, self._inverse, upper, symmetric)
+            self._sweeps = rooms.sweeps.Sweeps(lower, self._inverse, upper, symmetric, self._report)
 
     def result(self) -> tuple[Array, list[int]]:
         """The inverses of the pivots, and the counters of `PivotFinding`."""

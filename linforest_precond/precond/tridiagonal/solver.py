@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -259,12 +260,15 @@ def solver_of(
     return solver
 
 
-def started_factorization(bands: Bands, symmetric: bool | None, *, perturb: bool) -> Factorization:
+def started_factorization(
+    bands: Bands, symmetric: bool | None, *, perturb: bool, report: Any = None
+) -> Factorization:
     """The factorization that `solver_of` begins with.
 
     `symmetric` is whether the bands are expected to be; None where solves are expected to use other factors.
+    `report` is one of the backend that is read at the same time.
     """
-    return Factorization((bands.lower, bands.diagonal, bands.upper), perturb, symmetric)
+    return Factorization((bands.lower, bands.diagonal, bands.upper), perturb, symmetric, report)
 
 
 def _is_positive(found: Sequence[int]) -> bool:

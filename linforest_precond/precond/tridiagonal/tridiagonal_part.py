@@ -194,24 +194,26 @@ class TridiagonalPart(schema.Stored):
         arrays = own_arrays(A, pattern)
         if arrays is None or slots.entries != pattern.entries:
             return None
-        data, room = arrays[2], pattern.backend.forest.band_refresh
-        report, gathered = room.describe(*arrays, slots), room.gather(data, slots)
+        report, gathered = pattern.backend.forest.band_refresh.refresh(*arrays, slots)
         # The factorization begins before the report is read. Where that is accepted, no entry overflows.
         bands = Bands(*(band.astype(self.stored, copy=False) for band in gathered))
-        old, started = self.solver, self.start(bands)
-        found = described(A, report, data.dtype, self.stored, pattern)
+        old, started = self.solver, self.start(bands, report)
+        found = described(A, report, arrays[2].dtype, self.stored, pattern)
         if found is None:
             return None
         part = self.of(found, self.stored, bands, started=started, **self._kept)
         # Bands that are no longer Hermitian may be so to rounding, which only the check of A tells.
         return None if old.hermitian and not part.solver.hermitian else part
 
-    def start(self, bands: Bands) -> Factorization:
-        """The factorization of similar bands, with the sweeps that this part has; no stall."""
+    def start(self, bands: Bands, report: Any = None) -> Factorization:
+        """The factorization of similar bands, with the sweeps that this part has; no stall.
+
+        `report` is one of the backend that is read at the same time.
+        """
         old = self.solver
         others = old.pivoted or old.clipped or old.repaired_couplings  # solves do not use these factors
         symmetric = None if others else old.symmetric
-        return started_factorization(bands, symmetric, perturb=self.repair == "auto")
+        return started_factorization(bands, symmetric, perturb=self.repair == "auto", report=report)
 
     @property
     def stored(self) -> DType:

@@ -27,30 +27,32 @@ def with_places(csr, places):
     return BandSlots(places, None, csr.nnz)
 
 
-def describe(indptr, indices, data, slots):
-    """The report for `read_report` of CSR arrays that should have the pattern of the slots.
+def refresh(indptr, indices, data, slots):
+    """The report for `read_report` of CSR arrays that should have the pattern of the slots, and the bands.
 
-    The index arrays may be any of the right lengths; copies of them are followed, as far as they are valid.
+    The bands have the entries at the slots, 0 where there is none. The index arrays may be any of the right
+    lengths; copies of them are followed, as far as they are valid.
     """
     indptr, indices, data = np.array(indptr), np.array(indices), np.asarray(data)
     found = scan(indptr, indices, data)
     words = [int(word) for word in digest([indptr, indices])]
     finite = found.first_nonfinite < 0
-    return ValueScan(finite, found.total, found.adjacent, found.biased_exponent, words)
+    report = ValueScan(finite, found.total, found.adjacent, found.biased_exponent, words)
+    return report, _gathered(data, slots)
+
+
+def _gathered(data, slots):
+    """The bands."""
+    diagonal = slots.places[1]
+    bands, ghosts = entries_at(data, slots.places), diagonal < NO_SLOT
+    own = entries_at(data, ghost_code(diagonal[ghosts]))
+    bands[1, ghosts] = np.where(own != 0, own, data.dtype.type(1))
+    return tuple(bands)
 
 
 def read_report(report, dtype):
     """The `ValueScan` of a report."""
     return report
-
-
-def gather(data, slots):
-    """The bands: the entries at the slots, 0 where there is none."""
-    data, diagonal = np.asarray(data), slots.places[1]
-    bands, ghosts = entries_at(data, slots.places), diagonal < NO_SLOT
-    own = entries_at(data, ghost_code(diagonal[ghosts]))
-    bands[1, ghosts] = np.where(own != 0, own, data.dtype.type(1))
-    return tuple(bands)
 
 
 def entries_at(data, slots):

@@ -1,5 +1,6 @@
 """The [0,n]-factor by proposals: Algorithm 2 of Klein & Strzodka (2022)."""
 
+import functools
 import time
 
 import numpy as np
@@ -12,6 +13,9 @@ from ..runtime.jit import helper, kernel
 from ..runtime.md5 import is_positive_md5
 
 MAX_DEGREE = 4
+
+# Iterations between two returns to Python, which handles signals there.
+AT_ONCE = 32
 
 # The first proposal of a vertex that has no free edge left.
 EXHAUSTED = -2
@@ -28,7 +32,9 @@ def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed, charge="
 
     Returns neighbors, values, slots, and an array: iterations, and whether the factor is known to be maximal.
     """
-    return _iterate(propose, graph, n, limit, automatic, m, k_m, threshold, seed, charge, ties)
+    state = FactorState(graph, n)
+    state.iterate(limit, automatic, m, k_m, threshold, seed, charge, ties)
+    return state.neighbors, gathered(graph.values, state.slots), state.slots, state.progress[:2].copy()
 
 
 def proposition_times(graph, n, k, repeats):
@@ -37,48 +43,103 @@ def proposition_times(graph, n, k, repeats):
     The second result is the number of vertices that propose: those that still have a free edge. There are no
     times where the factor is maximal before iteration k.
     """
-    times = []
-
-    def timed_propose(*arguments):
-        start = time.perf_counter()
-        made = propose(*arguments)
-        times.append((time.perf_counter() - start, arguments[6].size))
-        return made
-
-    found = []
+    state = FactorState(graph, n)
+    if k > 0:
+        state.iterate(k, False, 1, 0, 0, 0, "splitmix64", "auto")
+    if state.progress[1]:
+        return [], 0
+    times, rules = [], (False, *tie_rule_of("auto", False, 0, k), k > 0)
     for _ in range(repeats + 1):  # the first run compiles
-        times.clear()
-        _iterate(timed_propose, graph, n, k + 1, False, 1, 0, 0, 0, "splitmix64", "auto")
-        found += times[k : k + 1]
-    return [seconds for seconds, _ in found[1:]], found[0][1] if found else 0
+        proposals = [array.copy() for array in state.proposals]
+        start = time.perf_counter()
+        propose(*state.graph, state.neighbors, state.degrees, state.states, state.active, state.ids, *rules,
+                *proposals)  # fmt: skip
+        times.append(time.perf_counter() - start)
+    return times[1:], state.active.size
 
 
-def _iterate(propose, graph, n, limit, automatic, m, k_m, threshold, seed, charge, ties):
-    """The iterations of Algorithm 2, with the kernel that proposes."""
-    vertices, index = graph.indptr.size - 1, graph.indices.dtype
-    graph_arrays = tuple(map(readonly, (graph.indptr, graph.indices, graph.values)))
-    neighbors, slots, *proposals = (np.full((vertices, n), NO_VERTEX, index) for _ in range(4))
-    degrees, states = np.zeros(vertices, np.uint8), np.zeros(vertices, np.uint8)
-    active, ids = np.arange(vertices, dtype=index), readonly(OWN_NUMBERS)
-    edges = k = 0
-    maximal = False
-    while not maximal and (limit is None or k < limit):
-        charged = k % m != k_m
-        if charged:
-            draw_charges(active, ids, states, charge, threshold, seed, k)
-        rules = charged, *tie_rule_of(ties, charged, seed, k), m == 1 and k > 0
+class FactorState:
+    """The arrays of a factor that grows.
+
+    `progress` are the iterations, whether the factor is known to be maximal, its edges and the active
+    vertices, which are the first of `vertices`.
+    """
+
+    def __init__(self, graph, n):
+        vertices, index = graph.indptr.size - 1, graph.indices.dtype
+        self.graph = tuple(map(readonly, (graph.indptr, graph.indices, graph.values)))
+        self.neighbors, self.slots = np.full((2, vertices, n), NO_VERTEX, index)
+        self.proposals = tuple(np.empty((2, vertices, n), index))
+        self.degrees, self.states = np.zeros((2, vertices), np.uint8)
+        self.vertices, self.ids = np.arange(vertices, dtype=index), readonly(OWN_NUMBERS)
+        self.progress = np.array([0, 0, 0, vertices])
+
+    @property
+    def active(self):
+        return self.vertices[: self.progress[3]]
+
+    def iterate(self, limit, automatic, m, k_m, threshold, seed, charge, ties, keep=True):
+        """The iterations of Algorithm 2; without `keep`, all proposals are searched for."""
+        arrays = self.neighbors, self.slots, *self.proposals, self.degrees, self.states, self.vertices
+        md5, limit = charge == "md5", -1 if limit is None else limit
+        rules = np.uint64(threshold), md5, m, k_m, limit, automatic, keep
+        ended = False
+        while not ended:
+            k = int(self.progress[0])
+            if md5 and k % m != k_m:
+                draw_charges(self.active, self.ids, self.states, charge, threshold, seed, k)
+            keys = keys_of_iterations(ties, seed, k, 1 if md5 else AT_ONCE)
+            ended = iterate(*self.graph, *arrays, self.ids, *keys, *rules, self.progress)
+
+
+@functools.lru_cache(maxsize=64)
+def keys_of_iterations(ties, seed, first, count):
+    """The keys of charges and ties in some iterations; whether ties are hashed without and with charges."""
+    keys = [iteration_keys(seed, k) for k in range(first, first + count)]
+    charges, hashes = (readonly(np.array(each)) for each in zip(*keys))
+    if ties == "random":
+        hashes = readonly(np.full(count, edge_order_key(seed)))
+    return charges, hashes, ties == "random", ties != "index"
+
+
+# As many iterations of Algorithm 2 as there are keys; returns whether they have ended. With `drawn`, the
+# charges have been drawn. With `keep`, proposals of the iteration before are kept where all are uncharged.
+@kernel(parallel=True)
+def iterate(
+    indptr, indices, values, neighbors, slots, proposed, proposed_slots, degrees, states, vertices, ids,
+    charge_keys, tie_keys, hashed_uncharged, hashed_charged, threshold, drawn, m, k_m, limit, automatic, keep,
+    progress,
+):  # fmt: skip
+    k, maximal, edges, size = progress
+    first, ended = k, False
+    made, confirmed, left = np.empty((3, -(-size // BLOCK)), np.int64)
+    while not ended and k - first < charge_keys.size:
+        charged, active = k % m != k_m, vertices[:size]
+        blocks = -(-size // BLOCK)
+        charge_key, tie_key = charge_keys[k - first], tie_keys[k - first]
+        hashed, same_rules = hashed_charged if charged else hashed_uncharged, keep and m == 1 and k > 0
+        for i in prange(size if charged and not drawn else 0):
+            v = active[i]
+            states[v] = POSITIVE if is_positive(id_of(ids, v), charge_key, threshold) else NEGATIVE
+        for block in prange(blocks):
+            made[block] = propose_block(
+                indptr, indices, values, neighbors, degrees, states, active, ids, charged, hashed, tie_key,
+                same_rules, proposed, proposed_slots, block,
+            )  # fmt: skip
+        for block in prange(blocks):
+            confirmed[block], left[block] = confirm_block(
+                proposed, proposed_slots, neighbors, slots, degrees, states, active, block
+            )
         k += 1
-        made = propose(*graph_arrays, neighbors, degrees, states, active, ids, *rules, *proposals)
-        maximal = not charged and made == 0
-        confirmed, left = confirm(*proposals, neighbors, slots, degrees, states, active)
-        new = confirmed // 2
+        maximal = not charged and made[:blocks].sum() == 0
+        new = confirmed[:blocks].sum() // 2
         edges += new
-        active = active[:left]
-        if automatic and k >= 5 and 100 * new <= edges:
-            break
-        if active.size == 0 and limit is None and not maximal:
+        size = compact(active, left[:blocks])
+        ended = maximal or k == limit or (automatic and k >= 5 and 100 * new <= edges)
+        if size == 0 and limit < 0 and not maximal:
             k += (k_m - k) % m  # nothing can happen before the next uncharged iteration
-    return neighbors, gathered(graph.values, slots), slots, np.array([k, maximal])
+    progress[0], progress[1], progress[2], progress[3] = k, maximal, edges, size
+    return ended
 
 
 def draw_charges(active, ids, states, charge, threshold, seed, k):

@@ -35,10 +35,8 @@ def multiply_and_plan(left, right, width, most=math.inf):
     counts = np.zeros(rows + 1, np.int64)
     bound_entries(*factors, width, counts)
     bounds = np.cumsum(counts)
-    cuts = np.searchsorted(bounds, np.arange(0, bounds[-1], ENTRIES_AT_ONCE), side="right") - 1
-    cuts = np.unique(np.r_[0, cuts, rows])
     pieces = [(left[1][:0], left[2][:0])]
-    for cut in zip(cuts, cuts[1:]):
+    for cut in _cuts(bounds, rows):
         pieces += _rows_of_product(factors, bounds, *cut, width, counts)
     indices, data = map(np.concatenate, zip(*pieces))
     indptr = np.cumsum(counts).astype(left[1].dtype)
@@ -56,6 +54,15 @@ def multiply_again(plan, left, right, width):
         *factors, readonly(starts), width, counts, indices, data, indptr[starts[:-1]].astype(np.int64)
     )
     return indptr, indices, data
+
+
+def _cuts(bounds, rows):
+    """The first and last rows of the parts that are computed one after the other."""
+    if 0 < bounds[-1] <= ENTRIES_AT_ONCE:
+        return [(0, rows)]
+    cuts = np.searchsorted(bounds, np.arange(0, bounds[-1], ENTRIES_AT_ONCE), side="right") - 1
+    cuts = np.unique(np.r_[0, cuts, rows])
+    return zip(cuts, cuts[1:])
 
 
 def _balanced_parts(bounds, first, last):

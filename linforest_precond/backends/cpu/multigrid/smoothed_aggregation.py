@@ -124,10 +124,10 @@ def l1_weights(csr, factor, stored):
 # it; else -1.
 @helper
 def joined_column(indptr, indices, sizes, values, diagonal_sizes, diagonal, signed, degrees, row):
-    best, column = 0.0, np.int64(NO_AGGREGATE)
+    best, column, sign = 0.0, np.int64(NO_AGGREGATE), np.float64(diagonal[row, 0])
     for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-        found = row_coupling(indices, sizes, values, diagonal, signed, row, slot)
-        if found > best:
+        found = row_coupling(sizes[slot], values[slot, 0], sign, signed)
+        if found > best and indices[slot] != row:
             best, column = found, np.int64(indices[slot])
     if column < 0 or degrees[column] == 0:
         return np.int64(NO_AGGREGATE)
@@ -186,9 +186,10 @@ def join_neighbors(
 def mark_kept(indptr, indices, sizes, values, diagonal, least, signed, kept):
     for v in prange(indptr.size - 1):
         row = np.int64(v)
+        sign = np.float64(diagonal[row, 0])
         for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
-            found = row_coupling(indices, sizes, values, diagonal, signed, row, slot)
-            kept[slot] = found > 0.0 and found >= least[row]
+            found = row_coupling(sizes[slot], values[slot, 0], sign, signed)
+            kept[slot] = found > 0.0 and found >= least[row] and indices[slot] != row
 
 
 # Counts the aggregates of a row and its kept neighbours, for each row i at place i + 1.

@@ -109,14 +109,11 @@ def coupling_at(indices, sizes, values, scales, signed, row, slot):
     return coupling(size, real, scales[row], scales[column], signed)
 
 
-# The magnitude of an entry, 0 where it couples nothing: the measure of strength within a row.
+# The magnitude of an off-diagonal entry, 0 where it couples nothing: the measure of strength within a row,
+# whose diagonal has this sign. (It takes numbers: with arrays, the function is not inlined.)
 @helper
-def row_coupling(indices, sizes, values, diagonal, signed, row, slot):
-    if indices[slot] == row:
-        return 0.0
-    if signed and not is_opposite(np.float64(values[slot, 0]), np.float64(diagonal[row, 0])):
-        return 0.0
-    return np.float64(abs(sizes[slot]))
+def row_coupling(size, real, sign, signed):
+    return 0.0 if signed and not is_opposite(np.float64(real), sign) else np.float64(abs(size))
 
 
 @kernel(parallel=True)
@@ -139,10 +136,11 @@ def find_strong(
     balance = np.int64(0)
     for v in prange(degrees.size):
         row = np.int64(v)
-        degree, largest = 0, 0.0
+        degree, largest, sign = 0, 0.0, np.float64(diagonal[row, 0])
         for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
             column = np.int64(indices[slot])
-            largest = max(largest, row_coupling(indices, sizes, values, diagonal, signed, row, slot))
+            if column != row:
+                largest = max(largest, row_coupling(sizes[slot], values[slot, 0], sign, signed))
             found = coupling_at(indices, sizes, values, scales, signed, row, slot)
             best = max(strongest[row], strongest[column])
             strong = found > 0.0 and found >= strength * strength * best

@@ -31,10 +31,11 @@ NOT_POSITIVE = int(PivotFinding.NOT_POSITIVE)
 WEAK = int(PivotFinding.WEAK)
 
 
-def factor(lower, diagonal, upper, perturb=True):
+def factor(lower, diagonal, upper, perturb=True, report=None):
     """The inverses of the pivots, and the counters of `PivotFinding`.
 
-    Tiny pivots are perturbed; without `perturb`, only those that vanish.
+    Tiny pivots are perturbed; without `perturb`, only those that vanish. `report` is another one that the
+    host reads at the same time; here, all are on the host.
     """
     inverse = np.empty(diagonal.shape, diagonal.dtype)
     return inverse, factor_rows(lower, diagonal, upper, inverse, 0, diagonal.shape[0], perturb)

@@ -20,7 +20,7 @@ class Sweeps:
 
     nbytes_extra = 0
 
-    def __init__(self, lower, inverse, upper, symmetric):
+    def __init__(self, lower, inverse, upper, symmetric, report=None):
         self.lower, self.inverse, self.upper = (
             readonly(band.reshape(-1)) for band in (lower, inverse, upper)
         )

@@ -4,15 +4,17 @@ import numpy as np
 
 from linforest_precond.backends.returns import BandSlots, ValueScan
 
-from ..matrix.sums import CHUNK, tree_sum_on_device
+from ..matrix.sums import CHUNK, tree_sums_on_device
 from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch
 from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime.reports import Report
 
 # The words of a report, in the order of `ValueReport` in band_refresh.cu.
 NOT_FINITE, LARGEST, SUMS = range(3)
 DIGEST = SUMS + 2
-WORDS = DIGEST + 2
+BLOCKS_DONE = DIGEST + 2
+WORDS = BLOCKS_DONE + 1
 PROGRAM = Program("forest/band_refresh", VALUE=VALUES, INDEX=INDICES)
 
 
@@ -32,18 +34,23 @@ def with_places(csr, places):
     return BandSlots(places, kinds, csr.nnz)
 
 
-def describe(indptr, indices, data, slots):
-    """The report for `read_report` of CSR arrays that should have the pattern of the slots; no stall.
+def refresh(indptr, indices, data, slots):
+    """The report for `read_report` of CSR arrays that should have the pattern of the slots, and the bands.
 
-    The index arrays may be any of the right lengths: none is followed.
+    The bands have the entries at the slots, 0 where there is none. No stall. The index arrays may be any of
+    the right lengths: none is followed. The report of the bands' factorization may be read with this one.
     """
     program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
-    entries, chunks = indices.size, -(-indices.size // CHUNK)
-    report, chunk_sums = cupy.zeros(WORDS, np.uint64), cupy.empty((DIGEST - SUMS, chunks))
-    arguments = indptr, indices, data, indptr.size - 1, entries, slots.kinds, chunk_sums, report
-    launch(program.describe_values, arguments, items=chunks * BLOCK)
-    tree_sum_on_device(chunk_sums, report[SUMS:DIGEST].view(np.float64))
-    return report
+    entries, chunks, places = indices.size, -(-indices.size // CHUNK), slots.places
+    report, chunk_sums = Report().take(WORDS), cupy.empty((DIGEST - SUMS, chunks))
+    bands = tuple(cupy.empty(places.shape[1:], data.dtype) for _ in range(3))
+    matrix = indptr, indices, data, indptr.size - 1, entries, slots.kinds, chunk_sums, report.address
+    wide, one = np.int32(places.dtype == np.int64), data.dtype.type(1)
+    arguments = *matrix, places, wide, bands[0].size, one, *bands
+    launch(program.refresh_bands, arguments, items=max(chunks * BLOCK, bands[0].size))
+    if chunks > CHUNK:
+        tree_sums_on_device(chunk_sums, report.address + 8 * SUMS)
+    return report, bands
 
 
 def read_report(report, dtype):
@@ -56,15 +63,5 @@ def read_report(report, dtype):
         adjacent=adjacent,
         # The bits of a float, or the upper half of those of a double, above its mantissa.
         biased_exponent=int(words[LARGEST]) >> np.finfo(dtype).nmant % 32,
-        digest=words[DIGEST:].tolist(),
+        digest=words[DIGEST:BLOCKS_DONE].tolist(),
     )
-
-
-def gather(data, slots):
-    """The bands: the entries at the slots, 0 where there is none; no stall."""
-    places, one = slots.places, data.dtype.type(1)
-    program = PROGRAM(VALUE=data.dtype.type, INDEX=places.dtype.type)
-    bands = tuple(cupy.empty(places.shape[1:], data.dtype) for _ in range(3))
-    count = bands[0].size
-    launch(program.gather_bands, (data, places, count, one, *bands), items=count)
-    return bands

@@ -75,24 +75,26 @@ def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed, charge="
     problem = PROBLEM(
         **graph_arrays, neighbors=neighbors, edge_values=values, slots=slots, state=state, rows=rows
     )
-    progress = cupy.zeros(len(PROGRESS), np.uint64)
 
-    def launch_iterations(first, last):
+    def launch_iterations(first, last, progress=None):
         iterations = {"first": first, "last": last, "m": m, "k_m": k_m, "automatic": automatic}
         rules = {"md5": charge == "md5", "ties": TIES[ties]}
         options = OPTIONS(seed=seed, threshold=threshold, **iterations, **plan, **rules)
-        # The first words serve the barrier.
-        records = cupy.zeros((last - first + 2, len(RECORD)), np.uint64)
-        arguments = problem, options, long_rows.struct, partials, lists, records[1:], progress, records
+        # The barrier, the progress and the records; the progress goes on from that of the launch before.
+        words = cupy.zeros((last - first + 3, len(RECORD)), np.uint64)
+        progress = words[1] if progress is None else progress
+        arguments = problem, options, long_rows.struct, partials, lists, words[2:], progress, words
         launch(program.propose_factor, arguments, shared_memory=shared_memory)
-        note("iterations", records[1:])
+        note("iterations", words[2:])
+        return progress
 
-    first, finished = 0, limit is not None and limit <= AT_ONCE
+    first, finished, progress = 0, limit is not None and limit <= AT_ONCE, None
     if finished:
-        launch_iterations(0, limit)
+        progress = launch_iterations(0, limit)
     while not finished and first != limit:
-        launch_iterations(first, first + AT_ONCE if limit is None else min(limit, first + AT_ONCE))
-        first, _, finished, _, active = map(int, progress.get())  # stall: go on?
+        last = first + AT_ONCE if limit is None else min(limit, first + AT_ONCE)
+        progress = launch_iterations(first, last, progress)
+        first, _, finished, _, active = map(int, progress[: len(PROGRESS)].get())  # stall: go on?
         if limit is None and not finished and not active:
             first += (k_m - first) % m  # nothing can happen before the next uncharged iteration
     return neighbors, values, slots, progress[:2]

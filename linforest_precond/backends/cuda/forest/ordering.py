@@ -13,8 +13,8 @@ PROGRAM = Program("forest/ordering", INDEX=INDICES)
 def order_by_scan(path_id, position, lengths):
     """Sort by a prefix sum of the path lengths: a vertex's rank is its path's start plus its position."""
     n = path_id.size
-    order, rank = cupy.empty_like(path_id), cupy.empty_like(path_id)
-    path_ends = add_up(lengths.copy())
+    order, rank, path_ends = (cupy.empty(n, path_id.dtype) for _ in range(3))
+    add_up(lengths, path_ends)
     program = PROGRAM(INDEX=path_id.dtype.type)
     launch(program.place_vertices, (path_id, position, n, path_ends, order, rank))
     return order, rank

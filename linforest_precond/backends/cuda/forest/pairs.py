@@ -8,6 +8,7 @@ from ..matrix.row_merging import LONGEST_ROW, merge_tiles, rows_of_tile, tiles_f
 from ..runtime import cupy
 from ..runtime.launch import launch
 from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct
 
 # Up to this length of all rows, and up to STAGED_MEAN on average, a thread searches each.
@@ -25,7 +26,7 @@ def pair_up(neighbors):
     program = PROGRAM(VALUE=np.float64, INDEX=index.type)
     leads, places = cupy.empty(vertices, index), cupy.empty(vertices, index)
     launch(program.mark_leads, (neighbors, vertices, leads))
-    opened = cupy.cumsum(leads, dtype=index)
+    opened = add_up(leads)
     pairs = int(opened[-1]) if vertices else 0  # stall: how many there are
     members = cupy.empty((pairs, 2), index)
     launch(program.number_pairs, (neighbors, vertices, opened, members, places))

@@ -37,7 +37,7 @@ def number_paths(order, rank, position, count):
     flags, starts = cupy.zeros_like(order), cupy.empty(count + 1, order.dtype)
     program = _program(np.float64, order.dtype)
     launch(program.mark_starts, (position, rank, order.size, flags))
-    paths = NumberedPaths(order, rank, cupy.cumsum(flags, dtype=flags.dtype), starts)
+    paths = NumberedPaths(order, rank, add_up(flags), starts)
     launch(program.list_starts, (_numbered(paths),))
     return paths
 

@@ -8,7 +8,7 @@ from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch
 from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.prefix_sum import add_up
-from .sums import CHUNK, tree_sum_on_device
+from .sums import CHUNK, tree_sums_on_device
 
 # Lanes per row.
 WIDTHS = (4, 8, 16, 32)
@@ -67,7 +67,7 @@ def _scanned(indptr, indices, data, scale):
     launch(program.chunk_rows, (indptr, rows, nnz, chunk_row, report))
     arguments = indptr, indices, data, rows, nnz, scale, chunk_row, chunk_sums, diagonal, report
     launch(program.scan_entries, arguments)
-    tree_sum_on_device(chunk_sums, report[WORDS:].view(np.float64))
+    tree_sums_on_device(chunk_sums, report[WORDS:])
     return report, diagonal
 
 

@@ -11,8 +11,12 @@ PROGRAM = Program("matrix/pattern_digest", INDEX=INDICES)
 
 def digest(arrays):
     """The two words of the hash, on the device."""
-    words = cupy.zeros(2, np.uint64)
-    for number, array in enumerate(arrays):
-        program = PROGRAM(INDEX=array.dtype.type)
-        launch(program.sum_groups, (cupy.ascontiguousarray(array), array.size, np.uint64(number), words))
+    words, first = cupy.zeros(2, np.uint64), 0
+    arrays = [cupy.ascontiguousarray(array) for array in arrays]
+    while first < len(arrays):
+        own, *others = arrays[first : first + 2]
+        others = [other for other in others if other.dtype == own.dtype]
+        both = own, own.size, *((others[0], others[0].size) if others else (0, 0))
+        launch(PROGRAM(INDEX=own.dtype.type).sum_groups, (*both, np.uint64(first), words))
+        first += 1 + len(others)
     return words

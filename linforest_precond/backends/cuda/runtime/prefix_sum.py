@@ -12,11 +12,12 @@ TILE = THREADS * 16
 PROGRAM = Program("runtime/prefix_sum", INDEX=INDICES)
 
 
-def add_up(numbers):
-    """Replace nonnegative integers by their inclusive prefix sums; returns the same array."""
+def add_up(numbers, out=None):
+    """The inclusive prefix sums of nonnegative integers, in `out`; by default they replace the numbers."""
+    out = numbers if out is None else out
     tiles = -(-numbers.size // TILE)
     if tiles:
         words = cupy.zeros(1 + tiles, np.uint64)
         program = PROGRAM(INDEX=numbers.dtype.type)
-        launch_blocks(program.add_up, tiles, (numbers, numbers.size, words), block=THREADS)
-    return numbers
+        launch_blocks(program.add_up, tiles, (numbers, numbers.size, out, words), block=THREADS)
+    return out

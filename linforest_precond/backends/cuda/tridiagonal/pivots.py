@@ -5,17 +5,19 @@ import numpy as np
 from linforest_precond.backends.returns import PivotFinding
 
 from ..runtime import cupy
-from ..runtime.launch import launch_blocks
+from ..runtime.launch import launch, launch_blocks
 from ..runtime.loader import VALUES, Program
+from ..runtime.reports import Report
 from ..runtime.structs import Struct, generate_header
 from .tiles import BLOCK_SIZES, aligned, block_size
 
 generate_header("tridiagonal/findings.cuh", enums=(("FOUND_", PivotFinding),))
 
-# Rows of a group, and the most rows of the coarsest level. One launch of one block factors all levels of a
-# system with few rows, which `FEW_LEVELS` reductions bring to the coarsest level.
-GROUP, TOP, FEW_LEVELS = 16, 64, 2
-FEW_ROWS = TOP * GROUP**FEW_LEVELS
+# Rows of a group, and the most rows of the coarsest level. One launch factors all levels of a system that a
+# few reductions bring to the coarsest level: by one block, or by several, whose barriers take longer than
+# launches where there are many of them.
+GROUP, TOP, FEW_LEVELS, LEVELS_AT_ONCE = 16, 64, 2, 3
+FEW_ROWS, ROWS_AT_ONCE = (TOP * GROUP**levels for levels in (FEW_LEVELS, LEVELS_AT_ONCE))
 GROUPS_OF_BLOCK, FEW_THREADS = 128, 256
 # The arrays of a level's reduction, and the alignment of each, in bytes.
 ARRAYS, ALIGNMENT = ("pivots", "before", "change", "after", "diagonal", "upper", "inverses"), 256
@@ -25,24 +27,42 @@ generate_header(
     PIVOT_GROUP=GROUP,
     TOP_ROWS=TOP,
     FEW_LEVELS=FEW_LEVELS,
+    LEVELS_AT_ONCE=LEVELS_AT_ONCE,
     FEW_THREADS=FEW_THREADS,
     PIVOT_ALIGNMENT=ALIGNMENT,
 )
-REDUCED = Struct("Reduced", "tridiagonal/pivots.cu", **dict.fromkeys(ARRAYS, "P"))
+REDUCED = Struct("Reduced", "tridiagonal/pivots.cuh", **dict.fromkeys(ARRAYS, "P"))
+AT_ONCE = Program("tridiagonal/pivots_at_once", cooperative=True, VALUE=VALUES, BLOCK=BLOCK_SIZES)
 PROGRAM = Program("tridiagonal/pivots", VALUE=VALUES, BLOCK=BLOCK_SIZES)
 
 
-def factor(lower, diagonal, upper, perturb=True):
-    """The inverses of the pivots, and the counters of `PivotFinding`."""
-    program = PROGRAM(VALUE=diagonal.dtype.type, BLOCK=block_size(diagonal))
-    report = cupy.zeros(len(PivotFinding), np.int64)
-    inverse = cupy.empty_like(diagonal)
+def factor(lower, diagonal, upper, perturb=True, report=None):
+    """The inverses of the pivots, and the counters of `PivotFinding`, read together with another report."""
+    report = (Report() if report is None else report).take(len(PivotFinding))
+    report.take(1)  # the barrier
+    inverse, rows = cupy.empty_like(diagonal), diagonal.shape[0]
+    program = program_of(rows, diagonal.dtype, block_size(diagonal))
     if diagonal.size:
-        bands, rows = tuple(map(aligned, (lower, diagonal, upper))), diagonal.shape[0]
+        bands, perturb = tuple(map(aligned, (lower, diagonal, upper))), np.int32(perturb)
         sizes = list(_array_bytes(rows, diagonal.nbytes // rows))
         memory = cupy.empty(len(ARRAYS) * sum(sizes), np.uint8)
-        _factor_level(program, bands, rows, inverse, report, np.int32(perturb), sizes, memory.data.ptr)
+        if is_at_once(rows):
+            arguments = *bands, rows, perturb, memory, inverse, report.address
+            launch(program.pivots_at_once, arguments, block=GROUPS_OF_BLOCK, items=-(-rows // GROUP))
+        else:
+            place = report.address
+            _factor_level(program, bands, rows, inverse, place, perturb, sizes, memory.data.ptr)
     return inverse, report
+
+
+def is_at_once(rows):
+    """Whether one launch of several blocks factors a system."""
+    return FEW_ROWS < rows <= ROWS_AT_ONCE
+
+
+def program_of(rows, dtype, block):
+    """The program that factors a system of (block) rows."""
+    return (AT_ONCE if is_at_once(rows) else PROGRAM)(VALUE=dtype.type, BLOCK=block)
 
 
 def _array_bytes(rows, row_bytes):

@@ -7,8 +7,9 @@ import numpy as np
 from linforest_precond.backends.workspaces import Workspaces
 
 from ..runtime import cupy
-from ..runtime.launch import BLOCK, launch_blocks
+from ..runtime.launch import launch_blocks
 from ..runtime.loader import VALUES, Program
+from ..runtime.reports import Report
 from ..runtime.streams import current
 from ..runtime.structs import Struct, address
 from . import tiles
@@ -26,7 +27,9 @@ LARGEST_GROWTH = {1: 2.0**30, 2: 4096.0, 4: 4096.0}
 SMALL_ERROR = 1.0
 
 SYSTEM = Struct("System", "tridiagonal/sweeps.cu", lower="P", inverse="P", upper="P", count="q")
-BOUNDARIES = Struct("Boundaries", "tridiagonal/sweeps.cu", step="q", count="q")
+BOUNDARIES = Struct(
+    "Boundaries", "tridiagonal/sweeps.cu", step="q", count="q", step_of_many="q", count_of_many="q"
+)
 CARRIES = Struct("Carries", "tridiagonal/sweeps.cu", z="P", x="P", tiles="q")
 PROGRAM = Program(
     "tridiagonal/sweeps",
@@ -38,13 +41,15 @@ PROGRAM = Program(
 class Sweeps:
     """The factors of a (block) tridiagonal matrix, for solves with it and with its transpose.
 
-    The constructor only starts to measure, without a stall: `settle` comes before the first solve.
+    The constructor only starts to measure, without a stall: `settle` comes before the first solve. What is
+    measured is read together with `report`, where there is one.
     """
 
-    def __init__(self, lower, inverse, upper, symmetric):
+    def __init__(self, lower, inverse, upper, symmetric, report=None):
         bands = self._lower, _, self._upper = tuple(aligned(band) for band in (lower, inverse, upper))
-        self._forward = _Direction(*bands, tiles.SYMMETRIC if symmetric else tiles.PLAIN)
-        self._transposed = self._forward if symmetric else _Direction(*bands, tiles.TRANSPOSED)
+        report = Report() if report is None else report
+        self._forward = _Direction(*bands, tiles.SYMMETRIC if symmetric else tiles.PLAIN, report)
+        self._transposed = self._forward if symmetric else _Direction(*bands, tiles.TRANSPOSED, report)
 
     def settle(self):
         """Read what was measured, and decide how the systems are solved."""
@@ -83,7 +88,7 @@ class _Direction:
     the x that enters it, and for the solution.
     """
 
-    def __init__(self, lower, inverse, upper, kind):
+    def __init__(self, lower, inverse, upper, kind, report):
         self._bands = lower, inverse, upper
         self._kind, self._block, self._dtype = kind, block_size(inverse), inverse.dtype
         self._count = inverse.shape[0]
@@ -98,9 +103,8 @@ class _Direction:
         self.growth = 0.0  # the largest growth factor of a rounding error
         self._found = None
         if self._count:
-            self._found = cupy.zeros(2)  # the growth, and two counters of boundaries that carries cross
-            self._count_open_halos()
-            self._launch_measure(self._halo)
+            self._found = report.take(2)  # the growth, and two counters of boundaries that carries cross
+            self._measure(self._halo)
 
     def settle(self):
         """Decide whether carries decay within the halos, and how rounding errors grow."""
@@ -116,28 +120,31 @@ class _Direction:
             self._through = tuple(cupy.empty(shape, self._dtype) for _ in range(2))
             carries = self._carries.prepare((1, current()), lambda: self._carry_vectors(1))
             self.nbytes = sum(array.nbytes for array in (*self._through, *carries))
-            self._launch_measure(0)
-            numbers = self._found.get()  # stall: as above, where carries do not decay
+            self._measure(0)
+            numbers = self._found.get_again()  # stall: as above, where carries do not decay
         self.growth = float(numbers[:1].view(self._dtype.type(0).real.dtype)[0])
         self._found = None
 
-    def _count_open_halos(self):
-        """Count the boundaries that carries cross: between tiles for one column, and for several."""
+    def _measure(self, halo):
+        """Measure the growth in tiles, and count the boundaries of halos that carries cross."""
         real = self._dtype.type(0).real.dtype
-        steps = [self._threads * rows - 2 * self._halo for rows in (self._rows, self._rows_of_many)]
-        counts = [(self._count - 1) // step for step in steps]
-        if not sum(counts):
-            return
-        both = (BOUNDARIES(step=step, count=count) for step, count in zip(steps, counts))
+        count, boundaries = self._tiles(halo, self._rows), self._boundaries(halo)
+        blocks = count + -(-32 * sum(boundaries[1::2]) // self._threads)
+        numbered = BOUNDARIES(**dict(zip(BOUNDARIES.fields, boundaries)))
         least = real.type(NEGLIGIBLE * np.finfo(real).eps)
-        arguments = self._system, *both, np.int32(self._halo), least, self._found[1:]
-        launch_blocks(self._program.measure_halos, -(-32 * sum(counts) // BLOCK), arguments)
-
-    def _launch_measure(self, halo):
-        arguments = self._system, halo, *map(address, self._through), self._found
+        found = self._found.address
+        arguments = (
+            self._system, count, halo, numbered, least, *map(address, self._through), found, found + 8
+        )  # fmt: skip
         memory = self._shared_memory(self._rows, 0)
-        count = self._tiles(halo, self._rows)
-        launch_blocks(self._program.measure, count, arguments, shared_memory=memory, block=self._threads)
+        launch_blocks(self._program.measure, blocks, arguments, shared_memory=memory, block=self._threads)
+
+    def _boundaries(self, halo):
+        """Step and number of the boundaries between tiles with halos: for one column, and for several."""
+        if not halo:
+            return 1, 0, 1, 0
+        steps = [self._threads * rows - 2 * halo for rows in (self._rows, self._rows_of_many)]
+        return [number for step in steps for number in (step, (self._count - 1) // step)]
 
     def _tiles(self, halo, rows):
         return -(-self._count // (self._threads * rows - 2 * halo))

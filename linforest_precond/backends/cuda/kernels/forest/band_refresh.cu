@@ -6,8 +6,8 @@
 // than that of the first matrix tells that the slots are those of another pattern.
 
 // The words of the report: whether a value is NaN or infinite, the leading bits of the largest magnitude, the sums of
-// the weights (of all couplings, and of those next to the diagonal), and the hash of the pattern.
-enum ValueReport { NOT_FINITE, LARGEST, SUMS, DIGEST = SUMS + 2 };
+// the weights (of all couplings, and of those next to the diagonal), the hash of the pattern, and a counter of blocks.
+enum ValueReport { NOT_FINITE, LARGEST, SUMS, DIGEST = SUMS + 2, BLOCKS_DONE = DIGEST + 2 };
 
 // What an entry is to the sums, in two bits. A word of 16 bits holds the kinds of the eight entries of a chunk that a
 // thread adds: t, t + LANES, ...
@@ -56,11 +56,10 @@ __device__ __forceinline__ void add_chunk(const INDEX* __restrict__ indices, con
 }
 
 // One pass over a matrix: hashes the pattern, looks for NaN and infinity, and sums the weights of each chunk by the
-// fixed tree, with the bits of scan_entries in entries.cu.
-extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 3 : 4)
-    describe_values(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
-                    i64 rows, i64 entries, const u16* __restrict__ kinds, double* __restrict__ chunk_sums,
-                    u64* report) {
+// fixed tree, with the bits of scan_entries in entries.cu. The sums of at most CHUNK chunks are added up, too.
+__device__ __forceinline__ void describe_values(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
+                                                const VALUE* __restrict__ data, i64 rows, i64 entries,
+                                                const u16* __restrict__ kinds, double* chunk_sums, u64* report) {
     __shared__ double lanes[2][2 * LANES];  // used in turn: one barrier per chunk
     const i64 chunks = (entries + CHUNK - 1) / CHUNK;
     const bool aligned = (u64)indices % sizeof(Four) == 0;
@@ -84,30 +83,36 @@ extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 3 : 4)
     if (found.bad) report[NOT_FINITE] = 1;
     const u32 largest = warp_max(found.largest);
     if (t % 32 == 0 && largest > report[LARGEST]) atomicMax(report + LARGEST, (u64)largest);
+    if (chunks <= CHUNK && is_last_block(report + BLOCKS_DONE, gridDim.x))
+        add_chunks(chunk_sums, chunks, report + SUMS);
 }
 
 // Entries of each band that a thread copies at once.
 #define AT_A_TIME 2
 
 // `ghost_code` in returns.py.
-__device__ __forceinline__ INDEX ghost_code(INDEX slot) { return -3 - slot; }
+template <typename SLOT>
+__device__ __forceinline__ SLOT ghost_code(SLOT slot) {
+    return -3 - slot;
+}
 
 // Copies the bands: entry `place` of each is stored at slots[place] of the matrix, 0 where that is -1. The slots of the
 // lower band are followed by those of the diagonal and of the upper band. A diagonal entry whose slot is below -1 is
 // that of a ghost: a copy of another diagonal entry, `one` where that is 0 or not stored.
-extern "C" __global__ void gather_bands(const VALUE* __restrict__ data, const INDEX* __restrict__ slots, i64 count,
-                                        VALUE one, VALUE* __restrict__ lower, VALUE* __restrict__ diagonal,
-                                        VALUE* __restrict__ upper) {
+template <typename SLOT>
+__device__ __forceinline__ void gather_bands(const VALUE* __restrict__ data, const SLOT* __restrict__ slots, i64 count,
+                                             VALUE one, VALUE* __restrict__ lower, VALUE* __restrict__ diagonal,
+                                             VALUE* __restrict__ upper) {
     const i64 stride = (i64)gridDim.x * blockDim.x;
     for (i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x; first < count; first += AT_A_TIME * stride) {
-        INDEX own[AT_A_TIME][3];
+        SLOT own[AT_A_TIME][3];
         VALUE values[AT_A_TIME][3];
         bool ghosts[AT_A_TIME];
 #pragma unroll
         for (int i = 0; i < AT_A_TIME; ++i)
 #pragma unroll
             for (int band = 0; band < 3; ++band)
-                own[i][band] = first + i * stride < count ? slots[band * count + first + i * stride] : (INDEX)-1;
+                own[i][band] = first + i * stride < count ? slots[band * count + first + i * stride] : (SLOT)-1;
 #pragma unroll
         for (int i = 0; i < AT_A_TIME; ++i) {
             ghosts[i] = own[i][1] < -1;
@@ -127,6 +132,17 @@ extern "C" __global__ void gather_bands(const VALUE* __restrict__ data, const IN
             upper[place] = values[i][2];
         }
     }
+}
+
+// Copies the bands, whose slots are 64-bit numbers if `wide`, and describes the matrix.
+extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 3 : 4)
+    refresh_bands(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
+                  i64 rows, i64 entries, const u16* __restrict__ kinds, double* chunk_sums, u64* report,
+                  const void* slots, int wide, i64 count, VALUE one, VALUE* __restrict__ lower,
+                  VALUE* __restrict__ diagonal, VALUE* __restrict__ upper) {
+    if (wide) gather_bands(data, (const i64*)slots, count, one, lower, diagonal, upper);
+    else gather_bands(data, (const int*)slots, count, one, lower, diagonal, upper);
+    describe_values(indptr, indices, data, rows, entries, kinds, chunk_sums, report);
 }
 
 // Finds the slots of the entries of each row of the bands by binary search in the matrix's rows; -1 where nothing is

@@ -161,20 +161,6 @@ extern "C" __global__ void SCAN_BOUNDS scan_entries(const INDEX* __restrict__ in
         scan_chunks(indptr, indices, data, rows, entries, scale, chunk_row, chunk_sums, diagonal, report);
 }
 
-// The sums of both rows of at most CHUNK values by the fixed tree, as tree_level in sums.cu.
-__device__ __forceinline__ void add_chunks(const double* chunk_sums, i64 chunks, u64* totals) {
-    __shared__ double lanes[2 * LANES];
-    const int t = threadIdx.x;
-    double sums[2] = {0.0, 0.0};
-    for (int j = t; j < CHUNK; j += LANES) {
-        if (j >= chunks) break;
-        sums[0] += fabs(chunk_sums[j]);
-        sums[1] += fabs(chunk_sums[chunks + j]);
-    }
-    const double sum = fold_lanes(sums, lanes);
-    if (t % 32 == 0 && t < 64) totals[t / 32] = (u64)__double_as_longlong(sum);
-}
-
 // The same with all that comes before and after it, in one cooperative launch, for at most CHUNK chunks: the rows of the
 // chunks, a diagonal of zeros, and the sums of the weights. The report is followed by the two sums and the barrier.
 extern "C" __global__ void SCAN_BOUNDS describe_entries(const INDEX* __restrict__ indptr,

@@ -21,3 +21,14 @@ __device__ __forceinline__ void grid_barrier(u32* arrivals, u32& generation) {
     }
     __syncthreads();
 }
+
+// Whether the other `blocks - 1` have arrived here before: what they have written is visible. `arrived` starts at zero.
+// All threads of a block must call it.
+__device__ __forceinline__ bool is_last_block(u64* arrived, i64 blocks) {
+    __shared__ bool is_last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) is_last = atomicAdd(arrived, (u64)1) == (u64)blocks - 1;
+    __syncthreads();
+    return is_last;
+}

@@ -5,9 +5,9 @@
 #define THREADS 256
 #define AT_A_TIME 16
 
-// Replaces numbers by their inclusive prefix sums, in one launch with a block per tile. `words` are the number of tiles
-// taken, and the state of each tile for the look-back; zero at first.
-extern "C" __global__ void __launch_bounds__(THREADS) add_up(INDEX* numbers, i64 count, u64* words) {
+// The inclusive prefix sums of numbers, which may be replaced by them, in one launch with a block per tile. `words` are
+// the number of tiles taken, and the state of each tile for the look-back; zero at first.
+extern "C" __global__ void __launch_bounds__(THREADS) add_up(const INDEX* numbers, i64 count, INDEX* sums, u64* words) {
     // A word of padding after those of a thread: no bank conflicts.
     __shared__ INDEX staged[THREADS * (AT_A_TIME + 1)];
     __shared__ u64 tile, own_total, before_tile;
@@ -36,5 +36,5 @@ extern "C" __global__ void __launch_bounds__(THREADS) add_up(INDEX* numbers, i64
     __syncthreads();
 #pragma unroll
     for (int i = t; i < THREADS * AT_A_TIME; i += THREADS)
-        if (first + i < count) numbers[first + i] = staged[i + i / AT_A_TIME];
+        if (first + i < count) sums[first + i] = staged[i + i / AT_A_TIME];
 }

@@ -19,3 +19,17 @@ __device__ __forceinline__ double fold_lanes(const double (&values)[COUNT], doub
     for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(FULL_WARP, sum, half);
     return sum;
 }
+
+// The sums of both rows of at most CHUNK values, chunk sums that other blocks have written, by one block.
+__device__ __forceinline__ void add_chunks(const double* chunk_sums, i64 chunks, u64* totals) {
+    __shared__ double lanes[2 * LANES];
+    const int t = threadIdx.x;
+    double sums[2] = {0.0, 0.0};
+    for (int j = t; j < CHUNK; j += LANES) {
+        if (j >= chunks) break;
+        sums[0] += fabs(__ldcg(chunk_sums + j));
+        sums[1] += fabs(__ldcg(chunk_sums + chunks + j));
+    }
+    const double sum = fold_lanes(sums, lanes);
+    if (t % 32 == 0 && t < 64) totals[t / 32] = (u64)__double_as_longlong(sum);
+}

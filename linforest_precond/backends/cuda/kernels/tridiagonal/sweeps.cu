@@ -335,10 +335,55 @@ extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS)
     if (threadIdx.x == 0) leaving[at] = x;
 }
 
+// The factor by which a value that enters row i from the row before, or from the row after, leaves it.
+__device__ __forceinline__ Block from_before(const System& system, i64 i) {
+    if (i < 1) return zeros<Block>();
+    const Block before = KIND == PLAIN ? system.lower[i] : transposed(system.upper[i - 1]);
+    return (KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * before;
+}
+__device__ __forceinline__ Block from_after(const System& system, i64 i) {
+    if (i > system.count - 2) return zeros<Block>();
+    const Block after = KIND == TRANSPOSED ? transposed(system.lower[i + 1]) : system.upper[i];
+    return (KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * after;
+}
+
+// The boundaries between tiles of `step` rows without their halos: of the tiles for one column, and for several.
+struct Boundaries {
+    i64 step, count, step_of_many, count_of_many;
+};
+
+// Counts the boundaries where a carry that enters a halo leaves it with more than `least` of its size: of the tiles for
+// one column, open[0], and of those for several, open[1]. A warp per boundary: each lane multiplies the factors of a few
+// rows, then a tree those of all lanes. The halo has a multiple of 32 rows.
+__device__ __forceinline__ void measure_halo(const System& system, const Boundaries& boundaries, i64 warp, int halo,
+                                             WEIGHT least, u32* open) {
+    if (warp >= boundaries.count + boundaries.count_of_many) return;
+    const bool of_one = warp < boundaries.count;
+    const i64 boundary =
+        of_one ? (warp + 1) * boundaries.step : (warp - boundaries.count + 1) * boundaries.step_of_many;
+    const int lane = threadIdx.x % 32, rows = halo / 32;
+    Block forward = identity(), backward = identity();
+    for (int k = 0; k < rows; ++k) {
+        forward = from_before(system, boundary - halo + lane * rows + k) * forward;
+        backward = backward * from_after(system, boundary + lane * rows + k);
+    }
+    for (int step = 1; step < 32; step *= 2) {
+        forward = all_shifted<true>(forward, step) * forward;
+        backward = backward * all_shifted<true>(backward, step);
+    }
+    if (lane == 0 && !(size_of(forward) <= least && size_of(backward) <= least)) atomicAdd(open + !of_one, 1u);
+}
+
 // The linear part of each tile's map: its last z per unit of z entering, its first x per unit of x entering; both null
-// where only the growth is measured.
+// where only the growth is measured. The blocks after those of the `tiles` measure the halos.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    measure(System system, i64 halo, Block* z_through, Block* x_through, WEIGHT* largest) {
+    measure(System system, i64 tiles, i64 halo, Boundaries boundaries, WEIGHT least, Block* z_through, Block* x_through,
+            WEIGHT* largest, u32* open) {
+    if (blockIdx.x >= tiles) {
+        const i64 warp = ((blockIdx.x - tiles) * THREADS + threadIdx.x) / 32;
+        measure_halo(system, boundaries, warp, (int)halo, least, open);
+        return;
+    }
     __shared__ Maps<Block, THREADS / 32> maps[2];
     const i64 begin = blockIdx.x * (TILE(THREAD_ROWS) - 2 * halo);
     const SweepTile tile = start_tile<THREAD_ROWS>(system, begin - halo, (Block*)shared_memory);
@@ -352,45 +397,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (x_through && threadIdx.x == 0) x_through[blockIdx.x] = first;
     growth = fmax(growth, fmax(length_of(last), length_of(first)));
     raise_over_warp(largest, growth);
-}
-
-// The factor by which a value that enters row i from the row before, or from the row after, leaves it.
-__device__ __forceinline__ Block from_before(const System& system, i64 i) {
-    if (i < 1) return zeros<Block>();
-    const Block before = KIND == PLAIN ? system.lower[i] : transposed(system.upper[i - 1]);
-    return (KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * before;
-}
-__device__ __forceinline__ Block from_after(const System& system, i64 i) {
-    if (i > system.count - 2) return zeros<Block>();
-    const Block after = KIND == TRANSPOSED ? transposed(system.lower[i + 1]) : system.upper[i];
-    return (KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * after;
-}
-
-// The boundaries between tiles of `step` rows without their halos.
-struct Boundaries {
-    i64 step, count;
-};
-
-// Counts the boundaries where a carry that enters a halo leaves it with more than `least` of its size: of the tiles for
-// one column, open[0], and of those for several, open[1]. A warp per boundary: each lane multiplies the factors of a few
-// rows, then a tree those of all lanes. The halo has a multiple of 32 rows.
-extern "C" __global__ void measure_halos(System system, Boundaries one, Boundaries many, int halo, WEIGHT least,
-                                         u32* open) {
-    const i64 warp = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    if (warp >= one.count + many.count) return;
-    const bool of_one = warp < one.count;
-    const i64 boundary = of_one ? (warp + 1) * one.step : (warp - one.count + 1) * many.step;
-    const int lane = threadIdx.x % 32, rows = halo / 32;
-    Block forward = identity(), backward = identity();
-    for (int k = 0; k < rows; ++k) {
-        forward = from_before(system, boundary - halo + lane * rows + k) * forward;
-        backward = backward * from_after(system, boundary + lane * rows + k);
-    }
-    for (int step = 1; step < 32; step *= 2) {
-        forward = all_shifted<true>(forward, step) * forward;
-        backward = backward * all_shifted<true>(backward, step);
-    }
-    if (lane == 0 && !(size_of(forward) <= least && size_of(backward) <= least)) atomicAdd(open + !of_one, 1u);
 }
 
 // The carries of all tiles, by a scan of the tiles' affine maps. One thread block per column; each thread composes a few
