@@ -144,11 +144,16 @@ class _Elimination:
             launch(self._program.equilibrate, (*given, rows, columns, *self._bands))
 
     def is_rough(self, bands):
-        """Whether solutions need refinement."""
+        """Whether solutions need refinement; where the elimination had better be repeated, it will be."""
         exponents = self._exponents[0]
         if int(exponents.max() - exponents.min()) > LARGEST_RANGE:  # stall: decides how the system is solved
             return True
-        return max(backward_error(self, bands, transpose) for transpose in (False, True)) > SMALL_ERROR
+        if backward_error(self, bands, True) > SMALL_ERROR:
+            return True
+        if backward_error(self, bands, False) > SMALL_ERROR:
+            self._reflections = None
+            return backward_error(self, bands, False) > SMALL_ERROR
+        return False
 
     @property
     def nbytes_extra(self):

@@ -7,7 +7,7 @@
 // Threads of a block at most.
 #define THREADS 128
 // Blocks of a multiprocessor at least: the compiler has registers for as many.
-#define BLOCKS 7
+#define BLOCKS 6
 
 // Counts of rows that left out dependent columns, of rows without entries, and of rows whose system was too small; the
 // most places, slots, slots of the row of S and slots in lists that a row of a sample used.

@@ -114,7 +114,7 @@ template <int EQUATIONS>
 struct Reflection {
     VALUE at[EQUATIONS - 1];
 
-    // Reflects the right-hand sides of as many equations.
+    // Reflects a column, or the right-hand sides, of as many equations.
     __device__ __forceinline__ void apply(VALUE (&rights)[EQUATIONS]) const {
         constexpr int last = EQUATIONS - 1;
         WEIGHT squares = 1;
@@ -133,11 +133,11 @@ template <int U, int UNKNOWNS, int EQUATIONS>
 __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATIONS],
                                           Reflection<EQUATIONS>& reflection) {
     constexpr int last = EQUATIONS - 1;
-    VALUE mirror[EQUATIONS];
-    EACH (e, EQUATIONS) mirror[e] = equations[e].at[U];
-    WEIGHT squares = square_of(mirror[0]);
+    VALUE column[EQUATIONS];
+    EACH (e, EQUATIONS) column[e] = equations[e].at[U];
+    WEIGHT squares = square_of(column[0]);
 #pragma unroll
-    for (int e = 1; e < EQUATIONS; ++e) squares += square_of(mirror[e]);
+    for (int e = 1; e < EQUATIONS; ++e) squares += square_of(column[e]);
     const WEIGHT length = sqrt(squares);
     EACH (e, last) equations[e].at[U] = VALUE{};
     if (squares < LEAST_SQUARE) {
@@ -146,23 +146,17 @@ __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATI
     }
     WEIGHT own;
     VALUE phase;
-    split(mirror[last], own, phase);
-    const WEIGHT total = length + own, factor = 1 / (length * total);
-    EACH (e, last) reflection.at[e] = scaled(mirror[e] * conjugate(phase), 1 / total);
-    mirror[last] = scaled(phase, total);
+    split(column[last], own, phase);
+    const WEIGHT total = length + own;
+    EACH (e, last) reflection.at[e] = scaled(column[e] * conjugate(phase), 1 / total);
     equations[last].at[U] = -scaled(phase, length);
+    // As solves apply it: their rounding errors would differ from those of another form.
 #pragma unroll
     for (int i = 0; i <= UNKNOWNS; ++i) {
         if (i == U) continue;
-        VALUE sum = conjugate(mirror[0]) * (i < UNKNOWNS ? equations[0].at[i] : equations[0].right);
-#pragma unroll
-        for (int e = 1; e < EQUATIONS; ++e)
-            sum = sum + conjugate(mirror[e]) * (i < UNKNOWNS ? equations[e].at[i] : equations[e].right);
-        sum = scaled(sum, factor);
-        EACH (e, EQUATIONS) {
-            VALUE& entry = i < UNKNOWNS ? equations[e].at[i] : equations[e].right;
-            entry = entry - mirror[e] * sum;
-        }
+        EACH (e, EQUATIONS) column[e] = i < UNKNOWNS ? equations[e].at[i] : equations[e].right;
+        reflection.apply(column);
+        EACH (e, EQUATIONS) (i < UNKNOWNS ? equations[e].at[i] : equations[e].right) = column[e];
     }
     return false;
 }
