@@ -19,6 +19,7 @@ from linforest_precond.precond.ilu.ilu_part import entries_are_in_other_levels, 
 from linforest_precond.precond.ilu.incomplete_lu import memory_of_triangles, triangles_moved
 from linforest_precond.precond.ilu.row_orders import Schedule, permuted_with_diagonal, schedule_of
 from linforest_precond.precond.ilu.triangular_solves import (
+    TRIANGLE,
     Triangle,
     TriangularSolves,
     adjoint,
@@ -127,19 +128,19 @@ def several_sweeps_have_a_matrix(fields: schema.Fields, names: schema.Names) -> 
 
 SCHEMA = schema.FieldsSpec(
     {
-        "kind": schema.OneOf("gauss_seidel"),
-        "n": schema.Size("n"),
-        "ordering": schema.Nested(ORDERING, "n", "index"),
+        "kind": schema.one_of("gauss_seidel"),
+        "n": schema.size("n"),
+        "ordering": schema.nested(ORDERING, "n", "index"),
         "starts": schema.indices("levels + 1"),
-        "upper": schema.FieldsSpec(schema.csr_arrays("n", "upper entries", below="n")),
-        "lower": schema.Optional(schema.FieldsSpec(schema.csr_arrays("n", "lower entries", below="n"))),
+        "upper": TRIANGLE,
+        "lower": schema.optional(TRIANGLE),
         "inverse": schema.numbers("n"),
         "cholesky": bool,
         "lifted": int,
-        "omega": schema.Real(0.0, 2.0),
-        "sweeps": schema.Integer(1, MOST_SWEEPS),
+        "omega": schema.real(0.0, 2.0),
+        "sweeps": schema.integer(1, MOST_SWEEPS),
         "symmetric": bool,
-        "csr": schema.Optional(schema.Nested(MATRIX, "n", "value")),
+        "csr": schema.optional(schema.nested(MATRIX, "n", "value")),
     },
     levels_cover_rows,
     entries_are_in_other_levels,
@@ -284,7 +285,6 @@ def _memory(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
 register(
     Kind(
         "gauss_seidel",
-        GaussSeidelPart.from_state,
         SCHEMA,
         follows_indices=True,
         bytes_moved=lambda part: part.sweeps * triangles_moved(part),

@@ -82,10 +82,8 @@ class Kind:
     ----------
     name
         That of the public function, and of the kind in files.
-    restore
-        Makes the part from the fields that its method `state` gave.
     schema
-        Of these, as `storage.state` packs them.
+        Of the fields that the part's method `state` gives; makes the part of them.
     follows_indices
         Whether setups or products follow index arrays without checks, so that copies of them are needed.
     bytes_moved
@@ -99,7 +97,6 @@ class Kind:
     """
 
     name: str
-    restore: Callable[..., Part]
     schema: FieldsSpec
     follows_indices: bool = False
     bytes_moved: Callable[[Any], float] = bytes_held

@@ -128,7 +128,6 @@ def _memory(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
 register(
     Kind(
         "approximate_inverse",
-        InversePart.from_state,
         SCHEMA,
         follows_indices=True,
         on_gpu=GpuApplication(6e-6),

@@ -34,15 +34,15 @@ UNKNOWN = 1.0
 
 SCHEMA = schema.FieldsSpec(
     {
-        "kind": schema.OneOf("direct"),
-        "n": schema.Size("n"),
-        "csr": schema.Nested(MATRIX, "n", "value"),
-        "order": schema.OneOf(*NAMES),
-        "ordering": schema.Optional(schema.Nested(ORDERING, "n")),
-        "pivoting": schema.OneOf("diagonal", "partial"),
+        "kind": schema.one_of("direct"),
+        "n": schema.size("n"),
+        "csr": schema.nested(MATRIX, "n", "value"),
+        "order": schema.one_of(*NAMES),
+        "ordering": schema.optional(schema.nested(ORDERING, "n")),
+        "pivoting": schema.one_of("diagonal", "partial"),
         "automatic": bool,
         "flops": float,
-        "error": schema.Optional(schema.Real(0.0)),
+        "error": schema.optional(schema.real(0.0)),
     }
 )
 

@@ -15,6 +15,7 @@ from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.ilu.row_orders import ORDERS, Schedule, permuted_with_diagonal
 from linforest_precond.precond.ilu.triangular_solves import (
+    TRIANGLE,
     Triangle,
     TriangularSolves,
     adjoint,
@@ -83,17 +84,17 @@ def entries_are_in_other_levels(fields: schema.Fields, names: schema.Names) -> s
 
 SCHEMA = schema.FieldsSpec(
     {
-        "kind": schema.OneOf("ilu"),
-        "n": schema.Size("n"),
-        "order": schema.OneOf(*ORDERS),
-        "ordering": schema.Nested(ORDERING, "n", "index"),
+        "kind": schema.one_of("ilu"),
+        "n": schema.size("n"),
+        "order": schema.one_of(*ORDERS),
+        "ordering": schema.nested(ORDERING, "n", "index"),
         "starts": schema.indices("levels + 1"),
-        "upper": schema.FieldsSpec(schema.csr_arrays("n", "upper entries", below="n")),
-        "lower": schema.Optional(schema.FieldsSpec(schema.csr_arrays("n", "lower entries", below="n"))),
+        "upper": TRIANGLE,
+        "lower": schema.optional(TRIANGLE),
         "inverse": schema.numbers("n"),
         "cholesky": bool,
-        "sweeps": schema.Optional(schema.Integer(0, MOST_SWEEPS)),
-        "findings": schema.Items(int, float, int, float),
+        "sweeps": schema.optional(schema.integer(0, MOST_SWEEPS)),
+        "findings": schema.items(int, float, int, float),
     },
     levels_cover_rows,
     entries_are_in_other_levels,

@@ -127,7 +127,6 @@ def triangles_moved(part: Any) -> float:
 register(
     Kind(
         "ilu",
-        IluPart.from_state,
         SCHEMA,
         follows_indices=True,
         bytes_moved=triangles_moved,

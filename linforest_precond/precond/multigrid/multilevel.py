@@ -27,7 +27,7 @@ from linforest_precond.precond.multigrid.hierarchy import Hierarchy
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.multilevel_costs import cycle_moved, memory_of_levels
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
-from linforest_precond.precond.multigrid.multilevel_part import SCHEMA, MultilevelPart, part_of_levels
+from linforest_precond.precond.multigrid.multilevel_part import SCHEMA, part_of_levels
 from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
 from linforest_precond.precond.multigrid.pairwise_aggregation import aggregate_pairwise
 from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
@@ -310,7 +310,6 @@ def root_aggregates(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[Ro
 register(
     Kind(
         "multilevel",
-        MultilevelPart.from_state,
         SCHEMA,
         follows_indices=True,
         bytes_moved=cycle_moved,

@@ -42,7 +42,6 @@ from linforest_precond.precond.tridiagonal.tridiagonal_costs import (
 from linforest_precond.precond.tridiagonal.tridiagonal_part import (
     REPAIRS,
     SCHEMAS,
-    TridiagonalPart,
     block_part,
     scalar_part_in_steps,
 )
@@ -257,7 +256,6 @@ def block_tridiagonal(
 register(
     Kind(
         "tridiagonal",
-        TridiagonalPart.from_state,
         SCHEMAS["tridiagonal"],
         bytes_moved=bands_moved,
         on_gpu=GpuApplication(5e-6),
@@ -281,7 +279,6 @@ register(
 register(
     Kind(
         "block_tridiagonal",
-        TridiagonalPart.from_state,
         SCHEMAS["block_tridiagonal"],
         bytes_moved=bands_moved,
         on_gpu=GpuApplication(6e-6),
@@ -294,4 +291,4 @@ register(
         ),
     )
 )
-register(Kind("several_forests", SeveralForestsPart.from_state, SEVERAL_FORESTS, follows_indices=True))
+register(Kind("several_forests", SEVERAL_FORESTS, follows_indices=True))

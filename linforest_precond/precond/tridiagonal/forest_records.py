@@ -1,0 +1,83 @@
+"""Schemas of the records of (block) tridiagonal parts: forests and bands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linforest_precond.graph.forest.pairs import PAIRINGS
+from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.records import ORDERING
+from linforest_precond.precond.storage.schema import Checks, Fields, Names, RecordSpec, nested
+from linforest_precond.records.forest import Bands, BlockForest, Forest
+
+
+def paths_follow_order(fields: Fields, names: Names) -> Checks:
+    """Sorted by path id and position, each path begins with its lower end, which is its id, at position 1."""
+    order = fields["ordering"]["order"]
+    path, position = fields["path_id"][order], fields["position"][order]
+    starts, places = position == 1, np.arange(order.size)
+    first = np.maximum.accumulate(np.where(starts, places, 0))
+    yield "position", "count from 1 along each path", np.array_equal(position, places - first + 1)
+    ascending = np.array_equal(path, order[first]) and (np.diff(path) >= 0).all()
+    yield "path_id", "be the first vertex of each path, and ascend in the order", ascending
+    paths, longest, counts = int(starts.sum()), int(position.max(initial=0)), fields["counts"].tolist()
+    wanted = f"be {paths} paths, {longest} vertices of the longest, and the cycles broken"
+    yield "counts", wanted, counts[:2] == [paths, longest] and len(counts) > 2 and counts[2] <= order.size
+    around = np.full((order.size, 2), -1, order.dtype)
+    np.copyto(around[1:, 0], order[:-1], where=~starts[1:])
+    np.copyto(around[:-1, 1], order[1:], where=~starts[1:])
+    same = np.array_equal(np.sort(fields["neighbors"][order]), np.sort(around))
+    yield "neighbors", "be the vertices before and after each on its path", same
+
+
+def blocks_hold_every_vertex(fields: Fields, names: Names) -> Checks:
+    """Once each; ghosts fill up blocks that begin with a vertex."""
+    size, members, n = fields["block_size"], fields["members"], names["n"]
+    known = size in PAIRINGS and len(fields["m"]) == PAIRINGS[size] + 1
+    sizes = ", ".join(map(str, PAIRINGS))
+    yield "block_size", f"be one of {sizes}, with an m for each pairing and the paths", known
+    fitting = members.size == names["blocks"] * size
+    yield "members", f"hold {size} vertices for each of the {names['blocks']} blocks", fitting
+    yield "members", "have no ghost in front of a block", (members[::size] >= 0).all()
+    vertices = np.sort(members[members >= 0])
+    yield "members", f"hold each of the {n} vertices once", np.array_equal(vertices, np.arange(n))
+
+
+def bands_end(fields: Fields, names: Names) -> Checks:
+    """The first row is coupled to none before it, the last one to none after it."""
+    yield "lower", "be 0 outside the matrix", not fields["lower"][:1].any()
+    yield "upper", "be 0 outside the matrix", not fields["upper"][-1:].any()
+
+
+FOREST = RecordSpec(
+    Forest,
+    {
+        "neighbors": schema.indices("n", 2, least=-1, below="n"),
+        "values": schema.real_numbers("n", 2),
+        "slots": schema.optional(schema.slots("n", 2, least=-1)),
+        "path_id": schema.indices("n", below="n"),
+        "position": schema.indices("n", least=1),
+        "ordering": nested(ORDERING, "n", "index"),
+        "counts": schema.counts("counted"),
+        "progress": schema.either(schema.items(int, bool), array=schema.counts(2)),
+    },
+    paths_follow_order,
+)
+
+BLOCK_FOREST = RecordSpec(
+    BlockForest,
+    {
+        "forest": nested(FOREST, "index", n="blocks"),
+        "members": schema.indices("places", least=-1, below="n"),
+        "block_size": schema.size("block_size"),
+        "coverage": schema.real(),
+        "m": schema.items(schema.integer(1), length=(1, 1 + max(PAIRINGS.values()))),
+        "pairing": schema.one_of("edges", "paths"),
+    },
+    blocks_hold_every_vertex,
+)
+
+BLOCK_BANDS, BANDS = (
+    RecordSpec(Bands, dict.fromkeys(("lower", "diagonal", "upper"), schema.numbers(*shape)), bands_end)
+    for shape in (("blocks", "block_size", "block_size"), ("n",))
+)
