@@ -46,7 +46,8 @@ class NpzArrays:
 
     def __init__(self, archive: zipfile.ZipFile, size: int):
         self.archive, self.size = archive, size
-        self.names = {name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")}
+        names = (name for name in archive.namelist() if name.endswith(".npy"))
+        self.names = dict.fromkeys(name.removesuffix(".npy") for name in names)
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.names:

@@ -22,9 +22,9 @@ from linforest_precond.precond.ilu.triangular_solves import (
     with_triangles,
 )
 from linforest_precond.precond.number_types import held_bytes, stored_array
+from linforest_precond.precond.record_schemas import ORDERING
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.records import ORDERING
 from linforest_precond.records.forest import Ordering, magnitudes_of
 from linforest_precond.records.printing import numbers_of
 

@@ -304,10 +304,7 @@ class RecordSpec(FieldsSpec):
         self.by_class[record] = self
 
     def __call__(self, value: Any, scope: Scope) -> Checked:
-        if (
-            not isinstance(value, dict)
-            or value.keys() != {"record", "fields"}
-            or value["record"] != self.name
-        ):
-            scope.fail(f"be a record {self.name!r}", value)
-        return super().__call__(value["fields"], scope)
+        match value:
+            case {"record": self.name, "fields": own, **others} if not others:
+                return super().__call__(own, scope)
+        scope.fail(f"be a record {self.name!r}", value)

@@ -25,11 +25,10 @@ from linforest_precond.precond.lockstep import Steps, completed
 from linforest_precond.precond.number_types import held_bytes, stored_arrays
 from linforest_precond.precond.part import coverage_in_words
 from linforest_precond.precond.pattern_digest import PatternDigest
+from linforest_precond.precond.record_schemas import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST, ORDERING
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.records import ORDERING
 from linforest_precond.precond.tridiagonal.elimination import Factorization
-from linforest_precond.precond.tridiagonal.forest_records import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST
 from linforest_precond.precond.tridiagonal.refresh import Refreshed, described, own_arrays
 from linforest_precond.precond.tridiagonal.repair import Decision, rows_to_repair
 from linforest_precond.precond.tridiagonal.segments import Triple

@@ -1,14 +1,24 @@
-"""Schemas of the records of (block) tridiagonal parts: forests and bands."""
+"""Schemas of the records that preconditioners hold: orderings, forests, bands and matrices."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import scipy.sparse as sp
 
 from linforest_precond.graph.forest.pairs import PAIRINGS
+from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.records import ORDERING
-from linforest_precond.precond.storage.schema import Checks, Fields, Names, RecordSpec, nested
-from linforest_precond.records.forest import Bands, BlockForest, Forest
+from linforest_precond.precond.storage.schema import Checks, Fields, Names, RecordSpec, Spec, nested
+from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
+
+
+def rank_inverts_order(fields: Fields, names: Names) -> Checks:
+    """`order` is then a permutation: no number occurs twice in it."""
+    order, rank = fields["order"], fields["rank"]
+    inverse = np.array_equal(rank[order], np.arange(order.size))
+    yield "rank", "be the inverse of the permutation in order", inverse
 
 
 def paths_follow_order(fields: Fields, names: Names) -> Checks:
@@ -39,8 +49,8 @@ def blocks_hold_every_vertex(fields: Fields, names: Names) -> Checks:
     fitting = members.size == names["blocks"] * size
     yield "members", f"hold {size} vertices for each of the {names['blocks']} blocks", fitting
     yield "members", "have no ghost in front of a block", (members[::size] >= 0).all()
-    vertices = np.sort(members[members >= 0])
-    yield "members", f"hold each of the {n} vertices once", np.array_equal(vertices, np.arange(n))
+    met = np.bincount(members[members >= 0], minlength=n)
+    yield "members", f"hold each of the {n} vertices once", (met == 1).all()
 
 
 def bands_end(fields: Fields, names: Names) -> Checks:
@@ -48,6 +58,46 @@ def bands_end(fields: Fields, names: Names) -> Checks:
     yield "lower", "be 0 outside the matrix", not fields["lower"][:1].any()
     yield "upper", "be 0 outside the matrix", not fields["upper"][-1:].any()
 
+
+def rows_hold_entries(fields: Fields, names: Names) -> Checks:
+    """Row pointers begin with 0, never fall, and end with the number of entries."""
+    indptr, entries = fields["indptr"], fields["data"].size
+    ends = indptr.size and indptr[0] == 0 and indptr[-1] == entries
+    yield "indptr", f"never fall from 0 to the {entries} entries", ends and (np.diff(indptr) >= 0).all()
+
+
+def columns_ascend(fields: Fields, names: Names) -> Checks:
+    yield from rows_hold_entries(fields, names)
+    yield "indices", "ascend in each row", _csr(fields, names).has_canonical_format
+
+
+def diagonal_is_stored(fields: Fields, names: Names) -> Checks:
+    """The diagonal and the longest row are those of the CSR arrays."""
+    A = _csr(fields, names)
+    yield "diagonal", "be the diagonal of the matrix", np.array_equal(A.diagonal(), fields["diagonal"])
+    longest = int(np.diff(A.indptr).max(initial=0))
+    yield "longest_row", f"be {longest}", fields["longest_row"] == longest
+
+
+def _csr(fields: Fields, names: Names) -> Any:
+    shape = names["n"], names.get("width", names["n"])
+    return sp.csr_array((fields["data"], fields["indices"], fields["indptr"]), shape)
+
+
+def csr_arrays(below: str) -> dict[str, Spec]:
+    """The fields of a sparse matrix with n rows, by the name of its number of columns."""
+    return {
+        "data": schema.numbers("entries"),
+        "indptr": schema.indices("n + 1"),
+        "indices": schema.indices("entries", below=below),
+    }
+
+
+ORDERING = RecordSpec(
+    Ordering,
+    {"order": schema.indices("n", below="n"), "rank": schema.indices("n", below="n")},
+    rank_inverts_order,
+)
 
 FOREST = RecordSpec(
     Forest,
@@ -80,4 +130,12 @@ BLOCK_FOREST = RecordSpec(
 BLOCK_BANDS, BANDS = (
     RecordSpec(Bands, dict.fromkeys(("lower", "diagonal", "upper"), schema.numbers(*shape)), bands_end)
     for shape in (("blocks", "block_size", "block_size"), ("n",))
+)
+
+MATRIX = RecordSpec(
+    CheckedMatrix,
+    {**csr_arrays(below="n"), "diagonal": schema.numbers("n")},
+    columns_ascend,
+    diagonal_is_stored,
+    name="CSR",  # in files
 )
