@@ -16,7 +16,7 @@ from linforest_precond.backends.user_warnings import warn_user, without_numpy_wa
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.ilu.ilu_part import entries_are_in_other_levels, levels_cover_rows
-from linforest_precond.precond.ilu.incomplete_lu import memory_of_triangles, triangles_moved
+from linforest_precond.precond.ilu.incomplete_lu import memory_of_triangles
 from linforest_precond.precond.ilu.row_orders import Schedule, permuted_with_diagonal, schedule_of
 from linforest_precond.precond.ilu.triangular_solves import (
     TRIANGLE,
@@ -25,7 +25,7 @@ from linforest_precond.precond.ilu.triangular_solves import (
     adjoint,
     with_triangles,
 )
-from linforest_precond.precond.kinds import Face, GpuApplication, Kind, register
+from linforest_precond.precond.kinds import Face, Kind, register
 from linforest_precond.precond.memory_sizes import Sizes
 from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.part_iteration import PartIterations
@@ -287,8 +287,6 @@ register(
         "gauss_seidel",
         SCHEMA,
         follows_indices=True,
-        bytes_moved=lambda part: part.sweeps * triangles_moved(part),
-        on_gpu=GpuApplication(efficiency=0.4),
         face=Face(gauss_seidel, "Gauss-Seidel by colours", _memory, setup_products=15),
     )
 )

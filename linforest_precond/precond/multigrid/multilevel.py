@@ -20,12 +20,12 @@ from linforest_precond.backends.annotations import (
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.kinds import Face, GpuApplication, Kind, register
+from linforest_precond.precond.kinds import Face, Kind, register
 from linforest_precond.precond.multigrid.candidate_coarsening import coarsening_of
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
 from linforest_precond.precond.multigrid.hierarchy import Hierarchy
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.multilevel_costs import cycle_moved, memory_of_levels
+from linforest_precond.precond.multigrid.multilevel_costs import memory_of_levels
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
 from linforest_precond.precond.multigrid.multilevel_part import SCHEMA, part_of_levels
 from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
@@ -312,8 +312,6 @@ register(
         "multilevel",
         SCHEMA,
         follows_indices=True,
-        bytes_moved=cycle_moved,
-        on_gpu=GpuApplication(7e-5, 0.55),
         face=Face(multilevel, "algebraic multigrid", memory_of_levels, setup_products=100),
     )
 )

@@ -21,7 +21,7 @@ from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
-from linforest_precond.precond.kinds import Face, GpuApplication, Kind, Variant, register
+from linforest_precond.precond.kinds import Face, Kind, Variant, register
 from linforest_precond.precond.lockstep import completed
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
@@ -35,7 +35,6 @@ from linforest_precond.precond.tridiagonal.several_forests import (
 )
 from linforest_precond.precond.tridiagonal.several_forests import SCHEMA as SEVERAL_FORESTS
 from linforest_precond.precond.tridiagonal.tridiagonal_costs import (
-    bands_moved,
     memory_of_blocks,
     memory_of_paths,
 )
@@ -257,8 +256,6 @@ register(
     Kind(
         "tridiagonal",
         SCHEMAS["tridiagonal"],
-        bytes_moved=bands_moved,
-        on_gpu=GpuApplication(5e-6),
         face=Face(
             tridiagonal,
             "tridiagonal, linear forest",
@@ -280,8 +277,6 @@ register(
     Kind(
         "block_tridiagonal",
         SCHEMAS["block_tridiagonal"],
-        bytes_moved=bands_moved,
-        on_gpu=GpuApplication(6e-6),
         face=Face(
             block_tridiagonal,
             "2 x 2 block tridiagonal, forest",
