@@ -86,6 +86,11 @@ class Aggregates(OnBackend, schema.Stored):
         indptr = xp.arange(rows + 1, dtype=self.numbers.dtype)
         return RectangularCSR(indptr, self.numbers, xp.ones(rows, dtype), self.count)
 
+    def restrictor_csr(self, dtype: DType) -> RectangularCSR:
+        indptr, members = self.members
+        ones = xp_of(members).ones(members.size, dtype)
+        return RectangularCSR(indptr, members, ones, self.numbers.size)
+
     def refreshed(self, fine: LevelMatrix) -> Aggregates:
         """For the values of another matrix, which may have another index type."""
         return self.indexed_by(fine.csr.indices.dtype)
@@ -173,6 +178,12 @@ class Interpolation(schema.Stored):
         if isinstance(self.smoothed, CandidateAggregates):
             self.smoothed.fill_dropped(*arrays)
         return fine.galerkin(*arrays)
+
+    def prolongator_csr(self, dtype: DType) -> RectangularCSR:
+        return self.prolongator
+
+    def restrictor_csr(self, dtype: DType) -> RectangularCSR:
+        return self.restrictor
 
     def refreshed(self, fine: LevelMatrix) -> Interpolation:
         if self.smoothed is None or isinstance(self.smoothed, RootAggregates):
