@@ -14,17 +14,12 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import on_host, refuse_masked, xp_of
+from linforest_precond.interop.dlpack import type_name
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.checks import VALUE_DTYPES, value_dtype
 from linforest_precond.matrix.sparse_output import csr
 from linforest_precond.matrix.value_range import nonzero_entries
-from linforest_precond.matrix.vectors import (
-    checked_vectors,
-    norms_of,
-    require_finite,
-    shaped_vectors,
-    type_name,
-)
+from linforest_precond.matrix.vectors import checked_vectors, norms_of, require_finite, shaped_vectors
 
 from .null_space import NullSpace, null_space_of
 from .reordering import Reordering, reordering_of

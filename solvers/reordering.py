@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.returns import CSRArrays
+from linforest_precond.interop.dlpack import type_name
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.matrix.vectors import type_name
 from linforest_precond.records.forest import Ordering
 
 from .vector_space import InPlaceOperator

@@ -36,7 +36,7 @@ def native_array(name: str, array: Any) -> Any:
         return array
     _refuse_derivatives(name, array)
     if is_jax_sparse(array) or (is_torch(array) and array.layout != sys.modules["torch"].strided):
-        raise TypeError(f"{name} must be dense, got a sparse {_kind(array)}; convert it with to_dense()")
+        raise TypeError(f"{name} must be dense, got a sparse {type_name(array)}; convert it with to_dense()")
     if is_torch(array):  # lazy conjugates and negatives cannot be exported
         array = array.detach().resolve_conj().resolve_neg()
     try:
@@ -44,7 +44,7 @@ def native_array(name: str, array: Any) -> Any:
     except (BufferError, RuntimeError, ValueError) as error:
         raise TypeError(
             f"{name} must hold numbers of a type that NumPy has, on the CPU or a CUDA device, "
-            f"got a {_kind(array)} of {array.dtype}; convert it to float32 or float64 ({error})"
+            f"got a {type_name(array)} of {array.dtype}; convert it to float32 or float64 ({error})"
         ) from error
 
 
@@ -125,7 +125,7 @@ def _refuse_derivatives(name: str, thing: Any) -> None:
     """Refuse what automatic differentiation or compilation follows: it would be lost without a word."""
     if is_traced(thing):
         raise TypeError(
-            f"{name} is traced by JAX (jit, grad or vmap), got a {_kind(thing)}; "
+            f"{name} is traced by JAX (jit, grad or vmap), got a {type_name(thing)}; "
             "call linforest_precond.jax.solve, which can be traced"
         )
     if is_torch(thing) and thing.requires_grad:
@@ -217,5 +217,6 @@ def _empty(name: str, format: str, data: Array, shape: tuple[int, ...], **option
     return kind(shape, dtype=data.dtype, **options)
 
 
-def _kind(thing: object) -> str:
+def type_name(thing: object) -> str:
+    """The type of an argument, with its module, for error messages."""
     return f"{type(thing).__module__}.{type(thing).__qualname__}"

@@ -12,7 +12,7 @@ from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.flags import all_set
-from linforest_precond.interop.dlpack import native_array
+from linforest_precond.interop.dlpack import native_array, type_name
 from linforest_precond.matrix.checks import value_dtype
 
 
@@ -68,8 +68,3 @@ def _norm_by(inner: Callable[[Array, Array], Any], column: Array) -> float:
         if limits.tiny / limits.eps < size < math.inf:
             return math.ldexp(math.sqrt(size), -exponent)
     return math.sqrt(size)
-
-
-def type_name(thing: object) -> str:
-    """The type of an argument, with its module, for error messages."""
-    return f"{type(thing).__module__}.{type(thing).__qualname__}"

@@ -16,24 +16,25 @@ from linforest_precond.backends.user_warnings import warn_user, without_numpy_wa
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.ilu.ilu_part import entries_are_in_other_levels, levels_cover_rows
-from linforest_precond.precond.ilu.incomplete_lu import memory_of_triangles, triangles_moved
+from linforest_precond.precond.ilu.incomplete_lu import memory_of_triangles
 from linforest_precond.precond.ilu.row_orders import Schedule, permuted_with_diagonal, schedule_of
 from linforest_precond.precond.ilu.triangular_solves import (
+    TRIANGLE,
     Triangle,
     TriangularSolves,
     adjoint,
     with_triangles,
 )
-from linforest_precond.precond.kinds import Face, GpuApplication, Kind, register
+from linforest_precond.precond.kinds import Face, Kind, register
 from linforest_precond.precond.memory_sizes import Sizes
 from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.part_iteration import PartIterations
 from linforest_precond.precond.preconditioner import Preconditioner
+from linforest_precond.precond.record_schemas import MATRIX, ORDERING
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.records import MATRIX, ORDERING
 from linforest_precond.records.forest import Ordering
 
 MOST_SWEEPS = 1000
@@ -127,19 +128,19 @@ def several_sweeps_have_a_matrix(fields: schema.Fields, names: schema.Names) -> 
 
 SCHEMA = schema.FieldsSpec(
     {
-        "kind": schema.OneOf("gauss_seidel"),
-        "n": schema.Size("n"),
-        "ordering": schema.Nested(ORDERING, "n", "index"),
+        "kind": schema.one_of("gauss_seidel"),
+        "n": schema.size("n"),
+        "ordering": schema.nested(ORDERING, "n", "index"),
         "starts": schema.indices("levels + 1"),
-        "upper": schema.FieldsSpec(schema.csr_arrays("n", "upper entries", below="n")),
-        "lower": schema.Optional(schema.FieldsSpec(schema.csr_arrays("n", "lower entries", below="n"))),
+        "upper": TRIANGLE,
+        "lower": schema.optional(TRIANGLE),
         "inverse": schema.numbers("n"),
         "cholesky": bool,
         "lifted": int,
-        "omega": schema.Real(0.0, 2.0),
-        "sweeps": schema.Integer(1, MOST_SWEEPS),
+        "omega": schema.real(0.0, 2.0),
+        "sweeps": schema.integer(1, MOST_SWEEPS),
         "symmetric": bool,
-        "csr": schema.Optional(schema.Nested(MATRIX, "n", "value")),
+        "csr": schema.optional(schema.nested(MATRIX, "n", "value")),
     },
     levels_cover_rows,
     entries_are_in_other_levels,
@@ -284,11 +285,8 @@ def _memory(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
 register(
     Kind(
         "gauss_seidel",
-        GaussSeidelPart.from_state,
         SCHEMA,
         follows_indices=True,
-        bytes_moved=lambda part: part.sweeps * triangles_moved(part),
-        on_gpu=GpuApplication(efficiency=0.4),
         face=Face(gauss_seidel, "Gauss-Seidel by colours", _memory, setup_products=15),
     )
 )

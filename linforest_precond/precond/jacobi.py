@@ -115,13 +115,13 @@ def blocks_cover_rows(fields: schema.Fields, names: schema.Names) -> schema.Chec
 SCHEMAS = {
     kind: schema.FieldsSpec(
         {
-            "kind": schema.OneOf(kind),
-            "n": schema.Size("n"),
+            "kind": schema.one_of(kind),
+            "n": schema.size("n"),
             "inverse": inverse,
             "lifted": int,
             "positive_definite": bool,
-            "coverage": schema.Real(0.0, 1.0),
-            "identity_coverage": schema.Real(0.0, 1.0),
+            "coverage": schema.real(0.0, 1.0),
+            "identity_coverage": schema.real(0.0, 1.0),
         },
         blocks_cover_rows,
     )
@@ -145,7 +145,7 @@ class JacobiPart(OnBackend, schema.Stored):
     identity_coverage: float
 
     forest = ordering = bands = None
-    schema = property(lambda self: SCHEMAS[self.kind])
+    schema = SCHEMAS
 
     @classmethod
     def of(cls, csr: CheckedMatrix, stored: DType, block_size: int, kind: str) -> JacobiPart:
@@ -235,7 +235,6 @@ def _memory_of_blocks(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, in
 register(
     Kind(
         "jacobi",
-        JacobiPart,
         SCHEMAS["jacobi"],
         face=Face(jacobi, "the diagonal", lambda sizes, options: _memory(sizes, 1), setup_products=1),
     )
@@ -243,7 +242,6 @@ register(
 register(
     Kind(
         "block_jacobi",
-        JacobiPart,
         SCHEMAS["block_jacobi"],
         face=Face(block_jacobi, "2 x 2 blocks on the diagonal", _memory_of_blocks, setup_products=2),
     )

@@ -1,6 +1,6 @@
 """Kinds of preconditioners: one descriptor for each, registered beside its public function.
 
-Storage, updates, memory estimates, the cost model, the command line, PETSc's options and the warm-up know
+Storage, updates, memory estimates, the chooser, the command line, PETSc's options and the warm-up know
 the kinds from here. `all_kinds` imports the modules of this package when it is first called: `import
 linforest_precond` stays light, and a process that only restores a file finds all kinds.
 """
@@ -12,18 +12,10 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from linforest_precond.precond.memory_sizes import Estimate
-from linforest_precond.precond.part import Part
 from linforest_precond.precond.storage.schema import FieldsSpec
-
-
-class GpuApplication(NamedTuple):
-    """Seconds of launches, and the share of the bandwidth that is reached."""
-
-    seconds: float = 0.0
-    efficiency: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -34,10 +26,6 @@ class Variant:
     title: str
     options: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
-
-
-def bytes_held(part: Part) -> float:
-    return float(part.nbytes)
 
 
 @dataclass(frozen=True)
@@ -82,16 +70,10 @@ class Kind:
     ----------
     name
         That of the public function, and of the kind in files.
-    restore
-        Makes the part from the fields that its method `state` gave.
     schema
-        Of these, as `storage.state` packs them.
+        Of the fields that the part's method `state` gives; makes the part of them.
     follows_indices
         Whether setups or products follow index arrays without checks, so that copies of them are needed.
-    bytes_moved
-        By one application of a part, vectors left out.
-    on_gpu
-        Costs of an application there beside the bytes: `application_on`.
     capturable
         Whether products can be captured in a CUDA graph: not where a library or the host computes them.
     face
@@ -99,17 +81,10 @@ class Kind:
     """
 
     name: str
-    restore: Callable[..., Part]
     schema: FieldsSpec
     follows_indices: bool = False
-    bytes_moved: Callable[[Any], float] = bytes_held
-    on_gpu: GpuApplication = GpuApplication()
     capturable: bool = True
     face: Face | None = None
-
-    def application_on(self, backend: str) -> GpuApplication:
-        """Costs of an application on a backend, beside the bytes."""
-        return {"cuda": self.on_gpu}.get(backend, GpuApplication())
 
 
 _registered: dict[str, Kind] = {}

@@ -1,9 +1,12 @@
-"""Parts: what implements a kind of preconditioner inside its operator."""
+"""Parts: what implements a kind of preconditioner inside its operator; and what else an operator holds."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.returns import BandSlots
 from linforest_precond.matrix.checked import CheckedMatrix
@@ -65,7 +68,7 @@ class Part(Protocol):
         """The same part with the values of a matrix of the same pattern."""
 
     def state(self) -> dict[str, Any]:
-        """The fields of the kind's schema, of types that `storage.state` can pack."""
+        """The fields of the kind's schema, of types that `storage.operator_state` can pack."""
 
     def described(self) -> list[tuple[str, str]]:
         """Lines for print."""
@@ -95,3 +98,36 @@ def coverage_in_words(part: Any) -> str:
     return (
         f"{part.coverage:.4f} of the off-diagonal weight ({part.identity_coverage:.4f} next to A's diagonal)"
     )
+
+
+class SetupTime:
+    """The time of a setup, read from a stopwatch on demand, and whether it includes compilation."""
+
+    def __init__(self, read: Callable[[], float], first: bool = False):
+        self._read = read
+        self.first = first
+
+    @functools.cached_property
+    def milliseconds(self) -> float:
+        return float(self._read())
+
+    def __str__(self) -> str:
+        return f"{self.milliseconds:.3f} ms" + (" with compilation" if self.first else "")
+
+
+class OperatorState(NamedTuple):
+    """All that a `Preconditioner` is made of; the part is that of A 2**-exponent.
+
+    `symmetry`, as `CheckedMatrix.rounding_in_words`, is for print alone and not stored. `systems` are the
+    number of systems in a stack and the rows of each.
+    """
+
+    part: Part
+    pattern: PatternDigest
+    dtype: DType
+    setup: SetupTime
+    backend: Backend
+    device: object
+    exponent: int
+    symmetry: str = ""
+    systems: tuple[int, int] | None = None

@@ -68,9 +68,9 @@ class PatternDigest(OnBackend):
 PATTERN = schema.RecordSpec(
     PatternDigest,
     {
-        "form": schema.OneOf("bsr", "coo", "csc", "csr", "dense", "dia", "dok", "lil"),
-        "dtype": schema.OneOf(*MATRIX_DTYPES),
-        "shape": schema.Items(schema.Size("n"), schema.Size("n")),
+        "form": schema.one_of("bsr", "coo", "csc", "csr", "dense", "dia", "dok", "lil"),
+        "dtype": schema.one_of(*MATRIX_DTYPES),
+        "shape": schema.items(schema.size("n"), schema.size("n")),
         "digest": schema.words(2),
     },
     name="Pattern",

@@ -22,19 +22,13 @@ from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.value_range import shift, shifted
 from linforest_precond.precond.kinds import kind_named
 from linforest_precond.precond.number_types import is_same_memory, result_dtype
-from linforest_precond.precond.part import OnPermutedVectors, Part, RefreshedInPlace
+from linforest_precond.precond.part import OnPermutedVectors, OperatorState, Part, RefreshedInPlace, SetupTime
 from linforest_precond.precond.pattern_digest import pattern_digest
 from linforest_precond.precond.products import Products, operator_class, view_of
 from linforest_precond.precond.repairs import Repairs
 from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
-from linforest_precond.precond.storage.operator_state import (
-    OperatorState,
-    SetupTime,
-    packed_state,
-    restored_state,
-)
-from linforest_precond.precond.storage.state import HostArrays
+from linforest_precond.precond.storage.operator_state import Packed, packed_state, restored_state
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import handed_out
@@ -385,13 +379,11 @@ def operator_of(state: OperatorState) -> Preconditioner:
     return operator
 
 
-def packed(M: Preconditioner) -> tuple[dict[str, Any], HostArrays]:
+def packed(M: Preconditioner) -> Packed:
     """A preconditioner as a header of plain values and host arrays."""
     return packed_state(M._state)
 
 
-def restore(
-    kind: str, state: tuple[dict[str, Any], HostArrays], source: str = "a pickled preconditioner"
-) -> Preconditioner:
+def restore(kind: str, state: Packed, source: str = "a pickled preconditioner") -> Preconditioner:
     """The preconditioner that was packed: pickles refer to this function by its name."""
     return operator_of(restored_state(kind, state, source))

@@ -12,14 +12,13 @@ from linforest_precond.backends.annotations import DType, MatrixLike
 from linforest_precond.matrix.block_diagonal import stacked
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.precond.number_types import stored_dtype
-from linforest_precond.precond.part import Part
+from linforest_precond.precond.part import OperatorState, Part, SetupTime
 from linforest_precond.precond.pattern_digest import pattern_digest
 from linforest_precond.precond.preconditioner import Preconditioner, operator_of
 from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.methods import check_scaling, scaling_of
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
-from linforest_precond.precond.storage.operator_state import OperatorState, SetupTime
 
 # Kinds, backends and types that this process has set up before: the first setup of each compiles.
 _seen: set[tuple[Any, ...]] = set()

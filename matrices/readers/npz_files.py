@@ -23,7 +23,7 @@ METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 def read_npz(path: Path) -> Any:
     """The matrix in a file, in the format in which it was saved."""
     with open_regular(path) as file, zipfile.ZipFile(file) as archive:
-        arrays = _Arrays(archive, size_of(file))
+        arrays = NpzArrays(archive, size_of(file))
         format, shape = arrays.text("format"), arrays.shape()
         if format in ("csr", "csc", "bsr"):
             return from_compressed(format, arrays["data"], arrays["indices"], arrays["indptr"], shape)
@@ -37,19 +37,20 @@ def read_npz(path: Path) -> Any:
 def read_arrays(path: Path, names: Iterable[str]) -> dict[str, Array]:
     """Those of the named arrays that are in a file."""
     with open_regular(path) as file, zipfile.ZipFile(file) as archive:
-        arrays = _Arrays(archive, size_of(file))
-        return {name: arrays[name] for name in names if f"{name}.npy" in arrays.names}
+        arrays = NpzArrays(archive, size_of(file))
+        return {name: arrays[name] for name in names if name in arrays.names}
 
 
-class _Arrays:
-    """The arrays of an archive of `size` bytes."""
+class NpzArrays:
+    """The arrays of an archive of `size` bytes, by name: writable and C-contiguous."""
 
     def __init__(self, archive: zipfile.ZipFile, size: int):
         self.archive, self.size = archive, size
-        self.names = set(archive.namelist())
+        names = (name for name in archive.namelist() if name.endswith(".npy"))
+        self.names = dict.fromkeys(name.removesuffix(".npy") for name in names)
 
     def __getitem__(self, name: str) -> Array:
-        if f"{name}.npy" not in self.names:
+        if name not in self.names:
             raise ValueError(f"there is no array {name}")
         member = self.archive.getinfo(f"{name}.npy")
         if member.compress_type not in METHODS:
@@ -82,7 +83,7 @@ class _Arrays:
         return int(shape[0]), int(shape[1])
 
     def coordinates(self) -> tuple[Array, Array]:
-        if "coords.npy" not in self.names:
+        if "coords" not in self.names:
             return self["row"], self["col"]
         coords = self["coords"]
         if coords.ndim != 2 or len(coords) != 2:

@@ -8,12 +8,11 @@ import pytest
 import scipy.sparse as sp
 import strategies as graphs
 from operator_cases import dominant, other_values, vectors
-from test_direct import backward_error, line, random_matrix, saddle_point
+from test_direct import backward_error, line, random_matrix, saddle_point, solve_refined
 
 import linforest_precond as lf
 from linforest_precond.backends.cuda.direct import cudss, sparse_lu
 from linforest_precond.matrix.checked import checked
-from linforest_precond.precond.direct.refinement import solve_refined
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.tridiagonal.band_partition import BandPartition
 from linforest_precond.distributed.tridiagonal.gathered_paths import lu_with_pivoting
 from linforest_precond.distributed.tridiagonal.reduced_system import BandedLU, entries_of_blocks, joined
+from linforest_precond.precond.tridiagonal.repair import as_blocks
 from linforest_precond.precond.tridiagonal.segments import Triple
 
 
@@ -38,7 +39,7 @@ class InteriorElimination:
     """
 
     def __init__(self, bands: Triple, left: bool, right: bool) -> None:
-        lower, diagonal, upper = (_as_blocks(band) for band in bands)
+        lower, diagonal, upper = (as_blocks(band) for band in bands)
         rows, b = diagonal.shape[:2]
         self.left, self.right, self.block_size = left, right, b
         first, last = int(left), rows - int(right)  # a single row that crosses both cuts has one unknown
@@ -248,10 +249,6 @@ class SchurComplement:
 def _cut(bands: Triple, start: int, stop: int) -> Triple:
     lower, diagonal, upper = bands
     return lower[start:stop], diagonal[start:stop], upper[start:stop]
-
-
-def _as_blocks(band: Array) -> Array:
-    return band if band.ndim == 3 else band.reshape(-1, 1, 1)
 
 
 def _columns(lower: Array, diagonal: Array, upper: Array, first: int, last: int) -> Triple:

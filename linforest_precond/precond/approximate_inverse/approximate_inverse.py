@@ -17,7 +17,7 @@ from linforest_precond.precond.approximate_inverse.inverse_part import (
     InversePart,
     method_for,
 )
-from linforest_precond.precond.kinds import Face, GpuApplication, Kind, register
+from linforest_precond.precond.kinds import Face, Kind, register
 from linforest_precond.precond.memory_sizes import Sizes
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.preconditioner import Preconditioner
@@ -128,10 +128,8 @@ def _memory(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
 register(
     Kind(
         "approximate_inverse",
-        InversePart.from_state,
         SCHEMA,
         follows_indices=True,
-        on_gpu=GpuApplication(6e-6),
         face=Face(approximate_inverse, "sparse approximate inverse", _memory, setup_products=120),
     )
 )

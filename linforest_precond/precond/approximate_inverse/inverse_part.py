@@ -18,9 +18,9 @@ from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.approximate_inverse.functionals import Functionals, kaporin, least_squares
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.number_types import held_bytes, stored_array
+from linforest_precond.precond.record_schemas import columns_ascend, csr_arrays
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.records import columns_ascend
 
 # Of a row, with the diagonal: the systems of rows are in shared memory on the GPU.
 MOST_ENTRIES = 64
@@ -62,12 +62,12 @@ def rows_are_possible(fields: schema.Fields, names: schema.Names) -> schema.Chec
 
 SCHEMA = schema.FieldsSpec(
     {
-        "kind": schema.OneOf("approximate_inverse"),
-        "method": schema.OneOf("fsai", "spai"),
-        "n": schema.Size("n"),
-        **schema.csr_arrays("n", "nnz", below="n"),
-        "entries": schema.Integer(1, MOST_ENTRIES),
-        "tolerance": schema.Real(0.0, 1.0),
+        "kind": schema.one_of("approximate_inverse"),
+        "method": schema.one_of("fsai", "spai"),
+        "n": schema.size("n"),
+        **csr_arrays(below="n"),
+        "entries": schema.integer(1, MOST_ENTRIES),
+        "tolerance": schema.real(0.0, 1.0),
         "dependent": int,
         "empty": int,
     },

@@ -156,7 +156,6 @@ def memory_of_factors(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, in
 register(
     Kind(
         "direct",
-        DirectPart.from_state,
         SCHEMA,
         follows_indices=True,
         capturable=False,

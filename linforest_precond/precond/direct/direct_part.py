@@ -20,9 +20,9 @@ from linforest_precond.precond.direct.libraries import (
 from linforest_precond.precond.direct.orders import NAMES, OF_CUDSS, name_of, ordering_by
 from linforest_precond.precond.direct.refinement import probed
 from linforest_precond.precond.number_types import held_bytes, stored_array
+from linforest_precond.precond.record_schemas import MATRIX, ORDERING
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.records import MATRIX, ORDERING
 from linforest_precond.records.forest import Ordering
 
 # Factors are accurate if the refined solution of a random right-hand side has at most this multiple of the
@@ -34,15 +34,15 @@ UNKNOWN = 1.0
 
 SCHEMA = schema.FieldsSpec(
     {
-        "kind": schema.OneOf("direct"),
-        "n": schema.Size("n"),
-        "csr": schema.Nested(MATRIX, "n", "value"),
-        "order": schema.OneOf(*NAMES),
-        "ordering": schema.Optional(schema.Nested(ORDERING, "n")),
-        "pivoting": schema.OneOf("diagonal", "partial"),
+        "kind": schema.one_of("direct"),
+        "n": schema.size("n"),
+        "csr": schema.nested(MATRIX, "n", "value"),
+        "order": schema.one_of(*NAMES),
+        "ordering": schema.optional(schema.nested(ORDERING, "n")),
+        "pivoting": schema.one_of("diagonal", "partial"),
         "automatic": bool,
         "flops": float,
-        "error": schema.Optional(schema.Real(0.0)),
+        "error": schema.optional(schema.real(0.0)),
     }
 )
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.records.forest import magnitudes_of
 
 MOST_STEPS = 3
@@ -95,32 +94,3 @@ def probed(csr: CheckedMatrix, factors: Any) -> float | None:
     with np.errstate(all="ignore"):
         error = refined(Residuals(csr), solve, xp.asarray(b.astype(csr.data.dtype)))[1]
     return error if np.isfinite(error) else None
-
-
-def solve_refined(A: CheckedMatrix, M: Preconditioner, b: Array) -> tuple[Array, float]:
-    """Solve A x = b by M, refined; M may be stored in single precision, and x still be accurate.
-
-    Parameters
-    ----------
-    A
-        The matrix that M was made from.
-    M
-        Of `linforest_precond.direct`.
-    b
-        One or several columns, of A's type.
-
-    Returns
-    -------
-    x, error
-        The solution, and the largest backward error of its columns.
-    """
-    xp: Any = A.backend.xp
-    residuals, most = Residuals(A), A.backend.multigrid.vector_ops.MOST_COLUMNS
-    columns = b.reshape(A.n, -1)
-    x, errors = xp.empty(columns.shape, A.dtype), [0.0]
-    with np.errstate(all="ignore"):
-        for first in range(0, columns.shape[1] if A.n else 0, most):
-            part = xp.ascontiguousarray(columns[:, first : first + most], dtype=A.dtype)
-            x[:, first : first + most], error = refined(residuals, M.matmat, part)
-            errors.append(error)
-    return x.reshape(b.shape), max(errors)

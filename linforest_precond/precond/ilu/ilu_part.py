@@ -16,15 +16,16 @@ from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.ilu.row_orders import ORDERS, Schedule, permuted_with_diagonal
 from linforest_precond.precond.ilu.triangular_solves import (
+    TRIANGLE,
     Triangle,
     TriangularSolves,
     adjoint,
     with_triangles,
 )
 from linforest_precond.precond.number_types import held_bytes, stored_array
+from linforest_precond.precond.record_schemas import ORDERING
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.records import ORDERING
 from linforest_precond.records.forest import Ordering, magnitudes_of
 from linforest_precond.records.printing import numbers_of
 
@@ -84,17 +85,17 @@ def entries_are_in_other_levels(fields: schema.Fields, names: schema.Names) -> s
 
 SCHEMA = schema.FieldsSpec(
     {
-        "kind": schema.OneOf("ilu"),
-        "n": schema.Size("n"),
-        "order": schema.OneOf(*ORDERS),
-        "ordering": schema.Nested(ORDERING, "n", "index"),
+        "kind": schema.one_of("ilu"),
+        "n": schema.size("n"),
+        "order": schema.one_of(*ORDERS),
+        "ordering": schema.nested(ORDERING, "n", "index"),
         "starts": schema.indices("levels + 1"),
-        "upper": schema.FieldsSpec(schema.csr_arrays("n", "upper entries", below="n")),
-        "lower": schema.Optional(schema.FieldsSpec(schema.csr_arrays("n", "lower entries", below="n"))),
+        "upper": TRIANGLE,
+        "lower": schema.optional(TRIANGLE),
         "inverse": schema.numbers("n"),
         "cholesky": bool,
-        "sweeps": schema.Optional(schema.Integer(0, MOST_SWEEPS)),
-        "findings": schema.Items(int, float, int, float),
+        "sweeps": schema.optional(schema.integer(0, MOST_SWEEPS)),
+        "findings": schema.items(int, float, int, float),
     },
     levels_cover_rows,
     entries_are_in_other_levels,

@@ -14,9 +14,9 @@ from linforest_precond.backends.user_warnings import renamed_arguments, without_
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.ilu.ilu_part import MOST_SWEEPS, SCHEMA, IluPart
-from linforest_precond.precond.ilu.order_choice import COSTS, best_part
+from linforest_precond.precond.ilu.order_choice import best_part
 from linforest_precond.precond.ilu.row_orders import ORDERS, schedule_of
-from linforest_precond.precond.kinds import Face, GpuApplication, Kind, register
+from linforest_precond.precond.kinds import Face, Kind, register
 from linforest_precond.precond.memory_sizes import Sizes
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
@@ -115,23 +115,11 @@ def memory_of_triangles(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, 
     return operator, operator + max(pattern, 5 * matrix + 16 * sizes.rows)
 
 
-def triangles_moved(part: Any) -> float:
-    """Both triangles, the pivots and the order of the rows; and a latency for each level of each."""
-    costs = COSTS[part.backend.name]
-    levels = int(part.starts.size) - 1
-    each = costs.launch if levels <= costs.most_launches else costs.level
-    return float(part.nbytes) + 2 * levels * each * costs.bandwidth
-
-
-# Levels have a latency of their own.
 register(
     Kind(
         "ilu",
-        IluPart.from_state,
         SCHEMA,
         follows_indices=True,
-        bytes_moved=triangles_moved,
-        on_gpu=GpuApplication(efficiency=0.4),
         face=Face(ilu, "incomplete LU factors", memory_of_triangles, setup_products=20),
     )
 )

@@ -7,12 +7,14 @@ from typing import Any, TypeAlias
 
 from linforest_precond.backends import OnBackend, backend_of
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.precond.storage.schema import Stored
+from linforest_precond.precond.record_schemas import csr_arrays, rows_hold_entries
+from linforest_precond.precond.storage.schema import FieldsSpec, Stored, nested
 from linforest_precond.records.forest import Ordering
 
 # A strictly triangular matrix, and the names of its arrays in files.
 Triangle: TypeAlias = tuple[Array, Array, Array]
 NAMES = "indptr", "indices", "data"
+TRIANGLE = nested(FieldsSpec(csr_arrays(below="n"), rows_hold_entries), "n", "value", "index")
 
 
 class TriangularSolves(OnBackend, Stored):

@@ -30,9 +30,9 @@ def candidates_fit_aggregates(fields: schema.Fields, names: schema.Names) -> sch
 
 SCHEMA = schema.FieldsSpec(
     {
-        "count": schema.Size("aggregates"),
+        "count": schema.size("aggregates"),
         "numbers": schema.indices("nodes", least=-1, below="aggregates"),
-        "block_size": schema.Integer(1, MOST_CANDIDATES),
+        "block_size": schema.integer(1, MOST_CANDIDATES),
         "candidates": schema.own_numbers("n", "candidates"),
         "coarse_candidates": schema.own_numbers("coarse", "candidates"),
     },

@@ -92,9 +92,9 @@ class BandedCoarsest:
         return replace(self, factor=self.factor.conjugated())
 
 
-COARSEST = schema.Either(
-    schema.RecordSpec(Coarsest, {"inverse": schema.numbers("n", "n")}),
-    schema.RecordSpec(BandedCoarsest, {"rank": schema.Integer(1, LARGEST_DENSE)}),
+COARSEST = schema.either(
+    Coarsest=schema.RecordSpec(Coarsest, {"inverse": schema.numbers("n", "n")}),
+    BandedCoarsest=schema.RecordSpec(BandedCoarsest, {"rank": schema.integer(1, LARGEST_DENSE)}),
 )
 
 

@@ -35,7 +35,7 @@ LARGEST_WEIGHT_EXPONENT = 2
 
 
 AGGREGATES_SCHEMA = schema.FieldsSpec(
-    {"count": schema.Size("coarse"), "numbers": schema.indices("n", below="coarse")}, no_aggregate_is_empty
+    {"count": schema.size("coarse"), "numbers": schema.indices("n", below="coarse")}, no_aggregate_is_empty
 )
 
 
@@ -116,10 +116,12 @@ def restrictor_is_adjoint(fields: schema.Fields, names: schema.Names) -> schema.
 
 INTERPOLATION_SCHEMA = schema.FieldsSpec(
     {
-        "prolongator": schema.Nested(RECTANGLE, "n", "value", width="coarse"),
-        "restrictor": schema.Nested(RECTANGLE, "value", n="coarse", width="n"),
-        "smoothed": schema.Optional(
-            schema.Either(AGGREGATES_SCHEMA, ROOT_AGGREGATES_SCHEMA, CANDIDATES_SCHEMA)
+        "prolongator": schema.nested(RECTANGLE, "n", "value", width="coarse"),
+        "restrictor": schema.nested(RECTANGLE, "value", n="coarse", width="n"),
+        "smoothed": schema.optional(
+            schema.either(
+                candidates=CANDIDATES_SCHEMA, strength=ROOT_AGGREGATES_SCHEMA, numbers=AGGREGATES_SCHEMA
+            )
         ),
     },
     restrictor_is_adjoint,
@@ -229,23 +231,9 @@ class Interpolation(schema.Stored):
 
 
 GridTransfer = Aggregates | Interpolation
-TRANSFER_SCHEMA = schema.Either(AGGREGATES_SCHEMA, INTERPOLATION_SCHEMA)
+TRANSFER_SCHEMA = schema.either(numbers=AGGREGATES_SCHEMA, prolongator=INTERPOLATION_SCHEMA)
 
 
 def columns_of(state: dict[str, Any]) -> int:
     """The unknowns of the next level, from the state of a transfer."""
     return int(state["count"] if "count" in state else state["prolongator"]["width"])
-
-
-def transfer_from_state(state: dict[str, Any]) -> GridTransfer:
-    if "numbers" in state:
-        return Aggregates(**state)
-    return Interpolation(state["prolongator"], state["restrictor"], _aggregates_from_state(state["smoothed"]))
-
-
-def _aggregates_from_state(state: dict[str, Any] | None) -> Smoothable | None:
-    if state is None:
-        return None
-    if "candidates" in state:
-        return CandidateAggregates(**state)
-    return RootAggregates(**state) if "strength" in state else Aggregates(**state)

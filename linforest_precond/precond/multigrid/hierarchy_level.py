@@ -8,16 +8,12 @@ from typing import Any
 
 from linforest_precond.backends.annotations import DType
 from linforest_precond.matrix.checked import CheckedMatrix, described
-from linforest_precond.precond.multigrid.grid_transfer import (
-    TRANSFER_SCHEMA,
-    GridTransfer,
-    transfer_from_state,
-)
+from linforest_precond.precond.multigrid.grid_transfer import TRANSFER_SCHEMA, GridTransfer
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
-from linforest_precond.precond.multigrid.smoothers import SMOOTHER_SCHEMA, Smoother, smoother_from_state
+from linforest_precond.precond.multigrid.smoothers import SMOOTHER_SCHEMA, Smoother
 from linforest_precond.precond.number_types import stored_arrays
+from linforest_precond.precond.record_schemas import MATRIX
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.records import MATRIX
 
 
 def kept_couplings_are_entries(fields: schema.Fields, names: schema.Names) -> schema.Checks:
@@ -30,9 +26,9 @@ def kept_couplings_are_entries(fields: schema.Fields, names: schema.Names) -> sc
 
 SCHEMA = schema.FieldsSpec(
     {
-        "csr": schema.Nested(MATRIX, "n", "value"),
-        "smoother": schema.Optional(SMOOTHER_SCHEMA),
-        "transfer": schema.Optional(TRANSFER_SCHEMA),
+        "csr": schema.nested(MATRIX, "n", "value"),
+        "smoother": schema.optional(SMOOTHER_SCHEMA),
+        "transfer": schema.optional(TRANSFER_SCHEMA),
     },
     kept_couplings_are_entries,
 )
@@ -100,8 +96,9 @@ class Level(schema.Stored):
         return replace(self, csr=replace(csr, data=data, diagonal=diagonal), transfer=transfer)
 
     @classmethod
-    def from_state(cls, csr: CheckedMatrix, smoother: Any, transfer: Any) -> Level:
-        smoother = None if smoother is None else smoother_from_state(smoother)
+    def from_state(
+        cls, csr: CheckedMatrix, smoother: Smoother | None, transfer: GridTransfer | None
+    ) -> Level:
         if transfer is not None:  # of one index type, as kernels on the GPU take them
-            transfer = transfer_from_state(transfer).indexed_by(csr.indices.dtype)
+            transfer = transfer.indexed_by(csr.indices.dtype)
         return cls(csr, smoother, transfer)

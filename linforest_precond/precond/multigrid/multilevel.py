@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,14 +21,14 @@ from linforest_precond.backends.annotations import (
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.kinds import Face, GpuApplication, Kind, register
+from linforest_precond.precond.kinds import Face, Kind, register
+from linforest_precond.precond.memory_sizes import Sizes
 from linforest_precond.precond.multigrid.candidate_coarsening import coarsening_of
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
 from linforest_precond.precond.multigrid.hierarchy import Hierarchy
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.multilevel_costs import cycle_moved, memory_of_levels
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
-from linforest_precond.precond.multigrid.multilevel_part import SCHEMA, MultilevelPart, part_of_levels
+from linforest_precond.precond.multigrid.multilevel_part import SCHEMA, part_of_levels
 from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
 from linforest_precond.precond.multigrid.pairwise_aggregation import aggregate_pairwise
 from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
@@ -43,6 +44,9 @@ MOST_SIGNED = 0.5
 LEAST_NARROW = 2**16
 # Diagonals that differ by more are kept in double precision, too.
 MOST_DIAGONAL_RATIO = 1e18
+# Of hierarchies with default options: the operator complexity, and the most rows of the coarsest level.
+COMPLEXITY = 1.7
+MAX_COARSE = 1000
 
 
 @without_numpy_warnings
@@ -307,14 +311,27 @@ def root_aggregates(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[Ro
     return min(found, RootAggregates.of(*connection, signed=False), key=lambda each: each[0].count)
 
 
+def memory_of_levels(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
+    """The matrices of all levels, prolongators with half as many entries, restrictions where A is not
+    symmetric, the inverse of the coarsest matrix, and the aggregates."""
+    copies = 1.5 if sizes.symmetric else 2.0
+
+    def held(value: int) -> int:
+        matrices = (sizes.index + value) * (copies * sizes.entries + sizes.rows)
+        vectors = (3 * sizes.index + value) * sizes.rows
+        return int(COMPLEXITY * (matrices + vectors)) + value * min(sizes.rows, MAX_COARSE) ** 2
+
+    weights = np.dtype(np.float64).itemsize
+    graph = replace(sizes, value=weights, weight=weights)
+    pairing = (weights + 2 * (sizes.index + sizes.value)) * sizes.entries + 8 * sizes.value * sizes.rows
+    return held(sizes.stored), held(max(sizes.stored, sizes.value)) + graph.graph_in_making + pairing
+
+
 register(
     Kind(
         "multilevel",
-        MultilevelPart.from_state,
         SCHEMA,
         follows_indices=True,
-        bytes_moved=cycle_moved,
-        on_gpu=GpuApplication(7e-5, 0.55),
         face=Face(multilevel, "algebraic multigrid", memory_of_levels, setup_products=100),
     )
 )

@@ -34,18 +34,18 @@ LEAST = {"matchings": 1, "max_coarse": 1, "max_levels": 1, "presmooth": 0, "post
 MOST = {"presmooth": MOST_SWEEPS, "postsmooth": MOST_SWEEPS}
 OPTIONS_SCHEMA = schema.FieldsSpec(
     {
-        "coarsening": schema.OneOf(*COARSENINGS),
-        "smoother": schema.OneOf(*SMOOTHERS),
-        "cycle": schema.OneOf(*CYCLES),
-        "weights": schema.OneOf(*WEIGHTS),
+        "coarsening": schema.one_of(*COARSENINGS),
+        "smoother": schema.one_of(*SMOOTHERS),
+        "cycle": schema.one_of(*CYCLES),
+        "weights": schema.one_of(*WEIGHTS),
         **{
-            name: schema.Integer(least, MOST.get(name, schema.LARGEST_INTEGER))
+            name: schema.integer(least, MOST.get(name, schema.LARGEST_INTEGER))
             for name, least in LEAST.items()
         },
         "smooth_prolongation": bool,
-        "strength": schema.Real(0.0, 1.0),
-        "seed": schema.Integer(0, 2**64 - 1),
-        "reasons": schema.ListOf(schema.OneOf(*REASONS), 0, len(REASONS)),
+        "strength": schema.real(0.0, 1.0),
+        "seed": schema.integer(0, 2**64 - 1),
+        "reasons": schema.items(schema.one_of(*REASONS), length=(0, len(REASONS))),
     }
 )
 # Nonsymmetric matrices are aggregated if at least this share of their rows is diagonally dominant.

@@ -69,12 +69,12 @@ def own_data_is_of_the_finest_level(fields: schema.Fields, names: schema.Names) 
 
 SCHEMA = schema.FieldsSpec(
     {
-        "n": schema.Size("n"),
-        "levels": schema.ListOf(schema.Nested(LEVEL, "value"), 1, MOST_LEVELS),
-        "coarsest": schema.Optional(schema.Nested(COARSEST, "value")),
-        "cycle": schema.OneOf(*CYCLES),
+        "n": schema.size("n"),
+        "levels": schema.items(schema.nested(LEVEL, "value"), length=(1, MOST_LEVELS)),
+        "coarsest": schema.optional(schema.nested(COARSEST, "value")),
+        "cycle": schema.one_of(*CYCLES),
         "options": OPTIONS_SCHEMA,
-        "own_data": schema.Optional(schema.own_numbers("own_entries")),
+        "own_data": schema.optional(schema.own_numbers("own_entries")),
         **dict.fromkeys(("hermitian", "definite", "centered", "stalled"), bool),
     },
     levels_shrink,
@@ -105,16 +105,14 @@ class MultilevelPart(schema.Stored):
 
     @classmethod
     def from_state(
-        cls, levels: Any, coarsest: Any, options: dict[str, Any], cycle: str, **fields: Any
+        cls, levels: Any, coarsest: Any, options: MultilevelOptions, cycle: str, **fields: Any
     ) -> MultilevelPart:
-        levels = tuple(Level.from_state(**level) for level in levels)
         for level in levels:
             _ = level.held  # makes the members of aggregates now, and not on one of several streams later
         if isinstance(coarsest, BandedCoarsest):
             last = levels[-1].csr
             coarsest = Coarsest.of(last, last.data.dtype, hermitian=True)
-        chosen = MultilevelOptions(**{**options, "cycle": cycle})
-        return cls(levels=levels, coarsest=coarsest, options=chosen, **fields)
+        return cls(levels=levels, coarsest=coarsest, options=replace(options, cycle=cycle), **fields)
 
     def refreshed(self, csr: CheckedMatrix) -> MultilevelPart:
         """The values of another matrix, for the same aggregates or weights and along the same lines."""

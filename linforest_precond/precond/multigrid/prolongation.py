@@ -13,8 +13,8 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.precond.record_schemas import columns_ascend, csr_arrays
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.records import columns_ascend
 
 # A row that is longer than this multiple of the mean is a hub.
 HUB_RATIO = 8
@@ -51,7 +51,7 @@ class RectangularCSR(OnBackend):
 
 RECTANGLE = schema.RecordSpec(
     RectangularCSR,
-    {"width": schema.Size("width"), **schema.csr_arrays("n", "entries", below="width")},
+    {"width": schema.size("width"), **csr_arrays(below="width")},
     columns_ascend,
     name="Rectangle",
 )

@@ -24,11 +24,11 @@ def no_aggregate_is_empty(fields: schema.Fields, names: schema.Names) -> schema.
 
 SCHEMA = schema.FieldsSpec(
     {
-        "count": schema.Size("coarse"),
+        "count": schema.size("coarse"),
         "numbers": schema.indices("n", least=-1, below="coarse"),
-        "strength": schema.Real(0.0, 1.0),
+        "strength": schema.real(0.0, 1.0),
         "signed": bool,
-        "kept": schema.Optional(schema.marks("couplings")),
+        "kept": schema.optional(schema.marks("couplings")),
     },
     no_aggregate_is_empty,
     defaults={"kept": None},  # of older files

@@ -33,6 +33,7 @@ LINES = "tridiagonal", "block_tridiagonal"
 # The degrees of Chebyshev polynomials, and the lower ends of the intervals they are small on, as shares of
 # the largest eigenvalue.
 CHEBYSHEV = {"chebyshev": (2, 1 / 4), "chebyshev3": (3, 1 / 8)}
+MOST_STEPS = max(degree for degree, _ in CHEBYSHEV.values())
 DIAGONAL = "jacobi", "l1_jacobi", *CHEBYSHEV
 INVERSE = "approximate_inverse"
 GAUSS_SEIDEL = "gauss_seidel"
@@ -47,23 +48,23 @@ def part_is_of_kind(fields: schema.Fields, names: schema.Names) -> schema.Checks
 
 DIAGONAL_SCHEMA = schema.FieldsSpec(
     {
-        "kind": schema.OneOf(*DIAGONAL),
+        "kind": schema.one_of(*DIAGONAL),
         "weights": schema.numbers("n"),
-        "steps": schema.ListOf(
-            schema.Items(schema.Real(), schema.Real()), 1, max(degree for degree, _ in CHEBYSHEV.values())
-        ),
+        "steps": schema.items(schema.items(schema.real(), schema.real()), length=(1, MOST_STEPS)),
     }
 )
 PART_SCHEMA = schema.FieldsSpec(
     {
-        "kind": schema.OneOf(*LINES, INVERSE, GAUSS_SEIDEL),
-        "part": schema.Nested(
-            schema.Either(*LINE_SCHEMAS.values(), INVERSE_PART, GAUSS_SEIDEL_PART), "n", "value"
+        "kind": schema.one_of(*LINES, INVERSE, GAUSS_SEIDEL),
+        "part": schema.nested(
+            schema.either(**LINE_SCHEMAS, approximate_inverse=INVERSE_PART, gauss_seidel=GAUSS_SEIDEL_PART),
+            "n",
+            "value",
         ),
     },
     part_is_of_kind,
 )
-SMOOTHER_SCHEMA = schema.Either(DIAGONAL_SCHEMA, PART_SCHEMA)
+SMOOTHER_SCHEMA = schema.either(weights=DIAGONAL_SCHEMA, part=PART_SCHEMA)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +162,11 @@ class PartSmoother(schema.Stored):
     part: TridiagonalPart | InversePart | GaussSeidelPart
 
     schema = PART_SCHEMA
+
+    @classmethod
+    def from_state(cls, kind: str, part: Any) -> Smoother:
+        others = {INVERSE: InverseSmoother, GAUSS_SEIDEL: GaussSeidelSmoother}
+        return others.get(kind, LineSmoother)(kind, part)
 
     def converts(self, sweeps: tuple[int, int]) -> bool:
         return False
@@ -281,17 +287,6 @@ def refreshed_in_steps(smoother: Smoother, matrix: LevelMatrix) -> Steps[Smoothe
     if isinstance(smoother, LineSmoother):
         return (yield from smoother.refreshed_in_steps(matrix))
     return smoother.refreshed(matrix)
-
-
-def smoother_from_state(state: dict[str, Any]) -> Smoother:
-    if "part" not in state:
-        return DiagonalSmoother(**state)
-    kind, part = state["kind"], state["part"]
-    if kind == GAUSS_SEIDEL:
-        return GaussSeidelSmoother(kind, GaussSeidelPart.from_state(**part))
-    if kind == INVERSE:
-        return InverseSmoother(kind, InversePart.from_state(**part))
-    return LineSmoother(kind, TridiagonalPart.from_state(**part))
 
 
 def _l1_weights(matrix: LevelMatrix, stored: DType) -> Array:

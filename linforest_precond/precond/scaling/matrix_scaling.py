@@ -153,12 +153,12 @@ def scaling_is_possible(fields: schema.Fields, names: schema.Names) -> schema.Ch
 SCALING = schema.RecordSpec(
     MatrixScaling,
     {
-        "method": schema.OneOf(*METHODS),
+        "method": schema.one_of(*METHODS),
         "row": schema.real_numbers("n"),
         "column": schema.real_numbers("n"),
-        "permutation": schema.Optional(schema.indices("n", below="n")),
-        "partners": schema.Optional(schema.indices("n", least=-1, below="n")),
-        "smallest_diagonal": schema.Optional(schema.Items(float, float)),
+        "permutation": schema.optional(schema.indices("n", below="n")),
+        "partners": schema.optional(schema.indices("n", least=-1, below="n")),
+        "smallest_diagonal": schema.optional(schema.items(float, float)),
     },
     scaling_is_possible,
 )

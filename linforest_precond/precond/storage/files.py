@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import reprlib
-import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.matrices.readers.atomic_files import replacing
 from linforest_precond.matrices.readers.bounded_streams import open_regular, size_of
-from linforest_precond.matrices.readers.npy_arrays import read_array
+from linforest_precond.matrices.readers.npz_files import NpzArrays
 from linforest_precond.precond.preconditioner import Preconditioner, packed, restore
 from linforest_precond.precond.storage.schema import PreconditionerFileError
 
@@ -98,41 +97,27 @@ def load_preconditioner(path: str | os.PathLike[str]) -> Preconditioner:
     save_preconditioner
     """
     path = os.fspath(path)
-    with open_regular(path) as file:
-        arrays = _read_arrays(file, path)
-    header = _checked_header(arrays, path)
+    with open_regular(path) as file, _named_errors(path, "the archive"):
+        arrays = _read_arrays(file)
+    with _named_errors(path, HEADER):
+        text = str(arrays.pop(HEADER, "{}"))
+        header = {**json.loads(text)}
+    _check_format(header, path)
+    digest = header.pop("digest", None), str(arrays.pop(DIGEST, ""))
+    # Older files have no digest.
+    if digest != (None, "") and digest != (ALGORITHM, _digest(text, arrays)):
+        raise PreconditionerFileError(
+            f"{path} is damaged: its digest must be the SHA-256 of header and arrays, and is not"
+        )
     return restore(header.pop("kind", None), (header, arrays), path)
-
-
-def _read_arrays(file: BinaryIO, source: str) -> dict[str, Array]:
-    """All arrays by name, writable and C-contiguous; each has exactly the bytes that the archive lists."""
-    arrays = {}
-    with _named_errors(source, "the archive"), zipfile.ZipFile(file) as archive:
-        _check_members(archive.infolist(), size_of(file))
-        for member in archive.infolist():
-            name = member.filename.removesuffix(".npy")
-            with _named_errors(source, name), archive.open(member) as content:
-                arrays[name] = read_array(content, member.file_size)
-    return arrays
-
-
-def _check_members(members: list[zipfile.ZipInfo], length: int) -> None:
-    """Bound the memory by the length of the file, before any array is allocated."""
-    if len({member.filename.removesuffix(".npy") for member in members}) != len(members):
-        raise ValueError("two arrays have the same name")
-    if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
-        raise ValueError("it is compressed by another method than deflate")
-    total = sum(member.file_size for member in members)
-    if total > max(ALWAYS_ALLOWED, MOST_EXPANSION * length):
-        raise ValueError(f"it promises {total:,} bytes in a file of {length:,}")
 
 
 @contextmanager
 def _named_errors(source: str, what: str) -> Iterator[None]:
-    """Whatever a broken archive leads the zip reader to raise, with the file's name."""
+    """Whatever a broken file leads its readers to raise, with the file's name."""
     try:
         yield
-    except (PreconditionerFileError, MemoryError):
+    except MemoryError:
         raise
     except Exception as error:
         raise PreconditionerFileError(
@@ -140,10 +125,21 @@ def _named_errors(source: str, what: str) -> Iterator[None]:
         ) from error
 
 
-def _checked_header(arrays: dict[str, Array], path: str) -> dict[str, Any]:
-    """The header without the keys of the format; taken out of the arrays, with the digest."""
-    text, digest = (_text(arrays.pop(name, None)) for name in (HEADER, DIGEST))
-    header = _parsed(text)
+def _read_arrays(file: BinaryIO) -> dict[str, Array]:
+    """All arrays by name; the length of the file bounds the memory, before any of them is allocated."""
+    with zipfile.ZipFile(file) as archive:
+        members, length = archive.infolist(), size_of(file)
+        total = sum(member.file_size for member in members)
+        if total > max(ALWAYS_ALLOWED, MOST_EXPANSION * length):
+            raise ValueError(f"it promises {total:,} bytes in a file of {length:,}")
+        arrays = NpzArrays(archive, length)
+        if len(arrays.names) != len(members):
+            raise ValueError("its members must be arrays, no two of the same name")
+        return {name: arrays[name] for name in arrays.names}
+
+
+def _check_format(header: dict[str, Any], path: str) -> None:
+    """Take the keys of the format out of the header."""
     if header.pop("format", None) != FORMAT:
         raise PreconditionerFileError(f"{path} is not a preconditioner file")
     version = header.pop("version", None)
@@ -151,33 +147,6 @@ def _checked_header(arrays: dict[str, Array], path: str) -> dict[str, Any]:
         raise PreconditionerFileError(
             f"{path} has format version {reprlib.repr(version)}, and this linforest_precond reads {VERSION}"
         )
-    found = header.pop("digest", None), digest
-    # Older files have no digest.
-    if found != (None, None) and found != (ALGORITHM, _digest(text or "", arrays)):
-        raise PreconditionerFileError(
-            f"{path} is damaged: its digest must be the SHA-256 of header and arrays, and is not"
-        )
-    return header
-
-
-def _text(array: Array | None) -> str | None:
-    """The string of a member, None if it is none."""
-    if array is None or array.dtype.kind != "U" or array.shape != ():
-        return None
-    big = array.dtype.byteorder == ">" or (array.dtype.byteorder == "=" and sys.byteorder == "big")
-    try:
-        return array.tobytes().decode("utf-32-be" if big else "utf-32-le").rstrip("\0")
-    except UnicodeDecodeError:
-        return None
-
-
-def _parsed(text: str | None) -> dict[str, Any]:
-    """The JSON object of a header, empty if it is none."""
-    try:
-        header = json.loads(text or "")
-    except (ValueError, RecursionError):
-        return {}
-    return header if isinstance(header, dict) else {}
 
 
 def _digest(text: str, arrays: dict[str, Array]) -> str:

@@ -62,9 +62,9 @@ def rows_to_repair(bands: Triple, inverse: Array, magnitudes: Array) -> Array | 
 
 def counts_of_rows(bands: Triple, inverse: Array, magnitudes: Array) -> tuple[Array, Array, Array, Array]:
     """What is summed over paths: weak pivots, negligible diagonals, coverages in `UNITS` and rows."""
-    blocks = _as_blocks(bands[1])
+    blocks = as_blocks(bands[1])
     units, rows, negligible, neglected = _coverages(bands, magnitudes.reshape(blocks.shape[:2]))
-    return _weak_rows(blocks, _as_blocks(inverse), neglected), negligible, units, rows
+    return _weak_rows(blocks, as_blocks(inverse), neglected), negligible, units, rows
 
 
 def needs_repair(weak: Array, negligible: Array, units: Array, rows: Array) -> Array:
@@ -87,8 +87,8 @@ def scaled_couplings(bands: Triple, rows: Array) -> tuple[Triple, Array]:
     """The bands with the couplings of some paths clipped, and whether each row's to the next one is."""
     lower, diagonal, upper = bands
     backend = backend_of_bands(bands)
-    xp, inverse = backend.xp, backend.matrix.diagonal_blocks.invert(_as_blocks(diagonal))[0]
-    after, before = (_norms(_products(inverse, _as_blocks(band))) for band in (upper, lower))
+    xp, inverse = backend.xp, backend.matrix.diagonal_blocks.invert(as_blocks(diagonal))[0]
+    after, before = (_norms(_products(inverse, as_blocks(band))) for band in (upper, lower))
     products = after[:-1] * before[1:]
     clip = rows[1:] & rows[:-1] & (products > LARGEST_PRODUCT)
     factors = xp.sqrt(LARGEST_PRODUCT / xp.where(clip, products, LARGEST_PRODUCT))
@@ -99,7 +99,8 @@ def scaled_couplings(bands: Triple, rows: Array) -> tuple[Triple, Array]:
     return (lower, diagonal, upper), clip
 
 
-def _as_blocks(band: Array) -> Array:
+def as_blocks(band: Array) -> Array:
+    """The entries of a band as blocks; numbers are blocks of one row."""
     return band if band.ndim == 3 else band.reshape(-1, 1, 1)
 
 
@@ -118,7 +119,7 @@ def _coverages(bands: Triple, magnitudes: Array) -> tuple[Array, Array, Array, A
     The last result is the weight that each row neglects, 0 where it is rounding error. A row without
     off-diagonal entries counts as covered, and a ghost row does not count.
     """
-    lower, blocks, upper = map(_as_blocks, bands)
+    lower, blocks, upper = map(as_blocks, bands)
     xp = xp_of(blocks)
     sizes = [magnitudes_of(band.reshape(-1)).reshape(band.shape) for band in (lower, blocks, upper)]
     kept = sum(sum_of_last(size.astype(np.float64)) for size in sizes)

@@ -16,9 +16,9 @@ from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.multigrid.eigenvalue_estimates import chebyshev_steps, largest_eigenvalue
 from linforest_precond.precond.number_types import held_bytes, stored_array
 from linforest_precond.precond.part_iteration import PartIteration, PartIterations, Steps, visits
+from linforest_precond.precond.record_schemas import MATRIX
 from linforest_precond.precond.repairs import Repairs, in_words
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.records import MATRIX
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart
 from linforest_precond.records.forest import Bands, Forest, Ordering
@@ -34,11 +34,13 @@ LOWEST_SHARE = 1 / 16
 
 SCHEMA = schema.FieldsSpec(
     {
-        "n": schema.Size("n"),
-        "csr": schema.Nested(MATRIX, "n", "value"),
-        "parts": schema.ListOf(schema.Nested(LINE_SCHEMAS["tridiagonal"], "n", "value"), 1, MOST_FORESTS),
-        "combine": schema.OneOf(*COMBINATIONS),
-        "steps": schema.ListOf(schema.Items(schema.Real(), schema.Real()), 1, MOST_STEPS),
+        "n": schema.size("n"),
+        "csr": schema.nested(MATRIX, "n", "value"),
+        "parts": schema.items(
+            schema.nested(LINE_SCHEMAS["tridiagonal"], "n", "value"), length=(1, MOST_FORESTS)
+        ),
+        "combine": schema.one_of(*COMBINATIONS),
+        "steps": schema.items(schema.items(schema.real(), schema.real()), length=(1, MOST_STEPS)),
         "hermitian": bool,
         "definite": bool,
     }
@@ -107,10 +109,6 @@ class SeveralForestsPart(schema.Stored):
         fields = matrix, parts, self.combine, ((0.0, 1.0),), 1, stored
         sweep = PartIteration(self._backend, *fields, transpose=False)
         return largest_eigenvalue(matrix, stored, sweep.apply, self.definite, self._backend)
-
-    @classmethod
-    def from_state(cls, parts: Any, **fields: Any) -> SeveralForestsPart:
-        return cls(parts=tuple(TridiagonalPart.from_state(**part) for part in parts), **fields)
 
     def refreshed(self, csr: CheckedMatrix) -> SeveralForestsPart:
         parts = [part.refreshed(csr) for part in self.parts]

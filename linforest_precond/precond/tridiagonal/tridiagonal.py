@@ -21,7 +21,7 @@ from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import check_block_options
-from linforest_precond.precond.kinds import Face, GpuApplication, Kind, Variant, register
+from linforest_precond.precond.kinds import Face, Kind, Variant, register
 from linforest_precond.precond.lockstep import completed
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
@@ -35,14 +35,12 @@ from linforest_precond.precond.tridiagonal.several_forests import (
 )
 from linforest_precond.precond.tridiagonal.several_forests import SCHEMA as SEVERAL_FORESTS
 from linforest_precond.precond.tridiagonal.tridiagonal_costs import (
-    bands_moved,
     memory_of_blocks,
     memory_of_paths,
 )
 from linforest_precond.precond.tridiagonal.tridiagonal_part import (
     REPAIRS,
     SCHEMAS,
-    TridiagonalPart,
     block_part,
     scalar_part_in_steps,
 )
@@ -257,10 +255,7 @@ def block_tridiagonal(
 register(
     Kind(
         "tridiagonal",
-        TridiagonalPart.from_state,
         SCHEMAS["tridiagonal"],
-        bytes_moved=bands_moved,
-        on_gpu=GpuApplication(5e-6),
         face=Face(
             tridiagonal,
             "tridiagonal, linear forest",
@@ -281,10 +276,7 @@ register(
 register(
     Kind(
         "block_tridiagonal",
-        TridiagonalPart.from_state,
         SCHEMAS["block_tridiagonal"],
-        bytes_moved=bands_moved,
-        on_gpu=GpuApplication(6e-6),
         face=Face(
             block_tridiagonal,
             "2 x 2 block tridiagonal, forest",
@@ -294,4 +286,4 @@ register(
         ),
     )
 )
-register(Kind("several_forests", SeveralForestsPart.from_state, SEVERAL_FORESTS, follows_indices=True))
+register(Kind("several_forests", SEVERAL_FORESTS, follows_indices=True))

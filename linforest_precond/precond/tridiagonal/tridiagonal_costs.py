@@ -1,4 +1,4 @@
-"""What (block) tridiagonal preconditioners cost: estimates of their memory, and bytes of an application."""
+"""Estimates of the memory of (block) tridiagonal preconditioners."""
 
 from __future__ import annotations
 
@@ -9,15 +9,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.precond.memory_sizes import Sizes
-from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart
 from linforest_precond.records.forest import Forest
-
-
-def bands_moved(part: TridiagonalPart) -> float:
-    """Three bands and the order of the rows."""
-    bands = part.bands
-    order = 0 if part.order is None else part.order.nbytes
-    return float(bands.lower.nbytes + bands.diagonal.nbytes + bands.upper.nbytes + order)
 
 
 def memory_of_paths(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:

@@ -25,9 +25,9 @@ from linforest_precond.precond.lockstep import Steps, completed
 from linforest_precond.precond.number_types import held_bytes, stored_arrays
 from linforest_precond.precond.part import coverage_in_words
 from linforest_precond.precond.pattern_digest import PatternDigest
+from linforest_precond.precond.record_schemas import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST, ORDERING
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.records import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST, ORDERING
 from linforest_precond.precond.tridiagonal.elimination import Factorization
 from linforest_precond.precond.tridiagonal.refresh import Refreshed, described, own_arrays
 from linforest_precond.precond.tridiagonal.repair import Decision, rows_to_repair
@@ -45,20 +45,20 @@ def one_source_of_order(fields: schema.Fields, names: schema.Names) -> schema.Ch
 
 WEIGHTS: dict[str, schema.Spec | type] = {
     "own_forest": bool,
-    "weights": schema.Items(float, float, float),
-    "repair": schema.OneOf(*REPAIRS),
+    "weights": schema.items(float, float, float),
+    "repair": schema.one_of(*REPAIRS),
 }
 # Of files that were written before there were such fields.
 DEFAULTS = {"repair": "auto", "repaired": None}
 SCHEMAS = {
     "tridiagonal": schema.FieldsSpec(
         {
-            "kind": schema.OneOf("tridiagonal"),
-            "n": schema.Size("n"),
-            "bands": schema.Nested(BANDS, "n", "value"),
-            "forest": schema.Optional(schema.Nested(FOREST, "n")),
-            "given": schema.Optional(schema.Nested(ORDERING, "n")),
-            "repaired": schema.Optional(schema.marks("n")),
+            "kind": schema.one_of("tridiagonal"),
+            "n": schema.size("n"),
+            "bands": schema.nested(BANDS, "n", "value"),
+            "forest": schema.optional(schema.nested(FOREST, "n")),
+            "given": schema.optional(schema.nested(ORDERING, "n")),
+            "repaired": schema.optional(schema.marks("n")),
             "permuted": bool,
             **WEIGHTS,
         },
@@ -67,12 +67,12 @@ SCHEMAS = {
     ),
     "block_tridiagonal": schema.FieldsSpec(
         {
-            "kind": schema.OneOf("block_tridiagonal"),
-            "n": schema.Size("n"),
-            "forest": schema.Nested(BLOCK_FOREST, "n", "blocks", "block_size"),
-            "bands": schema.Nested(BLOCK_BANDS, "blocks", "block_size", "value"),
-            "given": schema.OneOf(None),
-            "repaired": schema.Optional(schema.marks("blocks")),
+            "kind": schema.one_of("block_tridiagonal"),
+            "n": schema.size("n"),
+            "forest": schema.nested(BLOCK_FOREST, "n", "blocks", "block_size"),
+            "bands": schema.nested(BLOCK_BANDS, "blocks", "block_size", "value"),
+            "given": schema.one_of(None),
+            "repaired": schema.optional(schema.marks("blocks")),
             **WEIGHTS,
         },
         defaults=DEFAULTS,
@@ -95,7 +95,7 @@ class TridiagonalPart(schema.Stored):
     solver: TridiagonalSolver
     permuted: bool = False  # whether vectors are in the order of the system; never so for blocks
 
-    schema = property(lambda self: SCHEMAS[self.kind])
+    schema = SCHEMAS
 
     @classmethod
     def of(

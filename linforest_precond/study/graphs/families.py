@@ -10,6 +10,7 @@ import numpy as np
 import linforest_precond.graph.csgraph.components as weak
 import linforest_precond.graph.csgraph.strong_components as strong
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.graph.csgraph.checks import (
     is_component_labelling,
     is_maximal_independent_set,
@@ -20,7 +21,7 @@ from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.doors import as_csgraph, as_pattern
 from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.matrix.sparse_output import csr_sparse_like
-from linforest_precond.study.graphs.graphs import directed, on_host, undirected, weighted
+from linforest_precond.study.graphs.graphs import directed, undirected, weighted
 
 
 class Algorithm(NamedTuple):

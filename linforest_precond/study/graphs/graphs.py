@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.study.cases import Case, Source, case_of
@@ -114,11 +115,6 @@ def weighted(A: Any, seed: int = 0) -> sp.csr_array:
     upper = sp.triu(undirected(A), 1, "csr")
     weights = np.random.default_rng(seed).permutation(upper.nnz) + 1.0
     return sp.csr_array((weights, upper.indices, upper.indptr), shape=upper.shape)
-
-
-def on_host(array: Any) -> Any:
-    """An array or a matrix in the host's memory."""
-    return array.get() if hasattr(array, "get") else array
 
 
 def properties(A: Any) -> JsonObject:

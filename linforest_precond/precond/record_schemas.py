@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import scipy.sparse as sp
 
 from linforest_precond.graph.forest.pairs import PAIRINGS
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.schema import Checks, Fields, Names, Nested, RecordSpec
+from linforest_precond.precond.storage.schema import Checks, Fields, Names, RecordSpec, Spec, nested
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 
 
@@ -30,17 +33,10 @@ def paths_follow_order(fields: Fields, names: Names) -> Checks:
     paths, longest, counts = int(starts.sum()), int(position.max(initial=0)), fields["counts"].tolist()
     wanted = f"be {paths} paths, {longest} vertices of the longest, and the cycles broken"
     yield "counts", wanted, counts[:2] == [paths, longest] and len(counts) > 2 and counts[2] <= order.size
-
-
-def neighbors_follow_paths(fields: Fields, names: Names) -> Checks:
-    """The neighbours of a vertex are those before and after it on its path, in any order."""
-    order = fields["ordering"]["order"]
-    inside = fields["position"][order[1:]] > 1
-    wanted = np.full((order.size, 2), -1, order.dtype)
-    np.copyto(wanted[1:, 0], order[:-1], where=inside)
-    np.copyto(wanted[:-1, 1], order[1:], where=inside)
-    found = fields["neighbors"].take(order, axis=0)
-    same = np.array_equal(np.sort(found, axis=1), np.sort(wanted, axis=1))
+    around = np.full((order.size, 2), -1, order.dtype)
+    np.copyto(around[1:, 0], order[:-1], where=~starts[1:])
+    np.copyto(around[:-1, 1], order[1:], where=~starts[1:])
+    same = np.array_equal(np.sort(fields["neighbors"][order]), np.sort(around))
     yield "neighbors", "be the vertices before and after each on its path", same
 
 
@@ -53,11 +49,8 @@ def blocks_hold_every_vertex(fields: Fields, names: Names) -> Checks:
     fitting = members.size == names["blocks"] * size
     yield "members", f"hold {size} vertices for each of the {names['blocks']} blocks", fitting
     yield "members", "have no ghost in front of a block", (members[::size] >= 0).all()
-    vertices = members[members >= 0]
-    yield "members", f"hold {n} vertices", vertices.size == n
-    met = np.zeros(n, bool)
-    met[vertices] = True
-    yield "members", f"hold each of the {n} vertices once", met.all()
+    met = np.bincount(members[members >= 0], minlength=n)
+    yield "members", f"hold each of the {n} vertices once", (met == 1).all()
 
 
 def bands_end(fields: Fields, names: Names) -> Checks:
@@ -66,24 +59,38 @@ def bands_end(fields: Fields, names: Names) -> Checks:
     yield "upper", "be 0 outside the matrix", not fields["upper"][-1:].any()
 
 
+def rows_hold_entries(fields: Fields, names: Names) -> Checks:
+    """Row pointers begin with 0, never fall, and end with the number of entries."""
+    indptr, entries = fields["indptr"], fields["data"].size
+    ends = indptr.size and indptr[0] == 0 and indptr[-1] == entries
+    yield "indptr", f"never fall from 0 to the {entries} entries", ends and (np.diff(indptr) >= 0).all()
+
+
 def columns_ascend(fields: Fields, names: Names) -> Checks:
-    indptr, indices = fields["indptr"], fields["indices"]
-    ascending = indices[1:] > indices[:-1]
-    starts = indptr[(indptr > 0) & (indptr < indices.size)]
-    ascending[starts - 1] = True
-    yield "indices", "ascend in each row", ascending.all()
+    yield from rows_hold_entries(fields, names)
+    yield "indices", "ascend in each row", _csr(fields, names).has_canonical_format
 
 
 def diagonal_is_stored(fields: Fields, names: Names) -> Checks:
     """The diagonal and the longest row are those of the CSR arrays."""
-    indices, lengths = fields["indices"], np.diff(fields["indptr"])
-    rows = np.repeat(np.arange(lengths.size, dtype=indices.dtype), lengths)
-    on_diagonal = np.flatnonzero(indices == rows)
-    diagonal = np.zeros(lengths.size, fields["data"].dtype)
-    diagonal[indices[on_diagonal]] = fields["data"][on_diagonal]
-    yield "diagonal", "be the diagonal of the matrix", np.array_equal(diagonal, fields["diagonal"])
-    longest = int(lengths.max(initial=0))
+    A = _csr(fields, names)
+    yield "diagonal", "be the diagonal of the matrix", np.array_equal(A.diagonal(), fields["diagonal"])
+    longest = int(np.diff(A.indptr).max(initial=0))
     yield "longest_row", f"be {longest}", fields["longest_row"] == longest
+
+
+def _csr(fields: Fields, names: Names) -> Any:
+    shape = names["n"], names.get("width", names["n"])
+    return sp.csr_array((fields["data"], fields["indices"], fields["indptr"]), shape)
+
+
+def csr_arrays(below: str) -> dict[str, Spec]:
+    """The fields of a sparse matrix with n rows, by the name of its number of columns."""
+    return {
+        "data": schema.numbers("entries"),
+        "indptr": schema.indices("n + 1"),
+        "indices": schema.indices("entries", below=below),
+    }
 
 
 ORDERING = RecordSpec(
@@ -97,26 +104,25 @@ FOREST = RecordSpec(
     {
         "neighbors": schema.indices("n", 2, least=-1, below="n"),
         "values": schema.real_numbers("n", 2),
-        "slots": schema.Optional(schema.slots("n", 2, least=-1)),
+        "slots": schema.optional(schema.slots("n", 2, least=-1)),
         "path_id": schema.indices("n", below="n"),
         "position": schema.indices("n", least=1),
-        "ordering": Nested(ORDERING, "n", "index"),
+        "ordering": nested(ORDERING, "n", "index"),
         "counts": schema.counts("counted"),
-        "progress": schema.Either(schema.counts(2), schema.Items(int, bool)),
+        "progress": schema.either(schema.items(int, bool), array=schema.counts(2)),
     },
     paths_follow_order,
-    neighbors_follow_paths,
 )
 
 BLOCK_FOREST = RecordSpec(
     BlockForest,
     {
-        "forest": Nested(FOREST, "index", n="blocks"),
+        "forest": nested(FOREST, "index", n="blocks"),
         "members": schema.indices("places", least=-1, below="n"),
-        "block_size": schema.Size("block_size"),
-        "coverage": schema.Real(),
-        "m": schema.ListOf(schema.Integer(1), 1, 1 + max(PAIRINGS.values())),
-        "pairing": schema.OneOf("edges", "paths"),
+        "block_size": schema.size("block_size"),
+        "coverage": schema.real(),
+        "m": schema.items(schema.integer(1), length=(1, 1 + max(PAIRINGS.values()))),
+        "pairing": schema.one_of("edges", "paths"),
     },
     blocks_hold_every_vertex,
 )
@@ -128,7 +134,7 @@ BLOCK_BANDS, BANDS = (
 
 MATRIX = RecordSpec(
     CheckedMatrix,
-    {**schema.csr_arrays("n", "entries", below="n"), "diagonal": schema.numbers("n")},
+    {**csr_arrays(below="n"), "diagonal": schema.numbers("n")},
     columns_ascend,
     diagonal_is_stored,
     name="CSR",  # in files
