@@ -15,7 +15,7 @@ from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.chooser.candidates import DIRECT, Candidate
-from linforest_precond.chooser.chooser import SMALL, TOTAL, Chooser
+from linforest_precond.chooser.chooser import TOTAL, Chooser
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import facts_of
 from linforest_precond.chooser.machine import Machine
@@ -33,6 +33,9 @@ from linforest_precond.solvers.status import Interrupted, Status
 
 # The most iterations of a run, unless the user says otherwise.
 MOST_ITERATIONS = 5000
+# Calls that factors may take before anything else is known of the system: to find the facts and choose would
+# take as long.
+SMALL = 16_000
 # Iterations of all runs together on a matrix without full structural rank: enough for a b in its range.
 SINGULAR_ITERATIONS = 120
 
@@ -161,10 +164,9 @@ class OneSolve:
         cost, options, factorization = self._cost, self._options, self._system.factorization
         A = self._system.A
         most = SMALL * cost.host.call
-        expected = cost.ordering(easy=True) + cost.factorization(cost.expected_entries, 0.0)
         if options.method not in ("auto", DIRECT.name) or options.nullspace is not None or A.centered:
             return None
-        if expected > most or factorization.seconds(cost, most) > most:
+        if cost.expected_factors(easy=True) > most or factorization.seconds(cost, most) > most:
             return None
         return self._start(DIRECT, "cg" if A.definite else "bicgstab", None)
 
@@ -173,7 +175,7 @@ class OneSolve:
         # Factors that are asked for again did not suffice.
         system, M = self._system, None if candidate.is_direct else self._made.get(candidate.name)
         try:
-            if candidate.is_direct:
+            if candidate.make is None:
                 setup, M = system.factorization.expected, system.factorization.made()
             elif M is None:
                 setup = self._cost.seconds(candidate.setup)
@@ -202,8 +204,11 @@ class OneSolve:
         iteration = self._cost.iteration(method, candidate.application)
         if candidate.is_direct:
             iteration += self._system.factorization.iteration(self._cost)
-        trial = Trial(candidate, M, method, self.problem, setup, iteration, self._callback, x, self._x_true)
-        trial.is_stale, trial.verbose = is_stale, self._options.verbose
+        start, history = self.problem.x0 if x is None else x, History(self._x_true)
+        trial = Trial(
+            candidate, M, method, self.problem, setup, iteration, start, history, self._callback, is_stale,
+            self._options.verbose,
+        )  # fmt: skip
         if candidate.is_direct and self._is_plain:
             self._solve_directly(trial)
         return trial
@@ -253,8 +258,10 @@ class OneSolve:
         norms = np.full(columns, np.inf)
         x = LastFinite(problem).x
         for trial in self.trials:
-            own, found = trial.rounded()
-            for c in np.flatnonzero(found < norms).tolist():
+            own = problem.scaling.solution(trial.x)
+            found = problem.residual_norms(problem.scaling.scaled_solution(own))
+            finite = problem.backend.krylov.norms.finite_columns(own)
+            for c in np.flatnonzero(finite & (found < norms)).tolist():
                 norms[c], x[:, c] = found[c], own[:, c]
         return x, norms
 

@@ -277,7 +277,7 @@ class TestMachine:
         assert found.bandwidth > 1e8 and 1e-8 < found.call < 1e-3 and found.flops > 1e6
         kept = json.loads((tmp_path / "matrices" / "calibration.json").read_text())
         machine._kept.cache_clear()
-        monkeypatch.setitem(machine._MEASURES, "cpu", None)
+        monkeypatch.setattr(machine, "_measured_on_cpu", None)
         assert machine.Machine.of(cpu) == found and len(kept) == 1
         machine._kept.cache_clear()
 
@@ -285,7 +285,7 @@ class TestMachine:
     def test_a_damaged_file_is_replaced(self, monkeypatch, tmp_path, text):
         monkeypatch.delenv("LINFOREST_CALIBRATION", raising=False)
         monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path / "matrices"))
-        monkeypatch.setitem(machine._MEASURES, "cpu", lambda backend: machine.DEFAULTS["cpu"])
+        monkeypatch.setattr(machine, "_measured_on_cpu", lambda: machine.DEFAULTS["cpu"])
         (tmp_path / "matrices").mkdir()
         if text == "zeros":
             name = f"cpu: {machine._machine_name(backend_named('cpu'))}"
