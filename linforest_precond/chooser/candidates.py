@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from linforest_precond.chooser.costs import Cost
@@ -18,7 +19,7 @@ from linforest_precond.precond.tridiagonal.tridiagonal import tridiagonal
 
 @dataclass(frozen=True)
 class Candidate:
-    """A preconditioner that a run may be made with.
+    """A preconditioner that a run may be made with; it can be pickled.
 
     Attributes
     ----------
@@ -29,8 +30,7 @@ class Candidate:
     setup, application
         Costs of the setup and of an application, as measured.
     share, cycles
-        The iterations to expect, relative to those with Jacobi; and the most of them for 8 digits, where the
-        facts tell that, else 0.
+        The iterations to expect, relative to those with Jacobi; the most for 8 digits, 0 if not known.
     is_definite
         Whether M is positive definite for every Hermitian A with a positive diagonal: where CG breaks down
         with it, A is not definite.
@@ -105,18 +105,22 @@ def _own(
     *arguments: int,
     **options: str,
 ) -> Candidate:
-    """The candidate of a public function with its arguments, and with a seed where it takes one."""
-    name, is_seeded, is_matched = make.__name__, make in (tridiagonal, ilu), "scaling" in options
+    name, is_matched = make.__name__, "scaling" in options
     words = ["A", *map(str, arguments), *(f'{key}="{value}"' for key, value in options.items())]
     return Candidate(
         f"{name} + matching" if is_matched else name,
         f"lf.{name}({', '.join(words)})",
-        lambda A, seed: make(A, *arguments, **options, **({"seed": seed} if is_seeded else {})),
+        partial(_made, make, arguments, options),
         setup,
         application,
         share,
         is_definite=not is_matched,
     )
+
+
+def _made(make: Any, arguments: Any, options: Any, A: Any, seed: int) -> Preconditioner:
+    seeds = {"seed": seed} if make in (tridiagonal, ilu) else {}
+    return make(A, *arguments, **options, **seeds)
 
 
 def _multigrid(facts: Facts, setup: Cost, application: Cost, **options: Any) -> Candidate:
@@ -125,10 +129,14 @@ def _multigrid(facts: Facts, setup: Cost, application: Cost, **options: Any) -> 
     return Candidate(
         "multilevel",
         f"lf.multilevel(A{words}).aspreconditioner()",
-        lambda A, seed: multilevel(A, seed=seed, **options).aspreconditioner(),
+        partial(_cycle, **options),
         setup,
         application,
         share=0.35,
         cycles=18.0 if facts.is_elliptic or facts.is_scalar_stiffness else 0.0,
         is_definite=False,
     )
+
+
+def _cycle(A: Any, seed: int, **options: Any) -> Preconditioner:
+    return multilevel(A, seed=seed, **options).aspreconditioner()

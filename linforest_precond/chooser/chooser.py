@@ -98,20 +98,19 @@ class Chooser:
             return math.inf
         return 0.5 * math.sqrt((1 + q) / (1 - q)) * (self._digits + 0.3) * math.log(10)
 
-    def run(self, first: Trial | None = None, usual: int = 0, settle: bool = False) -> Trial | None:
+    def run(self, first: Trial | None = None, settle: bool = False) -> Trial | None:
         """The trial that converged; None where none did.
 
-        `first` is a run to begin with, which is looked at after more than its usual iterations, or after one
-        if its M is that of an earlier matrix. With `settle`, the present one ends when it has made enough
-        iterations to be trusted.
+        `first` has begun. With `settle`, the present one ends when its prediction can be trusted.
         """
         if first is None:
             self._begin_any(self._first())
         else:
-            self._margin = MARGIN if first.is_stale else PAUSED
+            self.present, self._margin = first, MARGIN if first.is_stale else PAUSED
+            own = {each.name: each for each in self._all}  # of this matrix
+            first.candidate = own.get(first.candidate.name, first.candidate)
             if not first.is_stale:
                 self._remove(first.candidate)
-            self._go_on(first, usual)
         while self.present is not None:
             present = self.present
             if present.has_converged:
@@ -190,17 +189,13 @@ class Chooser:
             return False
         if why:
             self.events.append(f"{candidate.name} takes over: {why}")
-        self._go_on(trial)
+        self.trials.append(trial)
+        self.present = trial
+        begin(trial, self._cost, self._seconds_left())
         return True
 
     def _remove(self, candidate: Candidate) -> None:
         self.untried = [each for each in self.untried if each.name != candidate.name]
-
-    def _go_on(self, trial: Trial, usual: int = 0) -> None:
-        self.trials.append(trial)
-        self.present = trial
-        step = 1 if trial.is_stale else max(FIRST, 2 * usual, self._least_step(trial))
-        trial.advance(self._within_time(trial, step))
 
     def _rest(self, trial: Trial) -> float:
         """Seconds that a run is predicted to need still."""
@@ -253,14 +248,7 @@ class Chooser:
         """Iterations until the next look: few beside those made, or beside what another one would cost."""
         least = min(filter(math.isfinite, map(self._expected, self.untried)), default=0.0)
         step = max(math.ceil((CHECK - 1) * present.iterations), int(PATIENCE * least / present.iteration))
-        return self._within_time(present, max(step, self._least_step(present)))
-
-    def _least_step(self, trial: Trial) -> int:
-        return max(1, int(LOOK * self._cost.machine.call / trial.iteration))
-
-    def _within_time(self, trial: Trial, step: int) -> int:
-        left = self._seconds_left()
-        return step if math.isinf(left) else max(1, min(step, int(left / trial.iteration)))
+        return _bounded(step, present, self._cost, self._seconds_left())
 
     def _replace_failed(self, failed: Trial) -> None:
         """Go on with a paused trial or the next candidate; end where rounding errors limit all of them."""
@@ -285,3 +273,14 @@ class Chooser:
         self._begin_any(candidate)
         if self.present is failed:  # nothing could be set up
             self.present = paused
+
+
+def begin(trial: Trial, cost: CostModel, seconds_left: float, usual: int = 0) -> None:
+    """Make the first iterations: more than the usual ones, or one if M is that of an earlier matrix."""
+    trial.advance(1 if trial.is_stale else _bounded(max(FIRST, 2 * usual), trial, cost, seconds_left))
+
+
+def _bounded(step: int, trial: Trial, cost: CostModel, seconds_left: float) -> int:
+    """Iterations, at least those that take as long as a look, within the time limit."""
+    step = max(step, int(LOOK * cost.machine.call / trial.iteration))
+    return max(1, int(min(step, seconds_left / trial.iteration)))

@@ -118,8 +118,7 @@ class Facts:
     @property
     def expected_iterations(self) -> float:
         """Those that boundaries or a shift tell, or else the usual ones of a mesh with n rows; 0 where they
-        are not known. A hub, a row ten times as long as the mean, makes a graph of small diameter: no mesh.
-        """
+        are not known. A hub, a row ten times as long as the mean, makes a graph of small diameter."""
         if self.elliptic_iterations:
             return self.elliptic_iterations
         has_hubs = self.longest_row * self.rows > 10 * self.entries

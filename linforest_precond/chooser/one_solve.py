@@ -15,7 +15,7 @@ from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.chooser.candidates import DIRECT, Candidate
-from linforest_precond.chooser.chooser import TOTAL, Chooser
+from linforest_precond.chooser.chooser import TOTAL, Chooser, begin
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import facts_of
 from linforest_precond.chooser.machine import Machine
@@ -125,7 +125,7 @@ class OneSolve:
             self._close()
         if chosen is not None:
             is_stale = chosen.is_stale
-            self.choice = Choice(chosen.candidate.name, chosen.M, chosen.method, chosen.iterations, is_stale)
+            self.choice = Choice(chosen.candidate, chosen.M, chosen.method, chosen.iterations, is_stale)
         return self._ended(x, info, chosen)
 
     def settled(self) -> Preconditioner:
@@ -144,20 +144,20 @@ class OneSolve:
             trial.close()
 
     def _run(self) -> Trial | None:
-        """The trial that converged: at once where factors are known or take little time."""
+        """The trial that converged. Where small factors or what an earlier solve chose suffice, the facts are
+        not asked for."""
         kept = self._system.choice
-        first = self._of_small_factors() if kept is None else self._kept_trial(kept)
-        if first is not None and first.has_converged:
+        if kept is None:
+            first, usual = self._of_small_factors(), 0
+        else:
+            first = self._trial(kept.candidate, kept.M, kept.method, 0.0, None, kept.is_stale)
+            usual = kept.iterations
+        if first is not None:
             self.trials.append(first)
-            return first
-        return self._chooser.run(first, 0 if kept is None else kept.iterations)
-
-    def _kept_trial(self, kept: Choice) -> Trial:
-        """A run with what an earlier solve chose."""
-        direct = kept.candidate == DIRECT.name
-        others = () if direct else self._chooser.untried
-        candidate = DIRECT if direct else next(each for each in others if each.name == kept.candidate)
-        return self._trial(candidate, kept.M, kept.method, 0.0, None, kept.is_stale)
+            begin(first, self._cost, self._seconds_left(), usual)
+            if first.has_converged:
+                return first
+        return self._chooser.run(first)
 
     def _of_small_factors(self) -> Trial | None:
         """A trial with factors that take less time than to find the facts and choose; None for others."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.arguments import as_choice, as_flag, as_integer
-from linforest_precond.chooser.candidates import DIRECT, Candidate, candidates_on
+from linforest_precond.chooser.candidates import Candidate, candidates_on
 from linforest_precond.chooser.factorization import Factorization
 from linforest_precond.chooser.facts import Facts, facts_of
 from linforest_precond.chooser.outcome import quietly
@@ -50,7 +50,7 @@ class Choice:
     Attributes
     ----------
     candidate
-        Its name.
+        With the iterations that were expected of it.
     M, method
         The preconditioner, and the Krylov method for it.
     iterations
@@ -59,7 +59,7 @@ class Choice:
         Whether M is that of an earlier matrix.
     """
 
-    candidate: str
+    candidate: Candidate
     M: Preconditioner
     method: str
     iterations: int
@@ -68,7 +68,8 @@ class Choice:
     @property
     def in_words(self) -> str:
         """Factors need no Krylov method, unless rounding errors are large."""
-        return self.candidate if self.candidate == DIRECT.name else f"{self.candidate} with {self.method}"
+        name = self.candidate.name
+        return name if self.candidate.is_direct else f"{name} with {self.method}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,7 @@ class System:
             return System.of(A)
         choice, M = self.choice, self.choice.M
         try:
-            if choice.candidate == DIRECT.name:
+            if choice.candidate.is_direct:
                 M._pattern.require_same(pattern_digest(A))
                 return System(A, Factorization(A, self.factorization.counted), replace(choice, is_stale=True))
             M = M.frozen()

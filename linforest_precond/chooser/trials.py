@@ -127,7 +127,7 @@ class Trial:
         with np.errstate(all="ignore"):
             wanted = np.maximum(self.problem.targets, eps**2 * norms) / np.where(norms > 0, norms, 1)
             ratios = np.fmin.accumulate(self._residuals / np.where(wanted > 0, wanted, 1), axis=0)
-            ratios = np.nan_to_num(ratios, nan=1.0, posinf=1e300)
+            ratios = np.where(np.isnan(ratios), 1.0, np.minimum(ratios, 1e300))
             worst = np.log10(ratios.max(axis=1, initial=1e-300))
         steps = np.ceil(self.history.iterations).astype(int)
         # Steps may go back: a half step that breaks down is recorded, but its iteration is not counted.
@@ -201,11 +201,9 @@ class Trial:
 
     @property
     def _residuals(self) -> npt.NDArray[np.float64]:
-        """(records, k)"""
         return self.history.residuals.reshape(len(self.history), self.problem.norms.size)
 
     def remaining(self) -> float:
-        """Predicted iterations."""
         growth = LINEAR if self.candidate.converges_linearly else GROWTH
         return 0.0 if self.has_converged else remaining(self.digits, growth)
 
