@@ -4,42 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from linforest_precond.chooser.costs import Cost
 from linforest_precond.chooser.facts import Facts
 from linforest_precond.precond.approximate_inverse.approximate_inverse import approximate_inverse
-from linforest_precond.precond.direct.direct import direct
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.tridiagonal.tridiagonal import tridiagonal
 
-# Iterations of multigrid for 8 digits, for scalar equations.
-CYCLES = 18
-# The most rows of a coarsest matrix, which is inverted or factored, on the CPU.
-MOST_COARSE = 300
-
 
 @dataclass(frozen=True)
 class Candidate:
-    """A preconditioner that a run may be made with.
+    """A preconditioner that a run may be made with; it can be pickled.
 
     Attributes
     ----------
     name, call
         Its name in reports, and how a user makes it.
     make
-        The setup, for a matrix and a seed.
+        The setup, for a matrix and a seed; None of the direct one, which a `Factorization` makes.
     setup, application
         Costs of the setup and of an application, as measured.
-    share
-        The iterations to expect, relative to those with Jacobi.
-    cycles
-        The most iterations to expect for 8 digits, where the facts tell them; else 0.
-    applies
-        Whether it makes sense for a matrix.
+    share, cycles
+        The iterations to expect, relative to those with Jacobi; the most for 8 digits, 0 if not known.
     is_definite
         Whether M is positive definite for every Hermitian A with a positive diagonal: where CG breaks down
         with it, A is not definite.
@@ -47,12 +38,11 @@ class Candidate:
 
     name: str
     call: str
-    make: Callable[[Any, int], Preconditioner]
+    make: Callable[[Any, int], Preconditioner] | None
     setup: Cost
     application: Cost
-    share: Callable[[Facts], float]
-    cycles: Callable[[Facts], float] = lambda facts: 0.0
-    applies: Callable[[Facts], bool] = lambda facts: True
+    share: float
+    cycles: float = 0.0
     is_definite: bool = True
 
     @property
@@ -60,17 +50,46 @@ class Candidate:
         return self.name == "direct"
 
     @property
-    def is_multigrid(self) -> bool:
-        return self.name == "multilevel"
+    def converges_linearly(self) -> bool:
+        """Whether the first residuals predict the last ones, and a good x0 pays for every A."""
+        return self.name in ("direct", "multilevel")
 
 
-def candidates_on(backend: str, facts: Facts) -> tuple[Candidate, ...]:
+DIRECT = Candidate("direct", "lf.direct(A)", None, Cost(0, 0), Cost(0, 0), 0.0, is_definite=False)
+
+
+def candidates_on(backend: str, facts: Facts) -> list[Candidate]:
     """The candidates that make sense for a matrix on a backend."""
-    return tuple(each for each in (DIRECT, *_OWN[backend]) if each.applies(facts))
+    own = _on_cpu(facts) if backend == "cpu" else _on_gpu(facts)
+    return own if facts.is_singular else [DIRECT, *own]
 
 
-def _seeded(make: Callable[..., Preconditioner], **options: Any) -> Callable[[Any, int], Preconditioner]:
-    return lambda A, seed: make(A, seed=seed, **options)
+def _on_cpu(facts: Facts) -> list[Candidate]:
+    found = [
+        _own(jacobi, Cost(560, 3), Cost(0, 0.3), 1.0),
+        _own(tridiagonal, Cost(3e3, 35), Cost(100, 0.9), _forest(facts)),
+        _own(ilu, Cost(2e3, 75), Cost(90, 6.5), 0.35, ordering="natural"),
+        _own(approximate_inverse, Cost(6e3, 800), Cost(50, 3.0), 0.5, 10),
+        _multigrid(facts, Cost(7.5e3, 190), Cost(150, 6.0), max_coarse=300),
+    ]
+    if facts.needs_matching:
+        found.append(_own(ilu, Cost(8e3, 800), Cost(100, 8.0), 0.3, scaling="matching"))
+    return found
+
+
+def _on_gpu(facts: Facts) -> list[Candidate]:
+    found = [
+        _own(jacobi, Cost(240, 1), Cost(0.4, 0.3), 1.0),
+        _own(tridiagonal, Cost(360, 10), Cost(1.5, 0.5), _forest(facts)),
+        _own(ilu, Cost(600, 130), Cost(6.4, 3.3), 0.42, ordering="colors"),
+        _own(approximate_inverse, Cost(400, 200), Cost(0.8, 2.5), 0.25),
+        _multigrid(facts, Cost(700, 110), Cost(3.5, 8.0)),
+    ]
+    if not facts.looks_easy:  # its bands would be solved with pivoting, which is slow on a GPU
+        found = [each for each in found if each.name != "tridiagonal"]
+    if facts.needs_matching:
+        found.append(_own(approximate_inverse, Cost(600, 600), Cost(0.8, 2.0), 0.3, scaling="matching"))
+    return found
 
 
 def _forest(facts: Facts) -> float:
@@ -78,84 +97,46 @@ def _forest(facts: Facts) -> float:
     return 1.0 if facts.needs_matching else 1 - 0.75 * facts.heavy_share**2
 
 
-def _always(share: float) -> Callable[[Facts], float]:
-    return lambda facts: share
+def _own(
+    make: Callable[..., Preconditioner],
+    setup: Cost,
+    application: Cost,
+    share: float,
+    *arguments: int,
+    **options: str,
+) -> Candidate:
+    name, is_matched = make.__name__, "scaling" in options
+    words = ["A", *map(str, arguments), *(f'{key}="{value}"' for key, value in options.items())]
+    return Candidate(
+        f"{name} + matching" if is_matched else name,
+        f"lf.{name}({', '.join(words)})",
+        partial(_made, make, arguments, options),
+        setup,
+        application,
+        share,
+        is_definite=not is_matched,
+    )
 
 
-def _cycles(facts: Facts) -> float:
-    return CYCLES if facts.is_elliptic or (facts.keeps_constants and facts.has_dominant_rows) else 0.0
+def _made(make: Any, arguments: Any, options: Any, A: Any, seed: int) -> Preconditioner:
+    seeds = {"seed": seed} if make in (tridiagonal, ilu) else {}
+    return make(A, *arguments, **options, **seeds)
 
 
-def _multigrid(setup: Cost, application: Cost, **options: Any) -> Candidate:
+def _multigrid(facts: Facts, setup: Cost, application: Cost, **options: Any) -> Candidate:
+    """For scalar equations, 18 iterations are expected for 8 digits."""
     words = "".join(f", {key}={value}" for key, value in options.items())
     return Candidate(
         "multilevel",
         f"lf.multilevel(A{words}).aspreconditioner()",
-        lambda A, seed: multilevel(A, seed=seed, **options).aspreconditioner(),
+        partial(_cycle, **options),
         setup,
         application,
-        _always(0.35),
-        cycles=_cycles,
+        share=0.35,
+        cycles=18.0 if facts.is_elliptic or facts.is_scalar_stiffness else 0.0,
         is_definite=False,
     )
 
 
-def _matched(
-    name: str, make: Callable[[Any, int], Preconditioner], setup: Cost, application: Cost
-) -> Candidate:
-    """A candidate for the matrix whose large entries have been permuted onto the diagonal."""
-    return Candidate(
-        f"{name} + matching",
-        f'lf.{name}(A, scaling="matching")',
-        make,
-        setup,
-        application,
-        _always(0.3),
-        applies=lambda facts: facts.needs_matching,
-        is_definite=False,
-    )
-
-
-# Its seconds are those of a `Factorization`, which makes it, too.
-DIRECT = Candidate(
-    "direct", "lf.direct(A)", lambda A, seed: direct(A), Cost(0, 0), Cost(0, 0), _always(0.0),
-    applies=lambda facts: not facts.is_singular, is_definite=False,
-)  # fmt: skip
-_JACOBI = "jacobi", "lf.jacobi(A)", lambda A, seed: jacobi(A)
-_FOREST = "tridiagonal", "lf.tridiagonal(A)", _seeded(tridiagonal)
-_OWN = {
-    "cpu": (
-        Candidate(*_JACOBI, Cost(560, 3), Cost(0, 0.3), _always(1.0)),
-        Candidate(*_FOREST, Cost(3e3, 35), Cost(100, 0.9), _forest),
-        Candidate(
-            "ilu", 'lf.ilu(A, ordering="natural")', _seeded(ilu, ordering="natural"), Cost(2e3, 75),
-            Cost(90, 6.5), _always(0.35),
-        ),
-        Candidate(
-            "approximate_inverse", "lf.approximate_inverse(A, 10)",
-            lambda A, seed: approximate_inverse(A, 10), Cost(6e3, 800), Cost(50, 3.0), _always(0.5),
-        ),
-        _multigrid(Cost(7.5e3, 190), Cost(150, 6.0), max_coarse=MOST_COARSE),
-        _matched("ilu", _seeded(ilu, scaling="matching"), Cost(8e3, 800), Cost(100, 8.0)),
-    ),
-    "cuda": (
-        Candidate(*_JACOBI, Cost(240, 1), Cost(0.4, 0.3), _always(1.0)),
-        # Other bands are solved with pivoting, which is slow on a GPU.
-        Candidate(
-            *_FOREST, Cost(360, 10), Cost(1.5, 0.5), _forest, applies=lambda facts: facts.looks_easy
-        ),
-        Candidate(
-            "ilu", 'lf.ilu(A, ordering="colors")', _seeded(ilu, ordering="colors"), Cost(600, 130),
-            Cost(6.4, 3.3), _always(0.42),
-        ),
-        Candidate(
-            "approximate_inverse", "lf.approximate_inverse(A)",
-            lambda A, seed: approximate_inverse(A), Cost(400, 200), Cost(0.8, 2.5), _always(0.25),
-        ),
-        _multigrid(Cost(700, 110), Cost(3.5, 8.0)),
-        _matched(
-            "approximate_inverse", lambda A, seed: approximate_inverse(A, scaling="matching"),
-            Cost(600, 600), Cost(0.8, 2.0),
-        ),
-    ),
-}  # fmt: skip
+def _cycle(A: Any, seed: int, **options: Any) -> Preconditioner:
+    return multilevel(A, seed=seed, **options).aspreconditioner()

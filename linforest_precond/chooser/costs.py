@@ -7,12 +7,17 @@ same counts serve other machines, and the choice repeats as long as these number
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from linforest_precond.backends.annotations import DType
 from linforest_precond.chooser.machine import Machine
 from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.solvers.bicgstab import Bicgstab
+from linforest_precond.solvers.cg import Cg
+from linforest_precond.solvers.fcg import Fcg
+from linforest_precond.solvers.minres import Minres
 
 
 class Cost(NamedTuple):
@@ -22,40 +27,20 @@ class Cost(NamedTuple):
     products: float
 
 
-class SymbolicCost(NamedTuple):
-    """Calls, and bytes that could be copied meanwhile for each row and each entry."""
+class KrylovMethod(NamedTuple):
+    """A Krylov method; an iteration makes `products` with A, as many with M, and moves `vectors`."""
 
-    calls: float
-    row: float
-    entry: float
-
-
-class IterationCost(NamedTuple):
-    """Products with A, applications of M, and vectors that are moved by an iteration of a Krylov method."""
-
+    make: Callable[[], Any]
     products: int
-    applications: int
     vectors: int
 
 
-# Of an order of elimination, by entries of A, and of a factorization, by entries of the factors; of cuDSS's
-# analysis; and of both substitutions.
-ORDER, FACTORS = SymbolicCost(1100, 3900, 430), SymbolicCost(1700, 9600, 470)
-ANALYSIS, SUBSTITUTION = SymbolicCost(30_000, 80_000, 0), SymbolicCost(100, 0, 60)
-# Seconds that iterations on a GPU are expected to need before the host is asked, unless A looks hard.
-CROSSING = 0.05
-# Entries of the factors, in units of those of A, at most, before they are counted.
-MOST_FILL = 5.0
-# Of a matching of rows and columns with large entries.
-MATCHING = Cost(5000, 600)
 METHODS = {
-    "cg": IterationCost(1, 1, 11),
-    "fcg": IterationCost(1, 1, 13),
-    "bicgstab": IterationCost(2, 2, 17),
-    "minres": IterationCost(1, 1, 16),
+    "cg": KrylovMethod(Cg, 1, 11),
+    "fcg": KrylovMethod(Fcg, 1, 13),
+    "bicgstab": KrylovMethod(Bicgstab, 2, 17),
+    "minres": KrylovMethod(Minres, 1, 16),
 }
-# Calls of an iteration, and for each of its products with A.
-ITERATION_CALLS = {"cpu": (0, 140), "cuda": (2, 1)}
 
 
 @dataclass(frozen=True)
@@ -91,42 +76,44 @@ class CostModel:
 
     def iteration(self, method: str, application: Cost) -> float:
         """Of an iteration, given the cost of an application of M."""
-        parts = METHODS[method]
-        own, for_product = ITERATION_CALLS[self.backend]
-        calls = (own + parts.products * for_product) * self.machine.call
-        moved = parts.products * self.product + parts.vectors * self.vector
-        return calls + moved / self.machine.bandwidth + parts.applications * self.seconds(application)
+        _, products, vectors = METHODS[method]
+        calls = 140 * products if self.backend == "cpu" else 2 + products
+        moved = products * self.product + vectors * self.vector
+        own = calls * self.machine.call + moved / self.machine.bandwidth
+        return own + products * self.seconds(application)
 
-    def ordering(self, easy: bool) -> float:
-        """Of an order of elimination and its fill, on the host: an easy matrix on a GPU hardly needs it."""
-        crossing = CROSSING if easy and self.backend != "cpu" else 0.0
-        return crossing + self._symbolic(ORDER, self.entries)
+    def expected_factors(self, easy: bool, separator: float = 0.0) -> float:
+        """Of an order of elimination and factors on the host, before their fill is counted.
 
-    @property
-    def expected_entries(self) -> float:
-        """Of the factors, before they are counted: eliminating a vertex couples its neighbours."""
-        return min(self.entries / max(self.rows, 1), MOST_FILL) * self.entries
+        Eliminating a vertex couples its neighbours: as many times the entries of A as a row has, at most
+        five; and at least the dense block of a separator. An easy matrix on a GPU hardly needs factors: the
+        host is asked where iterations take more than 0.05 seconds.
+        """
+        entries = min(self.entries / max(self.rows, 1), 5.0) * self.entries
+        factors = self.factorization(max(entries, separator**2), 2 / 3 * separator**3)
+        crossing = 0.05 if easy and self.backend != "cpu" else 0.0
+        return crossing + self._on_host(1100, 3900 * self.rows + 430 * self.entries) + factors
 
     def factorization(self, entries: float, flops: float) -> float:
         """Of factors with a number of entries and flops, on the host."""
-        return self._symbolic(FACTORS, entries) + flops / self.host.flops
+        return self._on_host(1700, 9600 * self.rows + 470 * entries) + flops / self.host.flops
 
     def factorization_on_gpu(self, flops: float) -> float:
         """By cuDSS, whose analysis is on the host."""
-        return self._symbolic(ANALYSIS, 0) + flops / self.machine.flops
+        return self._on_host(30_000, 80_000 * self.rows) + flops / self.machine.flops
 
     def matching(self) -> float:
-        """Of a matching of rows and columns."""
-        return self.seconds(MATCHING)
+        """Of a matching of rows and columns with large entries."""
+        return self.seconds(Cost(5000, 600))
 
     def substitution(self, entries: float) -> float:
         """Of both substitutions with factors."""
-        return self._symbolic(SUBSTITUTION, entries)
+        return self._on_host(100, 60 * entries)
 
     def flops_in(self, seconds: float, on_host: bool = True) -> float:
         """Flops of a Cholesky factorization whose LU factorization takes `seconds`."""
         return 0.5 * seconds * (self.host.flops if on_host else self.machine.flops)
 
-    def _symbolic(self, cost: SymbolicCost, entries: float) -> float:
-        moved = cost.row * self.rows + cost.entry * entries
-        return cost.calls * self.host.call + moved / self.host.bandwidth
+    def _on_host(self, calls: float, moved: float) -> float:
+        """Of calls, and of work that takes as long as to copy `moved` bytes."""
+        return calls * self.host.call + moved / self.host.bandwidth

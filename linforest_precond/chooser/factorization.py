@@ -10,14 +10,11 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.graph.reordering.minimum_degree import predicted_fill
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.precond.direct.direct import direct, unverified
 from linforest_precond.precond.direct.libraries import library_of
 from linforest_precond.precond.direct.orders import has_pivots, is_nearly_symmetric, matched_pattern
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.records.fill import Fill
-
-SOONER = "it is expected to take less time"
 
 
 class Factorization:
@@ -26,12 +23,7 @@ class Factorization:
     The counts are exact for pivots on the diagonal. Where rows have to be matched first, they stand for those
     of other orders; a pattern far from symmetric is counted with each row on a column where it has an entry.
 
-    Parameters
-    ----------
-    A
-        The matrix.
-    counted
-        The order and the fill of an earlier matrix with the same pattern.
+    `counted` are the order and the fill, where they are known of an earlier matrix with the same pattern.
     """
 
     def __init__(self, A: CheckedMatrix, counted: tuple[Array, Fill] | None = None) -> None:
@@ -39,18 +31,10 @@ class Factorization:
         self._are_made, self._on_host, self._is_small = False, True, False
         self.expected = 0.0  # seconds, when they have been asked for
 
-    def of_same_pattern(self, A: CheckedMatrix) -> Factorization:
-        """That of another matrix with the same pattern: counts stay."""
-        return Factorization(A, self.counted)
-
     @cached_property
     def _has_own_library(self) -> bool:
         """Whether the GPU can factor it."""
         return library_of(self._A, "auto", "diagonal") is not backend_named("cpu")
-
-    @cached_property
-    def _pattern(self) -> Pattern:
-        return self._A.pattern if is_nearly_symmetric(self._A) else matched_pattern(self._A)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -63,8 +47,8 @@ class Factorization:
         On a GPU, the host's are taken where they are fewer.
         """
         if self.counted is None:
-            flops = cost.flops_in(most, not self._has_own_library)
-            self.counted = predicted_fill(self._pattern, flops)
+            pattern = self._A.pattern if is_nearly_symmetric(self._A) else matched_pattern(self._A)
+            self.counted = predicted_fill(pattern, cost.flops_in(most, not self._has_own_library))
         if self.counted is None:
             return math.inf
         fill = self.counted[1]
@@ -89,7 +73,7 @@ class Factorization:
         order, fill = self.counted
         if not self.is_plain:
             return unverified(self._A, "colamd", "partial", fill.lu_flops, "")
-        reason = SOONER if self._on_host and self._has_own_library else ""
+        reason = "it is expected to take less time" if self._on_host and self._has_own_library else ""
         return unverified(self._A, order if self._on_host else "auto", "diagonal", fill.lu_flops, reason)
 
     def iteration(self, cost: CostModel) -> float:

@@ -17,12 +17,6 @@ from linforest_precond.precond.scaling.methods import count_tiny_diagonal
 BOUNDARY_ITERATIONS = 3.0
 # A shift s bounds them by sqrt(2 / s) log(2e8) / 2, of which nine tenths are usual, in these units.
 SHIFTED = 4.0
-# A row that is longer than this multiple of the mean is a hub of the graph.
-HUB = 10
-# The largest row ratio of a matrix that is not Hermitian and counts as elliptic.
-OUTFLOW = 1.6
-# Rows that a report names.
-MOST_NAMED = 5
 # Relative rounding errors of a row's sum.
 ROUNDING = 1e-12
 
@@ -36,15 +30,13 @@ class Facts:
     hermitian
         Whether A equals its conjugate transpose, up to rounding.
     positive_diagonal
-        Whether the diagonal entries of all rows with entries are real and positive: with `hermitian`, A may
-        be positive definite.
+        Whether the diagonal entries of all rows with entries are real and positive.
     zero_diagonal, tiny_diagonal
         Rows whose diagonal entry is 0, and those where it is tiny compared to the row; the latter are not
         counted where A may be definite.
-    dominant_share
-        The share of diagonally dominant rows.
-    m_matrix_share
-        The share of rows whose couplings all have the opposite sign of the diagonal.
+    dominant_share, m_matrix_share
+        The share of diagonally dominant rows, and of those whose couplings all have the opposite sign of the
+        diagonal.
     row_ratio
         The largest ratio of a row's off-diagonal magnitudes to its diagonal entry: below 1, it bounds the
         iterations with Jacobi.
@@ -53,19 +45,15 @@ class Facts:
         bound on what a linear forest covers.
     centered
         Whether A is Hermitian and maps constants to 0: it is singular.
-    surplus
-        The mean over all rows of 1 - sum |a_ij| / |a_ii|, where that is positive.
-    zero_sum_share
-        The share of rows where it vanishes.
+    surplus, zero_sum_share
+        The mean over all rows of 1 - sum |a_ij| / |a_ii|, where that is positive; the share where it is 0.
     constant_share
         The share of rows whose entries, with their signs, add up to 0: such rows map constants to 0.
     longest_row
         Entries of the longest row.
-    structural_rank
-        The most rows that can be matched to columns where they have an entry: the largest rank that any
-        values in A's pattern give.
-    dependent_rows
-        The first few rows that are left over then.
+    structural_rank, dependent_rows
+        The most rows that can be matched to columns where they have an entry, which is the largest rank that
+        any values in A's pattern give; and the first few rows that are left over then.
     rounding
         In words, that A is Hermitian to rounding; empty where it is exactly, or not at all.
     """
@@ -128,21 +116,14 @@ class Facts:
         return min(self.rows * BOUNDARY_ITERATIONS / self.elliptic_iterations, self.rows ** (2 / 3))
 
     @property
-    def usual_iterations(self) -> float:
-        """The expected iteration count of a mesh with n rows, where A may be that of one; else 0."""
-        if self.elliptic_iterations or not self.is_nearly_dominant or self.has_hubs:
-            return 0.0
-        return BOUNDARY_ITERATIONS * self.rows**0.5
-
-    @property
     def expected_iterations(self) -> float:
-        """Those that boundaries or a shift tell, or else those that are usual; 0 where nothing is known."""
-        return self.elliptic_iterations or self.usual_iterations
-
-    @property
-    def has_hubs(self) -> bool:
-        """Whether some rows are much longer than the mean: a graph of small diameter, not a mesh."""
-        return self.longest_row * self.rows > HUB * self.entries
+        """Those that boundaries or a shift tell, or else the usual ones of a mesh with n rows; 0 where they
+        are not known. A hub, a row ten times as long as the mean, makes a graph of small diameter."""
+        if self.elliptic_iterations:
+            return self.elliptic_iterations
+        has_hubs = self.longest_row * self.rows > 10 * self.entries
+        is_mesh = self.is_nearly_dominant and not has_hubs
+        return BOUNDARY_ITERATIONS * self.rows**0.5 if is_mesh else 0.0
 
     @property
     def is_singular(self) -> bool:
@@ -151,12 +132,9 @@ class Facts:
 
     @property
     def is_elliptic(self) -> bool:
-        """Whether A looks like a discrete elliptic operator or a graph Laplacian: multigrid works.
-
-        Couplings of one sign in dominant rows. If A is not Hermitian, rows that are not dominant, as those at
-        an outflow, must nearly be.
-        """
-        return self.is_nearly_dominant and (self.hermitian or self.row_ratio <= OUTFLOW)
+        """Whether A looks like a discrete elliptic operator or a graph Laplacian: multigrid works. Where A is
+        not Hermitian, rows that are not dominant, as those at an outflow, must nearly be."""
+        return self.is_nearly_dominant and (self.hermitian or self.row_ratio <= 1.6)
 
     @property
     def looks_easy(self) -> bool:
@@ -169,41 +147,17 @@ class Facts:
         return self.dominant_share >= 0.9 and self.m_matrix_share >= 0.9
 
     @property
-    def has_dominant_rows(self) -> bool:
-        """Whether some rows are dominant, as with scalar finite elements; with several unknowns at a point,
-        as in elasticity, none are."""
-        return self.dominant_share >= 0.05
-
-    @property
-    def keeps_constants(self) -> bool:
-        """Whether A may be definite and maps constants to 0 in most rows, as a stiffness matrix of finite
-        elements does, whatever the signs of its couplings: multigrid often pays."""
-        return self.has_definite_diagonal and self.constant_share >= 0.5
+    def is_scalar_stiffness(self) -> bool:
+        """Whether A maps constants to 0 in most rows, as a stiffness matrix does, and some rows are dominant;
+        with several unknowns at a point, as in elasticity, none are. Multigrid often pays."""
+        keeps_constants = self.has_definite_diagonal and self.constant_share >= 0.5
+        return keeps_constants and self.dominant_share >= 0.05
 
     @property
     def needs_matching(self) -> bool:
-        """Whether rows have to be permuted to get large entries onto the diagonal.
-
-        Where A may be definite, tiny entries on the diagonal are a matter of scales.
-        """
+        """Whether rows have to be permuted to get large entries onto the diagonal; where A may be definite,
+        tiny ones are a matter of scales."""
         return self.zero_diagonal + self.tiny_diagonal > 0 and not self.has_definite_diagonal
-
-    def described(self) -> list[tuple[str, str]]:
-        """Lines for print."""
-        diagonal = "positive" if self.positive_diagonal else "not positive"
-        if self.needs_matching:
-            diagonal = f"zero in {self.zero_diagonal:,} rows, tiny in {self.tiny_diagonal:,}"
-        return [
-            ("rows", f"{self.rows:,}, with {self.entries:,} entries"),
-            ("symmetry", self.rounding or ("Hermitian" if self.hermitian else "none")),
-            ("diagonal", diagonal),
-            ("dominant rows", f"{self.dominant_share:.0%}"),
-            ("couplings", f"{self.m_matrix_share:.0%} of the rows have couplings of one sign; two per row "
-             f"hold at most {self.heavy_share:.0%} of the weight"),
-            *([("null space", "the constants: A is singular")] if self.centered else []),
-            *([("structural rank", f"{self.structural_rank:,}: A is singular")]
-              if self.structural_rank < self.rows else []),
-        ]  # fmt: skip
 
 
 @without_numpy_warnings
@@ -229,37 +183,35 @@ def facts_of(csr: CheckedMatrix) -> Facts:
         zero_diagonal=zero,
         tiny_diagonal=0 if may_be_definite else count_tiny_diagonal(csr) - zero,
         dominant_share=csr.facts.dominant_share,
-        m_matrix_share=_m_matrix_share(diagonal, magnitudes, sums),
-        row_ratio=_row_ratio(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
         heavy_share=_heavy_share(csr, backend),
-        constant_share=float((sums <= ROUNDING**0.5 * magnitudes).mean()),  # stall: as the line above
         longest_row=csr.longest_row,
         structural_rank=csr.n - unmatched.size,
-        dependent_rows=tuple(unmatched[:MOST_NAMED].tolist()),
+        dependent_rows=tuple(unmatched[:5].tolist()),
         centered=csr.centered,
         rounding=csr.rounding_in_words,
-        **_surplus(backend.xp.where(is_stored, diagonal, 1), magnitudes, zero),
+        **_row_facts(diagonal, magnitudes, sums, zero > 0),
     )
 
 
-def _m_matrix_share(diagonal: Array, magnitudes: Array, sums: Array) -> float:
-    """The share of rows where |a_ii + sum a_ij| is |a_ii| - sum |a_ij|, or its negative."""
+def _row_facts(diagonal: Array, magnitudes: Array, sums: Array, has_zeros: bool) -> dict[str, float]:
+    """The facts of sum |a_ij| and |sum a_ij| of all rows; ratios to a_ii are unknown where some are 0.
+
+    Couplings have the sign opposite to a_ii where |a_ii + sum a_ij| is |a_ii| - sum |a_ij|, or its negative.
+    """
     one_sign = abs(abs(2 * diagonal - magnitudes) - sums) <= ROUNDING * magnitudes
-    return float(one_sign.mean())  # stall: decides whether multigrid is expected to work
-
-
-def _row_ratio(diagonal: Array, magnitudes: Array, zero: int) -> float:
-    return float("inf") if zero else float((magnitudes / diagonal).max()) - 1.0  # stall: bounds iterations
-
-
-def _surplus(diagonal: Array, magnitudes: Array, zero: int) -> dict[str, float]:
-    if zero:
-        return {}
-    surplus = 2 - magnitudes / diagonal
-    vanishes = abs(surplus) <= ROUNDING**0.5
+    found = {
+        "m_matrix_share": float(one_sign.mean()),  # stall: decides whether multigrid is expected to work
+        "constant_share": float((sums <= ROUNDING**0.5 * magnitudes).mean()),  # stall: the same
+    }
+    if has_zeros:
+        return {**found, "row_ratio": float("inf")}
+    ratios = magnitudes / (diagonal + (magnitudes == 0))  # empty rows have no equation
+    surplus = 2 - ratios
     return {
+        **found,
+        "row_ratio": float(ratios.max()) - 1.0,  # stall: bounds iterations
         "surplus": float(((surplus > 0) * surplus).mean()),  # stall: predicts iterations
-        "zero_sum_share": float(vanishes.mean()),  # stall: the same
+        "zero_sum_share": float((abs(surplus) <= ROUNDING**0.5).mean()),  # stall: the same
     }
 
 

@@ -15,7 +15,7 @@ from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.chooser.candidates import DIRECT, Candidate
-from linforest_precond.chooser.chooser import SMALL, TOTAL, Chooser
+from linforest_precond.chooser.chooser import TOTAL, Chooser, begin
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import facts_of
 from linforest_precond.chooser.machine import Machine
@@ -33,6 +33,9 @@ from linforest_precond.solvers.status import Interrupted, Status
 
 # The most iterations of a run, unless the user says otherwise.
 MOST_ITERATIONS = 5000
+# Calls that factors may take before anything else is known of the system: to find the facts and choose would
+# take as long.
+SMALL = 16_000
 # Iterations of all runs together on a matrix without full structural rank: enough for a b in its range.
 SINGULAR_ITERATIONS = 120
 
@@ -122,7 +125,7 @@ class OneSolve:
             self._close()
         if chosen is not None:
             is_stale = chosen.is_stale
-            self.choice = Choice(chosen.candidate.name, chosen.M, chosen.method, chosen.iterations, is_stale)
+            self.choice = Choice(chosen.candidate, chosen.M, chosen.method, chosen.iterations, is_stale)
         return self._ended(x, info, chosen)
 
     def settled(self) -> Preconditioner:
@@ -141,31 +144,29 @@ class OneSolve:
             trial.close()
 
     def _run(self) -> Trial | None:
-        """The trial that converged: at once where factors are known or take little time."""
+        """The trial that converged. Where small factors or what an earlier solve chose suffice, the facts are
+        not asked for."""
         kept = self._system.choice
-        first = self._of_small_factors() if kept is None else self._kept_trial(kept)
-        if first is not None and first.has_converged:
+        if kept is None:
+            first, usual = self._of_small_factors(), 0
+        else:
+            first = self._trial(kept.candidate, kept.M, kept.method, 0.0, None, kept.is_stale)
+            usual = kept.iterations
+        if first is not None:
             self.trials.append(first)
-            return first
-        return self._chooser.run(first, 0 if kept is None else kept.iterations)
-
-    def _kept_trial(self, kept: Choice) -> Trial | None:
-        """A run with what an earlier solve chose; None where that makes no sense for new values."""
-        offered = [DIRECT] if kept.candidate == DIRECT.name else self._chooser.untried
-        candidate = next((each for each in offered if each.name == kept.candidate), None)
-        if candidate is None:
-            return None
-        return self._trial(candidate, kept.M, kept.method, 0.0, None, kept.is_stale)
+            begin(first, self._cost, self._seconds_left(), usual)
+            if first.has_converged:
+                return first
+        return self._chooser.run(first)
 
     def _of_small_factors(self) -> Trial | None:
         """A trial with factors that take less time than to find the facts and choose; None for others."""
         cost, options, factorization = self._cost, self._options, self._system.factorization
         A = self._system.A
         most = SMALL * cost.host.call
-        expected = cost.ordering(easy=True) + cost.factorization(cost.expected_entries, 0.0)
         if options.method not in ("auto", DIRECT.name) or options.nullspace is not None or A.centered:
             return None
-        if expected > most or factorization.seconds(cost, most) > most:
+        if cost.expected_factors(easy=True) > most or factorization.seconds(cost, most) > most:
             return None
         return self._start(DIRECT, "cg" if A.definite else "bicgstab", None)
 
@@ -174,7 +175,7 @@ class OneSolve:
         # Factors that are asked for again did not suffice.
         system, M = self._system, None if candidate.is_direct else self._made.get(candidate.name)
         try:
-            if candidate.is_direct:
+            if candidate.make is None:
                 setup, M = system.factorization.expected, system.factorization.made()
             elif M is None:
                 setup = self._cost.seconds(candidate.setup)
@@ -203,8 +204,11 @@ class OneSolve:
         iteration = self._cost.iteration(method, candidate.application)
         if candidate.is_direct:
             iteration += self._system.factorization.iteration(self._cost)
-        trial = Trial(candidate, M, method, self.problem, setup, iteration, self._callback, x, self._x_true)
-        trial.is_stale, trial.verbose = is_stale, self._options.verbose
+        start, history = self.problem.x0 if x is None else x, History(self._x_true)
+        trial = Trial(
+            candidate, M, method, self.problem, setup, iteration, start, history, self._callback, is_stale,
+            self._options.verbose,
+        )  # fmt: skip
         if candidate.is_direct and self._is_plain:
             self._solve_directly(trial)
         return trial
@@ -254,8 +258,10 @@ class OneSolve:
         norms = np.full(columns, np.inf)
         x = LastFinite(problem).x
         for trial in self.trials:
-            own, found = trial.rounded()
-            for c in np.flatnonzero(found < norms).tolist():
+            own = problem.scaling.solution(trial.x)
+            found = problem.residual_norms(problem.scaling.scaled_solution(own))
+            finite = problem.backend.krylov.norms.finite_columns(own)
+            for c in np.flatnonzero(finite & (found < norms)).tolist():
                 norms[c], x[:, c] = found[c], own[:, c]
         return x, norms
 

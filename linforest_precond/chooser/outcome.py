@@ -77,7 +77,9 @@ def info_of(chooser: Chooser, is_late: bool) -> int:
         return int(Status.UNATTAINABLE)
     if any(trial.is_at_rounding for trial in chooser.trials):
         return int(Status.STAGNATED)
-    return int(Status.SINGULAR) if chooser.facts.is_singular or chooser.found_singular else 0
+    factored = [trial for trial in chooser.trials if trial.candidate.is_direct and not trial.is_stale]
+    has_no_factors = chooser.has_no_factors or any(trial.has_failed for trial in factored)
+    return int(Status.SINGULAR) if chooser.facts.is_singular or has_no_factors else 0
 
 
 def complaint(chooser: Chooser, problem: Problem, info: npt.NDArray[np.int64]) -> str:
@@ -115,7 +117,8 @@ def complaint(chooser: Chooser, problem: Problem, info: npt.NDArray[np.int64]) -
         return f"time_limit has passed: {reached}. Raise time_limit, or continue with x0=x."
     if status == Status.STAGNATED:
         return f"Rounding errors limit the residual: {reached}. Raise rtol, or use double precision."
-    if problem.most_iterations < problem.b.shape[0] and chooser.is_limited:
+    is_limited = any(trial.status is Status.MAXITER for trial in chooser.trials)
+    if problem.most_iterations < problem.b.shape[0] and is_limited:
         return f"maxiter={problem.most_iterations:,} iterations did not suffice: {reached}. Raise maxiter."
     return (
         f"solve did not reach the tolerance: {reached}; no method converged, and a direct factorization "

@@ -75,7 +75,7 @@ class TrialReport:
             trial.relative_target * 10 ** trial.digits[0],
             trial.reached,
             trial.predicted,
-            trial.outcome,
+            "paused" if trial.status is None else str(trial.status),
             trial.history,
         )
 
@@ -169,7 +169,7 @@ class SolveReport(Printed):
 
     def _printout(self) -> Printout:
         """What is known of the matrix."""
-        return Printout.of("solve", *([("trials", "0")] if self.facts is None else self.facts.described()))
+        return Printout.of("solve", *([("trials", "0")] if self.facts is None else described(self.facts)))
 
     def __str__(self) -> str:
         if self.facts is None:
@@ -198,3 +198,21 @@ class SolveReport(Printed):
 
 def _html_row(tag: str, cells: tuple[str, ...]) -> str:
     return f"<tr>{''.join(f'<{tag}>{escape(text)}</{tag}>' for text in cells)}</tr>"
+
+
+def described(facts: Facts) -> list[tuple[str, str]]:
+    """What a matrix shows, as lines for print."""
+    diagonal = "positive" if facts.positive_diagonal else "not positive"
+    if facts.needs_matching:
+        diagonal = f"zero in {facts.zero_diagonal:,} rows, tiny in {facts.tiny_diagonal:,}"
+    return [
+        ("rows", f"{facts.rows:,}, with {facts.entries:,} entries"),
+        ("symmetry", facts.rounding or ("Hermitian" if facts.hermitian else "none")),
+        ("diagonal", diagonal),
+        ("dominant rows", f"{facts.dominant_share:.0%}"),
+        ("couplings", f"{facts.m_matrix_share:.0%} of the rows have couplings of one sign; two per row "
+         f"hold at most {facts.heavy_share:.0%} of the weight"),
+        *([("null space", "the constants: A is singular")] if facts.centered else []),
+        *([("structural rank", f"{facts.structural_rank:,}: A is singular")]
+          if facts.structural_rank < facts.rows else []),
+    ]  # fmt: skip

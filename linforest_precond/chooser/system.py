@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.arguments import as_choice, as_flag, as_integer
-from linforest_precond.chooser.candidates import DIRECT, Candidate, candidates_on
+from linforest_precond.chooser.candidates import Candidate, candidates_on
 from linforest_precond.chooser.factorization import Factorization
 from linforest_precond.chooser.facts import Facts, facts_of
-from linforest_precond.chooser.machine import CALIBRATIONS
 from linforest_precond.chooser.outcome import quietly
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.pattern_digest import pattern_digest
@@ -39,7 +38,7 @@ class Options:
         limit: Any = options.time_limit
         if limit is not None and not (isinstance(limit, int | float | np.number) and limit > 0):
             raise ValueError(f"time_limit must be None or a positive number of seconds, got {limit!r}")
-        as_choice("calibration", options.calibration, CALIBRATIONS)
+        as_choice("calibration", options.calibration, ("measured", "default"))
         verbose, seed = as_flag("verbose", options.verbose), as_integer("seed", options.seed)
         return replace(options, seed=seed, verbose=verbose)
 
@@ -51,7 +50,7 @@ class Choice:
     Attributes
     ----------
     candidate
-        Its name.
+        With the iterations that were expected of it.
     M, method
         The preconditioner, and the Krylov method for it.
     iterations
@@ -60,7 +59,7 @@ class Choice:
         Whether M is that of an earlier matrix.
     """
 
-    candidate: str
+    candidate: Candidate
     M: Preconditioner
     method: str
     iterations: int
@@ -69,7 +68,8 @@ class Choice:
     @property
     def in_words(self) -> str:
         """Factors need no Krylov method, unless rounding errors are large."""
-        return self.candidate if self.candidate == DIRECT.name else f"{self.candidate} with {self.method}"
+        name = self.candidate.name
+        return name if self.candidate.is_direct else f"{name} with {self.method}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +120,9 @@ class System:
             return System.of(A)
         choice, M = self.choice, self.choice.M
         try:
-            if choice.candidate == DIRECT.name:
+            if choice.candidate.is_direct:
                 M._pattern.require_same(pattern_digest(A))
-                return System(A, self.factorization.of_same_pattern(A), replace(choice, is_stale=True))
+                return System(A, Factorization(A, self.factorization.counted), replace(choice, is_stale=True))
             M = M.frozen()
             quietly(M.update, A)
         except ValueError:  # another pattern, or values that it cannot take

@@ -10,43 +10,27 @@ iterations without bias and within a factor of two in four of five cases, from i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.chooser.candidates import Candidate
+from linforest_precond.chooser.costs import METHODS
 from linforest_precond.precond.preconditioner import Preconditioner
-from linforest_precond.solvers.bicgstab import Bicgstab
-from linforest_precond.solvers.cg import Cg
 from linforest_precond.solvers.driver import Callback, Run
-from linforest_precond.solvers.fcg import Fcg
 from linforest_precond.solvers.history import History
 from linforest_precond.solvers.live_line import live_line
-from linforest_precond.solvers.minres import Minres
 from linforest_precond.solvers.problem import Problem
 from linforest_precond.solvers.status import Status
 
-# Digits won in one doubling of the iterations, in units of those won in the doubling before: with simple
-# preconditioners, and for linear convergence.
+# With simple preconditioners, and for linear convergence.
 GROWTH, LINEAR = 1.5, 2.0
 # No run is predicted to need more than this many times the iterations that it has made.
 HORIZON = 10
-# Digits that a run must have won before anything is predicted from them.
-HOVERING = 0.1
-# What an infinite residual lacks, and residuals that are 0 have to spare.
-MOST_DIGITS = 300.0
-# Relative residuals that rounding errors explain, in units of the machine precision.
-ROUNDING = 1e3
-METHODS: dict[str, Callable[[], Any]] = {
-    "cg": Cg,
-    "fcg": Fcg,
-    "bicgstab": Bicgstab,
-    "minres": Minres,
-}
 
 
 def method_for(M: Preconditioner, method: str) -> str:
@@ -55,11 +39,7 @@ def method_for(M: Preconditioner, method: str) -> str:
 
 
 def remaining(digits: Sequence[float], growth: float) -> float:
-    """Iterations that a run still needs, at most `HORIZON` times those that it has made.
-
-    `digits` has, for each iteration from 0 on, the digits by which the smallest residual so far is above its
-    target.
-    """
+    """Iterations that a run with these `Trial.digits` still needs, at most `HORIZON` times those made."""
     done, left = len(digits) - 1, digits[-1]
     if left <= 0:
         return 0.0
@@ -72,6 +52,7 @@ def remaining(digits: Sequence[float], growth: float) -> float:
     return min(2**doublings - 1, HORIZON) * done
 
 
+@dataclass(eq=False)
 class Trial:
     """A run with one candidate.
 
@@ -83,28 +64,25 @@ class Trial:
         Whether M is that of an earlier matrix.
     predicted
         The seconds in all that were predicted when the run was last looked at.
+    digits
+        For each iteration, the digits that the worst system's smallest residual lacks.
     """
 
-    def __init__(
-        self,
-        candidate: Candidate,
-        M: Preconditioner,
-        method: str,
-        problem: Problem,
-        setup: float,
-        iteration: float,
-        callback: Callback | None = None,
-        x: Array | None = None,
-        x_true: Array | None = None,
-    ) -> None:
-        self.candidate, self.M, self.method, self.problem = candidate, M, method, problem
-        self.setup, self.iteration, self.predicted = setup, iteration, math.nan
-        self._callback, self.history = callback, History(x_true)
-        self.start = problem.x0 if x is None else x
-        self.info: npt.NDArray[np.int64] | None = None
-        self.is_stale = self.verbose = False
-        self._solution: Array | None = None  # by factors, without a run
-        self.digits = list[float]()
+    candidate: Candidate
+    M: Preconditioner
+    method: str
+    problem: Problem
+    setup: float
+    iteration: float
+    start: Array | None
+    history: History
+    callback: Callback | None = None
+    is_stale: bool = False
+    verbose: bool = False
+    predicted: float = math.nan
+    info: npt.NDArray[np.int64] | None = None
+    digits: list[float] = field(default_factory=list)
+    _solution: Array | None = None  # by factors, without a run
 
     @cached_property
     def _run(self) -> Run:
@@ -112,7 +90,7 @@ class Trial:
         problem, name = self.problem, f"{self.candidate.name} with {self.method}"
         line = live_line(name, problem.norms, problem.targets, problem.most_iterations, self.verbose)
         started = problem.started_at(self.start).preconditioned(self.M)
-        return Run(METHODS[self.method](), started, self.history, line)
+        return Run(METHODS[self.method].make(), started, self.history, line)
 
     def take(self, x: Array, norms: npt.NDArray[np.float64], seconds: float) -> None:
         """Take a solution by factors, with its residual norms, if it meets the tolerance; start from it if
@@ -127,8 +105,8 @@ class Trial:
             for column, norm in enumerate(norms.tolist()):
                 self.history.add_true(1.0, column, norm)
             self.digits = self._missing_digits()
-            if self._callback is not None:
-                self._callback(x[:, 0] if problem.one else x)
+            if self.callback is not None:
+                self.callback(x[:, 0] if problem.one else x)
         elif self.start is None and (norms < problem.norms).all():
             self.start = x
 
@@ -136,7 +114,7 @@ class Trial:
         """Make `iterations` more, fewer where all systems stop before."""
         if self.is_solved_directly:
             return
-        self._run.iterate(self._callback, max(1, iterations))
+        self._run.iterate(self.callback, max(1, iterations))
         if self._run.line is not None:
             self._run.line.close()
         if self._run.has_ended:
@@ -144,18 +122,16 @@ class Trial:
         self.digits = self._missing_digits()
 
     def _missing_digits(self) -> list[float]:
-        """For each iteration, the digits that the worst system's smallest residual lacks."""
-        residuals = self._residuals
-        norms, targets = self.problem.norms, self.problem.targets
-        eps = np.finfo(self.problem.b.dtype).eps
+        """`digits`: at most 300 for an infinite residual, and at least -300 for 0."""
+        norms, eps = self.problem.norms, np.finfo(self.problem.b.dtype).eps
         with np.errstate(all="ignore"):
-            wanted = np.maximum(targets, eps**2 * norms) / np.where(norms > 0, norms, 1)
-            ratios = np.fmin.accumulate(residuals / np.where(wanted > 0, wanted, 1), axis=0)
-            ratios = np.nan_to_num(ratios, nan=1.0, posinf=10**MOST_DIGITS)
-            worst = np.log10(ratios.max(axis=1, initial=10**-MOST_DIGITS))
+            wanted = np.maximum(self.problem.targets, eps**2 * norms) / np.where(norms > 0, norms, 1)
+            ratios = np.fmin.accumulate(self._residuals / np.where(wanted > 0, wanted, 1), axis=0)
+            ratios = np.where(np.isnan(ratios), 1.0, np.minimum(ratios, 1e300))
+            worst = np.log10(ratios.max(axis=1, initial=1e-300))
         steps = np.ceil(self.history.iterations).astype(int)
         # Steps may go back: a half step that breaks down is recorded, but its iteration is not counted.
-        found = np.full(steps.max(initial=0) + 1, MOST_DIGITS)
+        found = np.full(steps.max(initial=0) + 1, 300.0)
         np.minimum.at(found, steps, worst)
         return np.minimum.accumulate(found).tolist()
 
@@ -179,35 +155,23 @@ class Trial:
         return self.setup + self.iterations * self.iteration
 
     @property
+    def status(self) -> Status | None:
+        """The first outcome that is not convergence; None while it runs."""
+        return None if self.info is None else Status.from_info(next(filter(None, self.info.tolist()), 0))
+
+    @property
     def has_converged(self) -> bool:
-        return self.info is not None and not self.info.any()
+        return self.status is Status.CONVERGED
 
     @property
     def has_failed(self) -> bool:
         """Whether it broke down or ran out of iterations."""
-        return self.info is not None and bool(self.info.any())
-
-    @property
-    def status(self) -> Status | None:
-        """The first outcome that is not convergence; None while it runs."""
-        if self.info is None:
-            return None
-        return Status.from_info(next((int(code) for code in self.info if code), 0))
-
-    @property
-    def won(self) -> float:
-        """Digits that its iterations have won."""
-        return self.digits[0] - self.digits[-1]
+        return self.status not in (None, Status.CONVERGED)
 
     @property
     def is_hovering(self) -> bool:
-        """Whether the residuals have hardly fallen at all."""
-        return self.won < HOVERING and not self.has_converged
-
-    @property
-    def outcome(self) -> str:
-        """In a word: how it ended, or "paused"."""
-        return "paused" if self.status is None else str(self.status)
+        """Whether the residuals have hardly fallen at all: by less than a tenth of a digit."""
+        return self.digits[0] - self.digits[-1] < 0.1 and not self.has_converged
 
     @property
     def relative_target(self) -> float:
@@ -228,37 +192,25 @@ class Trial:
         """Whether it ended because rounding errors limit the residual: no other candidate would do better."""
         if self.status is Status.UNATTAINABLE and self.candidate.is_direct:
             return True
-        eps = float(np.finfo(self.problem.b.dtype).eps)
-        return self.has_failed and self.reached <= ROUNDING * eps
+        return self.has_failed and self.reached <= 1e3 * float(np.finfo(self.problem.b.dtype).eps)
 
     @property
     def is_better_than_its_start(self) -> bool:
-        residuals = self._residuals
-        last = np.where(np.isnan(residuals[-1:]), 0, residuals[-1:])
-        return bool((last <= residuals[:1]).all() and np.isfinite(last).all())
+        first, last = self._residuals[:1], np.nan_to_num(self._residuals[-1:], posinf=np.inf)
+        return bool((last <= first).all() and np.isfinite(last).all())
 
     @property
     def _residuals(self) -> npt.NDArray[np.float64]:
-        """(records, k)"""
         return self.history.residuals.reshape(len(self.history), self.problem.norms.size)
 
     def remaining(self) -> float:
-        """Predicted iterations."""
-        growth = LINEAR if self.candidate.is_multigrid or self.candidate.is_direct else GROWTH
+        growth = LINEAR if self.candidate.converges_linearly else GROWTH
         return 0.0 if self.has_converged else remaining(self.digits, growth)
 
     @property
     def x(self) -> Array:
         """The present iterate of the scaled system, (n, k)."""
         return self._run.space["x"] if self._solution is None else self._solution
-
-    def rounded(self) -> tuple[Array, npt.NDArray[np.float64]]:
-        """x of the given system, and its residual norms in the scaled one: infinite if x is not finite."""
-        problem = self.problem
-        x = problem.scaling.solution(self.x)
-        norms = problem.residual_norms(problem.scaling.scaled_solution(x))
-        finite = problem.backend.krylov.norms.finite_columns(x) & np.isfinite(norms)
-        return x, np.where(finite, norms, np.inf)
 
     def solution(self) -> Array:
         """x of the given system; updates `info` where scaling back lost digits."""

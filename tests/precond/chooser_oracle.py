@@ -51,7 +51,7 @@ class Curve:
     has_failed = property(lambda self: self.fails is not None and self.iterations == self.fails)
     status = property(lambda self: self._status if self.has_failed else None)
     alone = property(lambda self: self.setup + self.total * self.iteration)
-    seconds, won, is_hovering, remaining = Trial.seconds, Trial.won, Trial.is_hovering, Trial.remaining
+    seconds, is_hovering, remaining = Trial.seconds, Trial.is_hovering, Trial.remaining
 
 
 def chosen_among(totals, facts=FACTS, backend="cpu", maxiter=5000, factor=math.inf, **options):

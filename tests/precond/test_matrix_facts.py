@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import linforest_precond as lf
 from linforest_precond.chooser.facts import facts_of
+from linforest_precond.chooser.report import described
 from linforest_precond.matrix.checked import checked
 
 
@@ -60,8 +61,8 @@ def test_finite_elements_keep_constants_with_couplings_of_both_signs(backend):
     found = facts(backend, A)
     rows = abs(A.toarray().sum(axis=1)) <= 1e-6 * abs(A.toarray()).sum(axis=1)
     assert found.constant_share == rows.mean() and 0.5 < rows.mean() < 1
-    assert found.keeps_constants and not found.is_elliptic
-    assert not facts(backend, A + sp.eye_array(A.shape[0])).keeps_constants
+    assert found.is_scalar_stiffness and not found.is_elliptic
+    assert not facts(backend, A + sp.eye_array(A.shape[0])).is_scalar_stiffness
 
 
 def test_rows_without_entries_do_not_count(backend):
@@ -105,5 +106,5 @@ def test_no_rows(backend):
 
 
 def test_printed():
-    text = dict(facts_of(checked(lf.matrices.poisson((5, 5)))).described())
+    text = dict(described(facts_of(checked(lf.matrices.poisson((5, 5))))))
     assert text["symmetry"] == "Hermitian" and text["dominant rows"] == "100%"

@@ -26,7 +26,7 @@ def multiply(left, right, width):
 
 
 def multiply_and_plan(left, right, width, most=math.inf):
-    """The CSR arrays of a product, and what `multiply_again` needs for other values: its row pointers.
+    """The CSR arrays of a product, and what `multiply_again` needs for other values: its pattern.
 
     None where the product has more than `most` entries.
     """
@@ -40,19 +40,18 @@ def multiply_and_plan(left, right, width, most=math.inf):
         pieces += _rows_of_product(factors, bounds, *cut, width, counts)
     indices, data = map(np.concatenate, zip(*pieces))
     indptr = np.cumsum(counts).astype(left[1].dtype)
-    return None if indices.size > most else ((indptr, indices, data), indptr)
+    return None if indices.size > most else ((indptr, indices, data), (indptr, indices))
 
 
 def multiply_again(plan, left, right, width):
     """`multiply` for factors with the patterns of those that a plan was made for."""
-    factors = tuple(readonly(array) for array in (*left, *right))
-    indptr, rows = plan, plan.size - 1
-    starts = _balanced_parts(indptr, 0, rows)
-    indices, data = np.empty(indptr[-1], left[1].dtype), np.empty(indptr[-1], left[2].dtype)
-    counts = np.empty(rows + 1, np.int64)
-    add_entries(
-        *factors, readonly(starts), width, counts, indices, data, indptr[starts[:-1]].astype(np.int64)
-    )
+    indptr, indices = plan
+    dtype = left[2].dtype
+    # Minus zero plus any number is that number, zeros with their signs.
+    data = np.full(indices.size, complex(-0.0, -0.0) if dtype.kind == "c" else -0.0, dtype)
+    starts = _balanced_parts(indptr, 0, indptr.size - 1)
+    arrays = (*left, *right, indptr, indices, starts)
+    add_known_entries(*(readonly(array) for array in arrays), width, data)
     return indptr, indices, data
 
 
@@ -128,6 +127,24 @@ def add_entries(
             shell_sort(indices[begin:end], data[begin:end], end - begin)
             counts[row + 1] = end - begin
         ends[part] = end
+
+
+# Adds up the terms of each row in the places of its columns.
+@kernel(parallel=True)
+def add_known_entries(
+    left_indptr, left_indices, left_data, right_indptr, right_indices, right_data, indptr, indices, starts,
+    width, data,
+):  # fmt: skip
+    for part in prange(starts.size - 1):
+        places = np.empty(width, np.int64)
+        for row in range(starts[part], starts[part + 1]):
+            for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
+                places[np.int64(indices[slot])] = slot
+            for slot in range(np.int64(left_indptr[row]), np.int64(left_indptr[row + 1])):
+                middle = np.int64(left_indices[slot])
+                for other in range(np.int64(right_indptr[middle]), np.int64(right_indptr[middle + 1])):
+                    term = left_data[slot] * right_data[other]
+                    data[places[np.int64(right_indices[other])]] += term
 
 
 def row_shares(indptr):
