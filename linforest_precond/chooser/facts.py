@@ -8,6 +8,7 @@ import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.flags import all_set, count_set
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.scaled_matrix import scaled_into_range
@@ -169,11 +170,11 @@ def facts_of(csr: CheckedMatrix) -> Facts:
     csr, _ = scaled_into_range(csr, csr.dtype)  # sums of rows do not overflow
     diagonal, (magnitudes, sums) = abs(csr.diagonal), backend.multigrid.strength.row_sums(csr)
     is_stored = magnitudes > 0  # empty rows have no equation
-    zero = int(((diagonal == 0) & is_stored).sum())  # stall: decides whether rows are matched
+    zero = count_set((diagonal == 0) & is_stored)  # stall: decides whether rows are matched
     positive = (csr.diagonal.real > 0) & (csr.diagonal.imag == 0)
-    is_positive = bool((positive | ~is_stored).all())  # stall: CG or not
+    is_positive = all_set(positive | ~is_stored)  # stall: CG or not
     may_be_definite = csr.hermitian and is_positive
-    has_diagonal = zero == 0 and bool(is_stored.all())  # stall: a full diagonal has full rank
+    has_diagonal = zero == 0 and all_set(is_stored)  # stall: a full diagonal has full rank
     unmatched = np.empty(0, np.int64) if has_diagonal else np.flatnonzero(csr.matched_columns < 0)
     return Facts(
         rows=csr.n,
@@ -200,8 +201,8 @@ def _row_facts(diagonal: Array, magnitudes: Array, sums: Array, has_zeros: bool)
     """
     one_sign = abs(abs(2 * diagonal - magnitudes) - sums) <= ROUNDING * magnitudes
     found = {
-        "m_matrix_share": float(one_sign.mean()),  # stall: decides whether multigrid is expected to work
-        "constant_share": float((sums <= ROUNDING**0.5 * magnitudes).mean()),  # stall: the same
+        "m_matrix_share": count_set(one_sign) / one_sign.size,  # stall: whether multigrid is expected to work
+        "constant_share": count_set(sums <= ROUNDING**0.5 * magnitudes) / sums.size,  # stall: the same
     }
     if has_zeros:
         return {**found, "row_ratio": float("inf")}
@@ -211,7 +212,7 @@ def _row_facts(diagonal: Array, magnitudes: Array, sums: Array, has_zeros: bool)
         **found,
         "row_ratio": float(ratios.max()) - 1.0,  # stall: bounds iterations
         "surplus": float(((surplus > 0) * surplus).mean()),  # stall: predicts iterations
-        "zero_sum_share": float((abs(surplus) <= ROUNDING**0.5).mean()),  # stall: the same
+        "zero_sum_share": count_set(abs(surplus) <= ROUNDING**0.5) / surplus.size,  # stall: the same
     }
 
 
