@@ -82,7 +82,13 @@ def below(page):
 def all_pages():
     texts = [path for ending in ("*.md", "*.rst") for path in DOCS.rglob(ending)]
     pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in texts}
-    pages = {page for page in pages if not page.startswith(("api/generated/", "_templates/", "notebooks/"))}
+    pages = {
+        page
+        for page in pages
+        if not page.startswith(("api/generated/", "_templates/", "notebooks/", "gallery/"))
+    }
+    programs = (ROOT / "examples" / "gallery").glob("*.py")
+    pages |= {f"gallery/{path.stem}" for path in programs if path.stem != "comparison"}
     return pages | {f"notebooks/{path.stem}" for path in (ROOT / "notebooks").glob("*.ipynb")}
 
 
