@@ -5,7 +5,7 @@
 # make test-oldest the quick tests with the oldest supported NumPy, SciPy and Numba, in .venv-oldest
 # make test-petsc  the tests of the PETSc preconditioner, with Debian's petsc4py and Open MPI, in .venv-petsc
 # make test-interop the tests with JAX, lineax and array-api-strict, in .venv-interop; torch's too where it is in there
-# make dist        wheel and source archive in dist/, checked by twine and imported in an empty environment, .venv-dist
+# make dist        wheel and source archive in dist/, checked by twine and imported in empty environments of Python 3.11 to 3.13
 # make examples    the programs of examples/gallery, beside what users of other packages do now, in .venv-gallery
 # make coverage    the quick tests, and the lines of the package that none of them reaches
 # make fuzz        the fuzzers at full length (one to two hours), by seeds; ARGS are passed to tests/fuzz/run_fuzzers.py
@@ -94,7 +94,7 @@ test-interop: .venv-interop/.ready
 	.venv-interop/bin/python -m pytest tests/interop $(ARGS)
 
 dist: .venv-dist/.ready
-	rm -rf dist build
+	rm -rf dist build/lib build/bdist.*
 	.venv-dist/bin/python -m build --outdir dist
 	.venv-dist/bin/python -m twine check --strict dist/*
 	.venv-dist/bin/python packaging/check_dist.py dist $(if $(CUPY),--cupy $(CUPY))
