@@ -92,7 +92,7 @@ def _prominent(runs: list[JsonObject]) -> set[str]:
 def _draw_run(ax: Axes, run: JsonObject, opacity: float) -> None:
     iterations, residuals, errors = _columns(run)
     colour, marker = PRECONDITIONERS.get(run["precond"], OTHER)
-    look = {"color": colour, "alpha": opacity, "zorder": 2 + opacity}
+    look: dict[str, Any] = {"color": colour, "alpha": opacity, "zorder": 2 + opacity}
     draw_curve(ax, iterations, residuals, linewidth=1.3, label=run["precond"], **look)
     draw_curve(ax, iterations, errors, linewidth=1.0, dashes=(4, 2), **look)
     for values in (residuals, errors):
