@@ -105,8 +105,9 @@ def gallery_page(program):
 
 
 def adapt_links(app, docname, source):
-    """Pages link to the repository's files: notebooks are pages of the site, benchmarks are not."""
+    """Pages link to the repository's files: notebooks and programs are pages, benchmarks are not."""
     text = re.sub(r"\]\(\.\./((?:\.\./)*notebooks/)", r"](\1", source[0])
+    text = re.sub(r"\]\((?:\.\./)+examples/(gallery/\w+)\.py\)", r"](/\1.md)", text)
     source[0] = re.sub(r"\[([^\]]+)\]\((?:\.\./)+benchmarks[^)]*\)", r"\1", text)
 
 
