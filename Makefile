@@ -5,7 +5,8 @@
 # make test-oldest the quick tests with the oldest supported NumPy, SciPy and Numba, in .venv-oldest
 # make test-petsc  the tests of the PETSc preconditioner, with Debian's petsc4py and Open MPI, in .venv-petsc
 # make test-interop the tests with JAX, lineax and array-api-strict, in .venv-interop; torch's too where it is in there
-# make dist        wheel and source archive in dist/, checked by twine and imported in an empty environment, .venv-dist
+# make dist        wheel and source archive in dist/, checked by twine and imported in empty environments of Python 3.11 to 3.13
+# make examples    the programs of examples/gallery, beside what users of other packages do now, in .venv-gallery
 # make coverage    the quick tests, and the lines of the package that none of them reaches
 # make fuzz        the fuzzers at full length (one to two hours), by seeds; ARGS are passed to tests/fuzz/run_fuzzers.py
 # make lint        ruff, clang-format, codespell and mypy; make format applies the formatters
@@ -46,7 +47,7 @@ sources := $(shell git ls-files "*.cu" "*.cuh" 2>/dev/null)
 texts := $(shell git ls-files "*.py" "*.cu" "*.cuh" "*.md" "*.toml" "*.cff" Makefile 2>/dev/null)
 pages := $(wildcard README.md CONTRIBUTING.md CHANGELOG.md)
 
-.PHONY: demo test test-all test-gpu test-oldest petsc test-petsc test-interop dist coverage fuzz lint format docs bench clean
+.PHONY: demo test test-all test-gpu test-oldest petsc test-petsc test-interop dist examples coverage fuzz lint format docs bench clean
 
 demo: $(ready)
 	$(PYTHON) -m linforest_precond study --quick --offline --out linforest-study
@@ -93,10 +94,14 @@ test-interop: .venv-interop/.ready
 	.venv-interop/bin/python -m pytest tests/interop $(ARGS)
 
 dist: .venv-dist/.ready
-	rm -rf dist build
+	rm -rf dist build/lib build/bdist.*
 	.venv-dist/bin/python -m build --outdir dist
 	.venv-dist/bin/python -m twine check --strict dist/*
 	.venv-dist/bin/python packaging/check_dist.py dist $(if $(CUPY),--cupy $(CUPY))
+
+# Programs whose packages are missing, such as torch, PETSc or CuPy, are left out with a word.
+examples: .venv-gallery/.ready
+	.venv-gallery/bin/python examples/run.py $(ARGS)
 
 fuzz: export OPENBLAS_NUM_THREADS := 1
 fuzz: export OMP_WAIT_POLICY := passive
@@ -156,6 +161,12 @@ bench: $(ready)
 	.venv-interop/bin/python -m pip install --quiet --editable ".[jax]" "array-api-strict>=2.0" "hypothesis>=6.80" "pytest>=9"
 	touch $@
 
+.venv-gallery/.ready: pyproject.toml
+	test -x .venv-gallery/bin/python || python3 -m venv .venv-gallery
+	.venv-gallery/bin/python $(pip) --upgrade pip
+	.venv-gallery/bin/python $(pip) --editable ".[gallery]"
+	touch $@
+
 .venv-dist/.ready: pyproject.toml
 	test -x .venv-dist/bin/python || python3 -m venv .venv-dist
 	.venv-dist/bin/python -m pip install --quiet --upgrade pip
@@ -183,5 +194,5 @@ petsc: .venv-petsc/.ready
 	touch $@
 
 clean:
-	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage docs/api/generated docs/notebooks
+	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage docs/api/generated docs/notebooks docs/gallery
 	find . \( -name .venv -o -name .git \) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -5,7 +5,7 @@
 
 Times are medians of many calls after warm-up; on the GPU between CUDA events. The results, with raw samples,
 machine, versions and hashes of the code, are written to a JSON file;
-`python -m benchmarks.pages.table --write` puts them into docs/performance.md.
+`python -m benchmarks.pages.table --write` puts them into benchmarks/PERFORMANCE.md.
 """
 
 from __future__ import annotations

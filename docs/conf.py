@@ -7,8 +7,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 # The checkout, also where the package is not installed.
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "examples")]
 
+import run as examples  # noqa: E402
 from sphinx.util.logging import getLogger  # noqa: E402
 
 import linforest_precond  # noqa: E402
@@ -47,6 +48,7 @@ numpydoc_show_class_members = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "linforest_precond"
+html_favicon = "_static/favicon.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_static_path = ["_static"]
@@ -55,15 +57,19 @@ html_theme_options = {
     "header_links_before_dropdown": 5,  # the sections of index.md: no menu for the rest
     "navbar_align": "left",
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    # Tables of numbers take the whole width.
+    "secondary_sidebar_items": {"**": ["page-toc"], "performance": [], "solve_times": [], "iterations": []},
     "show_prev_next": True,
 }
+# Without it, the theme's script logs an error at a first visit.
+html_context = {"default_mode": "auto"}
 # Pages outside of the sections have no pages beside them to list.
 html_sidebars = {"index": [], "search": [], "genindex": []}
 
 
 def setup(app):
     copy_notebooks()
+    write_gallery()
     app.connect("source-read", adapt_links)
     app.connect("html-page-context", refuse_own_path)
 
@@ -78,9 +84,30 @@ def copy_notebooks():
         shutil.copy2(notebook, target)
 
 
+def write_gallery():
+    """A page in docs/gallery, which git ignores, for each program of examples/gallery."""
+    folder = ROOT / "docs" / "gallery"
+    folder.mkdir(exist_ok=True)
+    for program in examples.programs():
+        (folder / f"{program.stem}.md").write_text(gallery_page(program), encoding="utf-8")
+
+
+def gallery_page(program):
+    """The text above a program as title and introduction, then the program, then what it printed."""
+    _, text, code = program.read_text(encoding="utf-8").split('"""', 2)
+    title, _, introduction = text.partition("\n")
+    if examples.record_of(program).exists():
+        _, where, output = examples.recorded(program)
+        shown = f"It prints, on {where}:\n\n```text\n{output}```\n"
+    else:
+        shown = "Its output has not been recorded.\n"
+    return f"# {title.rstrip('.')}\n{introduction}\n```python{code}```\n\n{shown}"
+
+
 def adapt_links(app, docname, source):
-    """Pages link to the repository's files: notebooks are pages of the site, benchmarks are not."""
+    """Pages link to the repository's files: notebooks and programs are pages, benchmarks are not."""
     text = re.sub(r"\]\(\.\./((?:\.\./)*notebooks/)", r"](\1", source[0])
+    text = re.sub(r"\]\((?:\.\./)+examples/(gallery/\w+)\.py\)", r"](/\1.md)", text)
     source[0] = re.sub(r"\[([^\]]+)\]\((?:\.\./)+benchmarks[^)]*\)", r"\1", text)
 
 

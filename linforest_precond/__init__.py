@@ -54,6 +54,6 @@ if TYPE_CHECKING:
     from linforest_precond.records.matching import CoarseningHierarchy as CoarseningHierarchy
     from linforest_precond.records.matching import Matching as Matching
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 find_unlinked()
 __getattr__, __dir__, __all__ = lazy_names(__name__, __file__, renamed={"scale": "scaling"})

@@ -2,18 +2,21 @@
 
     python packaging/check_dist.py dist [--cupy cupy-cuda13x]
 
-Each is tried without CuPy; the wheel also with the CuPy that ``--cupy`` names, which need not find a GPU.
+The wheel is tried with each supported Python that is at hand, the archive with this one, both without CuPy;
+the wheel also with the CuPy that ``--cupy`` names, which need not find a GPU.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
+
+PYTHONS = ("3.11", "3.12", "3.13")
 
 # Every module imports, a small system is solved, and CuPy is there or not, as it should be.
 TRIAL = """
@@ -42,21 +45,40 @@ def main() -> None:
     parser.add_argument("--cupy", help="the package of CuPy to try the wheel with")
     options = parser.parse_args()
     (wheel,), (archive,) = options.folder.glob("*.whl"), options.folder.glob("*.tar.gz")
-    trials = [(wheel, None), (archive, None)]
+    for version in PYTHONS:
+        if python := interpreter(version):
+            try_in_empty_environment(wheel, python)
+        else:
+            print(f"{wheel.name}: not tried with Python {version}, which is not at hand", flush=True)
+    try_in_empty_environment(archive, sys.executable)
     if options.cupy:
-        trials.append((wheel, options.cupy))
-    for path, cupy in trials:
-        print(f"{path.name}{f' with {cupy}' if cupy else ''}:", flush=True)
-        with tempfile.TemporaryDirectory() as folder:
-            try_in_empty_environment(path.resolve(), cupy, Path(folder))
+        try_in_empty_environment(wheel, sys.executable, options.cupy)
 
 
-def try_in_empty_environment(path: Path, cupy: str | None, folder: Path) -> None:
-    venv.create(folder / "environment", with_pip=True)
-    commands = folder / "environment" / ("Scripts" if sys.platform == "win32" else "bin")
-    run(folder, commands / "python", "-m", "pip", "install", "--quiet", path, *([cupy] if cupy else []))
-    run(folder, commands / "python", "-c", TRIAL, "cupy" if cupy else "no cupy")
-    run(folder, commands / "linforest", "--help", stdout=subprocess.DEVNULL)
+def interpreter(version: str) -> str | None:
+    """A Python of this version: this one, one on the path, or one of pyenv."""
+    folders = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    kept = (str(path) for path in sorted(folders.glob(f"{version}.*/bin/python")))
+    found = (path for path in (sys.executable, shutil.which(f"python{version}"), *kept) if path)
+    return next((path for path in found if version_of(path) == version), None)
+
+
+def version_of(python: str) -> str:
+    """Empty where it does not run, as a shim of pyenv without its Python."""
+    script = "import sys; print('%d.%d' % sys.version_info[:2])"
+    return subprocess.run([python, "-c", script], capture_output=True, text=True).stdout.strip()
+
+
+def try_in_empty_environment(path: Path, python: str, cupy: str | None = None) -> None:
+    print(f"{path.name}{f' with {cupy}' if cupy else ''}:", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        run(folder, python, "-m", "venv", "environment")
+        commands = folder / "environment" / ("Scripts" if sys.platform == "win32" else "bin")
+        needed = [path.resolve(), *([cupy] if cupy else [])]
+        run(folder, commands / "python", "-m", "pip", "install", "--quiet", *needed)
+        run(folder, commands / "python", "-c", TRIAL, "cupy" if cupy else "no cupy")
+        run(folder, commands / "linforest", "--help", stdout=subprocess.DEVNULL)
 
 
 def run(folder: Path, *command: object, stdout: int | None = None) -> None:

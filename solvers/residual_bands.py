@@ -90,5 +90,7 @@ def draw_curve(ax: Axes, x: npt.ArrayLike, values: npt.ArrayLike, **look: Any) -
     places, low, high, middle = envelope(x, values)
     ends, curve = np.asarray(x)[[0, -1]], np.asarray(values)[[0, -1]]
     (line,) = ax.plot([ends[0], *places, ends[1]], [curve[0], *middle, curve[1]], **look)
-    ax.fill_between(places, low, high, color=line.get_color(), alpha=0.25, linewidth=0)
+    ax.fill_between(
+        places, low, high, color=line.get_color(), alpha=0.25 * (line.get_alpha() or 1.0), linewidth=0
+    )
     return line

@@ -1,4 +1,4 @@
-"""Fill the column "now" of the table of setups in docs/performance.md from the stored results.
+"""Fill the column "now" of the table of setups in benchmarks/PERFORMANCE.md from the stored results.
 
     python -m benchmarks.run --device cuda --only setups preconditioners:float64 multigrid_systems:system \\
         stronger_preconditioners:inverses tridiagonal_solves:pivoting

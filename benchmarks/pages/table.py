@@ -1,4 +1,4 @@
-"""The results as Markdown tables: on the screen, or in docs/performance.md between two markers.
+"""The results as Markdown tables: on the screen, or in benchmarks/PERFORMANCE.md between two markers.
 
     python -m benchmarks.pages.table [--write]
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.measures import provenance, results
 from benchmarks.systems import cases
 
-DOCUMENT = provenance.ROOT / "docs" / "performance.md"
+DOCUMENT = provenance.ROOT / "benchmarks" / "PERFORMANCE.md"
 BEGIN, END = "<!-- performance:begin -->", "<!-- performance:end -->"
 NOTHING = "No measurements are stored yet."
 OLDER = "older code"

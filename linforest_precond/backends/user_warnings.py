@@ -47,7 +47,7 @@ def without_numpy_warnings(function: Callable[Parameters, Result]) -> Callable[P
 
 def refuse_unknown(function: Callable[..., Any], options: dict[str, Any]) -> None:
     """Raise a TypeError that names the first unknown argument and what was probably meant."""
-    known = inspect.signature(function).parameters
+    known = {name: each for name, each in inspect.signature(function).parameters.items() if name != "self"}
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None and all(each.kind is not each.VAR_KEYWORD for each in known.values()):
         other = OTHER_NAMES.get(unknown, "")

@@ -88,7 +88,7 @@ class TrialReport:
 
     def sentence(self) -> str:
         """For a log."""
-        ended = f"{self.outcome} after {self.iterations:,} iterations"
+        ended = f"{self.outcome} after {self.iterations:,} iteration{'s' * (self.iterations != 1)}"
         return f"{self.method}: {ended}, relative residual {self.last:.1e}"
 
     @property

@@ -206,6 +206,7 @@ def test_errors_name_the_fix(backend):
             lambda A, b: lf.ilu(A, permutation="colors"),
             r"^ilu\(\) has no argument 'permutation': did you mean ordering\?$",
         ),
+        (lambda A, b: lf.Solver(A).solve(b, zzz=1), r"^solve\(\) has no argument 'zzz': it has b, x0, "),
         (lambda A, b: lf.jacobi(A, zzz=1), r"^jacobi\(\) has no argument 'zzz': it has A, "),
         (lambda A, b: lf.jacobi(A) @ A, r"^r must be a dense array, got a csr_\w+: pass r.toarray\(\)$"),
     ],

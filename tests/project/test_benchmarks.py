@@ -1,4 +1,4 @@
-"""The benchmarks run, their results conform to the schema, and docs/performance.md shows them."""
+"""The benchmarks run, their results conform to the schema, and benchmarks/PERFORMANCE.md shows them."""
 
 import copy
 import json

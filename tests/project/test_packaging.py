@@ -171,6 +171,14 @@ def test_the_conda_recipe_has_the_requirements_of_the_package():
     assert sorted(found.replace("    - ", "").replace(" ", "").split()) == sorted(requirements)
 
 
+def test_every_supported_python_is_tried_and_named():
+    needed = listed()["project"]["requires-python"].removeprefix(">=")
+    tried = re.search(r"PYTHONS = \((.*)\)", (ROOT / "packaging" / "check_dist.py").read_text())[1]
+    versions = re.findall(r"3\.\d+", tried)
+    named = [f"Programming Language :: Python :: {version}" for version in versions]
+    assert versions[0] == needed and set(named) <= set(listed()["project"]["classifiers"])
+
+
 def test_extras_have_lower_bounds():
     extras = listed()["project"]["optional-dependencies"]
     assert {"torch", "jax"} <= extras.keys()
@@ -192,7 +200,9 @@ def test_source_archive_holds_what_the_wheel_needs(dist):
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     needed = {re.sub(f"^{PACKAGE}/({'|'.join(LINKED)})/", r"\1/", file) for file in package_files()}
-    assert needed | {"pyproject.toml", "LICENSE", "README.md"} <= names
+    assert needed | {"pyproject.toml", "LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff"} <= names
+    tests = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*.py")}
+    assert tests <= names and not any("__pycache__" in name for name in names)
 
 
 def test_every_module_imports_from_the_installed_wheel(target, tmp_path):

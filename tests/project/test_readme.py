@@ -1,4 +1,4 @@
-"""README.md and the pages of docs/: the Python code runs and prints what is shown, and links resolve."""
+"""README.md, PERFORMANCE.md and docs/: the Python code runs and prints what is shown, and links resolve."""
 
 import contextlib
 import io
@@ -9,7 +9,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-DOCUMENTS = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+# docs/gallery is written by `make docs`.
+PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != ROOT / "docs" / "gallery"]
+DOCUMENTS = [README, ROOT / "benchmarks" / "PERFORMANCE.md", *PAGES]
 # A block that starts with this line runs on the GPU only; any other "# needs ..." means that it is not run.
 NEEDS_GPU = "# needs a GPU\n"
 NEEDS = "# needs "

@@ -135,6 +135,25 @@ def test_findings_about_convergence():
     assert "Jacobi on 1" in sentences(fast, slow)["Fastest"]
 
 
+def test_names_are_explained_before_they_are_used():
+    first, *others = findings(study([case()]))
+    assert first.topic == "Preconditioners"
+    for name in ("Jacobi", "TriScal", "AlgTriScal", "AlgTriBlock+"):
+        assert f"{name} is " in first.sentence
+    assert any("AlgTriScal" in finding.sentence for finding in others)
+
+
+def test_a_slowdown_is_called_one():
+    made = case()
+    assert "Slower than Jacobi" not in sentences(made)
+    algebraic = made["convergence"]["runs"][2]
+    algebraic["solve_seconds"] = 9.0
+    algebraic["median_iterations"] = 9999.0
+    found = sentences(made)
+    assert "; it needed more on ANISO2 2500 × 2500." in found["Against Jacobi"]
+    assert "longer than with Jacobi: AlgTriScal on 1 of 1 (at worst" in found["Slower than Jacobi"]
+
+
 def test_ties_count_for_each():
     tied = case()
     for run in tied["convergence"]["runs"]:
@@ -219,6 +238,19 @@ def test_plots_are_figures_for_notebooks():
     solid = [line for line in ax.get_lines() if line.get_label() == "AlgTriScal"]
     assert list(solid[0].get_ydata()) == case()["convergence"]["runs"][2]["history"]["residuals"]
     assert dict(matplotlib.rcParams) == settings
+
+
+def test_at_most_six_curves_of_a_panel_are_not_dimmed():
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from linforest_precond.study.forests import plots
+
+    ax = plots.convergence_panel(case(), Figure().add_subplot(), legend=False)
+    curves = [line for line in ax.get_lines() if len(line.get_xdata()) > 2]
+    shown = [line for line in curves if line.get_alpha() == 1]
+    assert len(curves) == 8 and len(shown) == 6
+    assert {line.get_label() for line in shown} >= {"Jacobi", "AlgTriScal", "AlgTriBlock+"}
 
 
 def test_bars_have_the_lengths_of_the_study():

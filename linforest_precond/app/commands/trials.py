@@ -82,8 +82,9 @@ def verdict(rows: dict[str, dict[str, Any]]) -> str:
     row, found = rows[best], rows[best]["trial"]
     total = row["setup_milliseconds"] + found["solve_milliseconds"]
     outcome = f"ties with {' and '.join(ties)}, up to noise" if ties else "wins"
+    plural = "s" * (found["iterations"] != 1)
     sentence = (
-        f"Trial solves: {best} with {found['solver']} {outcome}, {found['iterations']} iterations and "
+        f"Trial solves: {best} with {found['solver']} {outcome}, {found['iterations']} iteration{plural} and "
         f"{total:.3g} ms with setup."
     )
     counts = {name: row["trial"]["iterations"] for name, row in rows.items() if row["trial"]["converged"]}

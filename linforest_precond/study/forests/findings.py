@@ -18,13 +18,26 @@ from linforest_precond.study.results import JsonObject, dig, done, label
 LEAST_TOLERANCE = 2.0**-52  # residuals are not computed more exactly
 BASELINE = "Jacobi"
 ALGEBRAIC = ("AlgTriScal", "AlgTriBlock m = 1", "AlgTriBlock m = 5", "AlgTriScal+", "AlgTriBlock+")
+# What the names of the paper and of this study mean.
+MEANINGS = {
+    "Jacobi": "the diagonal of A",
+    "TriScal": "its three middle diagonals",
+    "AlgTriScal": "three bands along the paths of a linear forest, as in the paper",
+    "AlgTriBlock m = 1": "the same with 2 x 2 blocks, of vertices paired in one iteration",
+    "AlgTriBlock m = 5": "the same, paired in five",
+    "AlgTriScal+": "lf.tridiagonal(A)",
+    "AlgTriBlock+": "lf.block_tridiagonal(A)",
+    "Multilevel": "lf.multilevel(A)",
+    "ILU(0)": "lf.ilu(A)",
+    "Approximate inverse": "lf.approximate_inverse(A)",
+}
 # From a case to a value for each preconditioner.
 Values: TypeAlias = Callable[[JsonObject], dict[str, float]]
 
 
 def findings(study: JsonObject) -> list[Finding]:
     """The main findings, most important first; none for parts that were not run."""
-    solves = (_iterations, _against_baseline, _times, _unconverged)
+    solves = (_compared, _iterations, _against_baseline, _times, _slower, _unconverged)
     makers = (*solves, _forest, _paper, _setup, _proposition, _scan)
     return [finding for maker in makers if (finding := maker(study))]
 
@@ -78,6 +91,16 @@ def _ranking(study: JsonObject, values: Values, verb: str) -> str | None:
     return f"{first} {verb} on {most} of {matrices} matrices{rest}{tied}."
 
 
+def _compared(study: JsonObject) -> Finding | None:
+    """What each name stands for, before the sentences that have them."""
+    runs = [run for case in done(study, "convergence") for run in case["convergence"]["runs"]]
+    names = [name for name in dict.fromkeys(run["precond"] for run in runs) if name in MEANINGS]
+    if not names:
+        return None
+    meanings = "; ".join(f"{name} is {MEANINGS[name]}" for name in names)
+    return Finding("Preconditioners", f"{meanings}.")
+
+
 def _iterations(study: JsonObject) -> Finding | None:
     sentence = _ranking(study, steps, "needed the fewest iterations")
     return Finding("Fewest iterations", sentence) if sentence else None
@@ -91,13 +114,33 @@ def _times(study: JsonObject) -> Finding | None:
 def _against_baseline(study: JsonObject) -> Finding | None:
     """Iterations of the algebraic preconditioners relative to Jacobi."""
     unit = f"times the iterations of {BASELINE}"
-    quotients = {name: _quotients(study, name) for name in ALGEBRAIC}
-    sentences = [f"{name} took {_spread(found, unit)}." for name, found in quotients.items() if found]
+    quotients = {name: _quotients(study, name, steps) for name in ALGEBRAIC}
+    sentences = [
+        f"{name} took {_spread(found, unit)}{_more(found)}." for name, found in quotients.items() if found
+    ]
     return Finding(f"Against {BASELINE}", " ".join(sentences)) if sentences else None
 
 
-def _quotients(study: JsonObject, name: str) -> dict[str, float]:
-    counts = {label(case): steps(case) for case in done(study, "convergence")}
+def _more(quotients: dict[str, float]) -> str:
+    """The matrices on which a quotient above 1 is a loss."""
+    worse = [matrix for matrix, quotient in quotients.items() if quotient > 1]
+    return f"; it needed more on {_first_names(worse)}" if worse else ""
+
+
+def _slower(study: JsonObject) -> Finding | None:
+    """On how many matrices setup and solve took longer than with Jacobi."""
+    found = {name: list(_quotients(study, name, _totals).values()) for name in ALGEBRAIC}
+    parts = [
+        f"{name} on {slower} of {len(values)} (at worst {_short(max(values))} times as long)"
+        for name, values in found.items()
+        if (slower := sum(value > 1 for value in values))
+    ]
+    sentence = f"Setup and solve took longer than with {BASELINE}: {listed(parts)}."
+    return Finding(f"Slower than {BASELINE}", sentence) if parts else None
+
+
+def _quotients(study: JsonObject, name: str, values: Values) -> dict[str, float]:
+    counts = {label(case): values(case) for case in done(study, "convergence")}
     both = {matrix: row for matrix, row in counts.items() if row.get(BASELINE) and name in row}
     return {matrix: row[name] / row[BASELINE] for matrix, row in both.items()}
 

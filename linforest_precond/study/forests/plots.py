@@ -34,6 +34,9 @@ PRECONDITIONERS = {
     "Approximate inverse": ("#7A5195", "p"),
 }
 OTHER = ("#5F9E6E", "h")
+# Preconditioners of a panel that are not dimmed: six curves, of residuals and errors.
+PROMINENT = 3
+DIMMED = 0.2  # opacity
 
 
 def colour_of(preconditioner: str) -> str:
@@ -46,6 +49,8 @@ def convergence_panel(
 ) -> Axes:
     """
     One panel of figure 4: relative residual (solid) and forward relative error (dashed) over iterations.
+
+    The first run and those with the fewest iterations have six curves together; the others are dimmed.
 
     Parameters
     ----------
@@ -63,8 +68,9 @@ def convergence_panel(
     ax = ax or new_figure(4.0, 2.7).add_subplot()
     result = case.get("convergence") or {}
     runs = result.get("runs") or []
+    prominent = _prominent(runs)
     for run in runs:
-        _draw_run(ax, run)
+        _draw_run(ax, run, 1.0 if run["precond"] in prominent else DIMMED)
     if result.get("rtol"):
         ax.axhline(result["rtol"], color=GREY, linewidth=0.8, linestyle=":", zorder=1)
     _scale_panel(ax, runs)
@@ -76,13 +82,21 @@ def convergence_panel(
     return ax
 
 
-def _draw_run(ax: Axes, run: JsonObject) -> None:
+def _prominent(runs: list[JsonObject]) -> set[str]:
+    """The first run, which is the baseline, and the converged ones with the fewest iterations."""
+    others = [run for run in runs[1:] if run.get("status") == "CONVERGED"]
+    best = sorted(others, key=lambda run: _columns(run)[0][-1])
+    return {run["precond"] for run in [*runs[:1], *best[: PROMINENT - 1]]}
+
+
+def _draw_run(ax: Axes, run: JsonObject, opacity: float) -> None:
     iterations, residuals, errors = _columns(run)
     colour, marker = PRECONDITIONERS.get(run["precond"], OTHER)
-    draw_curve(ax, iterations, residuals, color=colour, linewidth=1.3, label=run["precond"])
-    draw_curve(ax, iterations, errors, color=colour, linewidth=1.0, dashes=(4, 2))
+    look: dict[str, Any] = {"color": colour, "alpha": opacity, "zorder": 2 + opacity}
+    draw_curve(ax, iterations, residuals, linewidth=1.3, label=run["precond"], **look)
+    draw_curve(ax, iterations, errors, linewidth=1.0, dashes=(4, 2), **look)
     for values in (residuals, errors):
-        ax.plot(iterations[-1:], values[-1:], color=colour, marker=marker, markersize=4)
+        ax.plot(iterations[-1:], values[-1:], marker=marker, markersize=4, **look)
 
 
 def _columns(run: JsonObject) -> list[list[float]]:
