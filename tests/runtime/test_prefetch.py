@@ -264,6 +264,7 @@ def facts(value, index):
         yield "solver", (dtype,)
         yield "product", (csr, dtype)
         yield "smoothed_aggregation", (csr, dtype, csr.symmetric)
+        yield "approximate_inverse", (csr, dtype, "fsai" if csr.symmetric else "spai")
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
