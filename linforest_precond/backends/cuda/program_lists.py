@@ -106,7 +106,7 @@ def smoothed_aggregation_programs(csr, stored, hermitian):
 
 @lists_programs_of("approximate_inverse")
 def approximate_inverse_programs(csr, stored, method):
-    """Of an approximate inverse's products, and of those of A's rows; its own program depends on the latter."""
+    """Of products with the inverse and of A's rows; what its own program is depends on the latter."""
     index, wide = csr.indices.dtype.type, np.result_type(csr.data.dtype, np.float64).type
     programs = [vector_ops.PROGRAM(VALUE=stored.type, INDEX=index, TEAMS=teams) for teams in _teams(csr)]
     return programs if method == "fsai" else [sparse_products.PROGRAM(VALUE=wide, INDEX=index), *programs]
