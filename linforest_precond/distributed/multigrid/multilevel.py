@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,17 @@ from linforest_precond.distributed.partition.matrix import (
 )
 from linforest_precond.distributed.partition.preconditioner import RankSetup
 from linforest_precond.precond.multigrid.multilevel import precision_of
-from linforest_precond.precond.multigrid.multilevel_options import AUTO, STRENGTHS, MultilevelOptions
+from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
 from linforest_precond.precond.multigrid.smoothers import DIAGONAL
+
+COARSENINGS = AUTO, "smoothed_aggregation", "matching"
 
 
 @without_numpy_warnings
 def multilevel(
     A: Matrix,
     *,
-    coarsening: str = "matching",
+    coarsening: str = AUTO,
     matchings: int | None = None,
     smoother: str = AUTO,
     cycle: str = AUTO,
@@ -108,10 +111,18 @@ def multilevel(
             stored = precision_of(finest, dtype)
         scaled, exponent = scaled_into_range(setup.A, stored)
         finest = finest if scaled is setup.A else RankLevelMatrix(scaled)
-        part, stall = part_of_ranks(finest, stored, options.for_matrix(finest), gather_below)
+        part, stall = part_of_ranks(finest, stored, chosen_for(finest, options), gather_below)
         if stall and A.comm.rank == 0:
             warn_user(stall)
         return RankHierarchy(A, setup.operator(part, exponent))
+
+
+def chosen_for(matrix: RankLevelMatrix, options: MultilevelOptions) -> MultilevelOptions:
+    """The options of one rank; pairs are matched where it would coarsen along paths."""
+    chosen = options.for_matrix(matrix)
+    if chosen.coarsening == "paths":
+        return replace(options, coarsening="matching").for_matrix(matrix)
+    return chosen
 
 
 def _checked(
@@ -119,12 +130,9 @@ def _checked(
 ) -> tuple[MultilevelOptions, int, Any]:
     """The options; what only one rank has is refused."""
     require_host(A)
-    if given["coarsening"] != "matching":
-        raise ValueError(f'coarsening must be "matching" over ranks, got {given["coarsening"]!r}')
+    as_choice("coarsening over ranks", given["coarsening"], COARSENINGS)
     as_choice("smoother over ranks", given["smoother"], (AUTO, *DIAGONAL))
-    # On one rank NaN means the default; here it would count as different between ranks.
-    strength = STRENGTHS["matching"] if given["strength"] is None else given["strength"]
-    options = MultilevelOptions.checked(**{**given, "strength": strength}, smooth_prolongation=False)
+    options = MultilevelOptions.checked(**given, smooth_prolongation=False)
     gather_below = as_integer("gather_below", gather_below, 0)
     named = dtype is None or (isinstance(dtype, str) and dtype == AUTO)
     return options, gather_below, dtype if named else np.dtype(dtype).name

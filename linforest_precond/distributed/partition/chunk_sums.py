@@ -28,6 +28,7 @@ class Chunks:
         self.receiver = int(receivers[comm.rank])
         senders = np.flatnonzero((receivers == comm.rank) & (lengths > 0))
         self.expected = {int(r): int(lengths[r]) for r in senders}
+        self.counts = np.diff(-(-offsets // size))  # chunks that start on each rank
 
     def parts(self, rows: Array) -> tuple[Array, Array]:
         """The rows of the chunks that start on this rank: own ones, and those of other ranks."""
@@ -56,7 +57,7 @@ class ChunkSums(Chunks):
         """
         # A running sum adds one row after the other; a plain sum would be pairwise.
         own = np.add.accumulate(self.padded(terms), axis=1)[:, -1]
-        sums = np.concatenate(self.comm.allgather(own))
+        sums = self.comm.allgather_known(own, self.counts)
         return sums if len(sums) else np.zeros((1, *terms.shape[1:]), terms.dtype)
 
     def total(self, terms: Array) -> Array:
