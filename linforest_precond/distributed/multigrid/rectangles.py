@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.distributed.partition.entries import ascending_columns
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.local_rows import expanded_rows
 from linforest_precond.distributed.partition.matrix import Matrix
@@ -49,12 +50,8 @@ class RankRectangle(RankRows):
 
 def in_ascending_order(A: Matrix, csr: CheckedMatrix) -> RankRectangle:
     """A square matrix, whose own columns come before the ghosts."""
-    halo, indices = A.halo, csr.indices
-    if halo.ghosts.size:
-        own = np.arange(halo.lower, halo.lower + halo.n_local)
-        ghosts = np.delete(np.arange(halo.ids.size), own)
-        indices = np.concatenate([own, ghosts]).astype(indices.dtype)[indices]
-    return RankRectangle.of(RectangularCSR(csr.indptr, indices, csr.data, halo.ids.size), halo)
+    rows = RectangularCSR(csr.indptr, ascending_columns(A), csr.data, A.halo.ids.size)
+    return RankRectangle.of(rows, A.halo)
 
 
 def rows_in_order(halo: Halo, matrix: RankRows) -> RankRows:
