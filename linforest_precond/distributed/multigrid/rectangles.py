@@ -103,9 +103,11 @@ def assembled(rows: Halo, parts: RectangularCSR, offsets: Array) -> RankRectangl
     own = slice(begin, end)
     if not found[0].size:
         indptr = parts.indptr[lower : lower + count + 1] - parts.indptr[lower]
-        return RankRectangle.of(RectangularCSR(indptr, parts.indices[own], parts.data[own], parts.width), halo)
-    ids, columns, data = (np.concatenate(pair) for pair in zip((ids[own], columns[own], parts.data[own]), found))
+        csr = RectangularCSR(indptr, parts.indices[own], parts.data[own], parts.width)
+        return RankRectangle.of(csr, halo)
+    kept = ids[own], columns[own], parts.data[own]
+    ids, columns, data = (np.concatenate(pair) for pair in zip(kept, found, strict=True))
     places, width = halo.ascending_places(columns), halo.ids.size
     canonical = parts.backend.matrix.entries.canonical
-    arrays = canonical(ids - rows.first, places, data, max(count, width), parts.indices.dtype)
-    return RankRectangle.of(RectangularCSR(arrays[0][: count + 1].copy(), *arrays[1:], width), halo)
+    indptr, indices, data = canonical(ids - rows.first, places, data, max(count, width), parts.indices.dtype)
+    return RankRectangle.of(RectangularCSR(indptr[: count + 1].copy(), indices, data, width), halo)

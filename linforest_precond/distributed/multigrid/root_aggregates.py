@@ -1,4 +1,4 @@
-"""Aggregates around the roots of MIS(2) over ranks: those of `backends.cpu.multigrid.smoothed_aggregation`."""
+"""Aggregates around the roots of MIS(2) over ranks: those of one rank."""
 
 from __future__ import annotations
 
@@ -124,8 +124,8 @@ def with_mirrors(fine: RankLevelMatrix, strong: StrongCouplings) -> StrongCoupli
 def distance_2_set(strong: StrongCouplings, seed: int) -> Array:
     """1 for the own vertices of the greedy set of vertices more than two steps apart, 0 for others: MIS(2).
 
-    The set of a fixed order is unique. Each rank selects, in this order, the vertices that no undecided one of
-    another rank precedes within two steps. Then ranks exchange what they know of the vertices at their
+    The set of a fixed order is unique. Each rank selects, in this order, the vertices that no undecided one
+    of another rank precedes within two steps. Then ranks exchange what they know of the vertices at their
     boundaries: a round takes three messages to each neighbouring rank.
     """
     halo, own = strong.halo, strong.degrees.size

@@ -10,11 +10,11 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.multigrid import vector_ops as local
 from linforest_precond.distributed.matching.aggregates import RankAggregates
+from linforest_precond.distributed.multigrid.rectangles import RankRectangle
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.owners import owners_of, send_to
 from linforest_precond.matrix.conversion import index_dtype
-from linforest_precond.distributed.multigrid.rectangles import RankRectangle
 from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR

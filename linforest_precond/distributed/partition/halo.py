@@ -143,9 +143,7 @@ class Halo:
             `into`.
         """
         xp = xp_of(values)
-        found = self._exchange(
-            self.by_owner(values), {r: len(rows) for r, rows in self.sent.items()}, values
-        )
+        found = self._exchange(self.by_owner(values), {r: len(rows) for r, rows in self.sent.items()}, values)
         if into is None:
             into = xp.full((self.n_local, *values.shape[1:]), neutral(combine, values.dtype))
         for r in sorted(found):  # the rows of one rank are distinct

@@ -10,7 +10,6 @@ import numpy as np
 
 from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.storage import schema

@@ -15,7 +15,8 @@ from ..runtime.jit import helper, kernel
 
 # The priorities of decided vertices: before all others, and after them.
 MEMBER, EXCLUDED = np.uint32(0), np.uint32(0xFFFFFFFF)
-# States of vertices over ranks: members and their neighbours, those two steps from a member; others have keys.
+# Over ranks, the states of members and their neighbours, and of vertices two steps from a member. Undecided
+# vertices have their keys.
 NEAR, EXCLUDED_KEY = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF)
 DEGREE_SHIFT, ONE_32, ONE_64 = np.uint32(27), np.uint32(1), np.uint64(1)
 # Vertices that one thread takes at a time.
@@ -149,10 +150,10 @@ def select_in_order(indptr, indices, order, k, distances, queue):
                         tail += 1
 
 
-# The greedy set for k = 2 over ranks; own vertices come first, then ghosts. Selects each vertex in `order` that
-# precedes all undecided vertices within two steps. Such vertices of other ranks are known by `lowest`, a lower
-# bound of the keys in each vertex's neighbourhood; own ones that have to wait lower it. Compacts these to the
-# front of `order` and returns their number.
+# The greedy set for k = 2 over ranks; own vertices come first, then ghosts. Selects each vertex in `order`
+# that precedes all undecided vertices within two steps. Those of other ranks are known by `lowest`, a lower
+# bound of the keys in each vertex's neighbourhood; own vertices that stay undecided lower it. Compacts these
+# to the front of `order` and returns their number.
 @kernel
 def select_known(indptr, indices, order, states, lowest, members):
     left = 0
