@@ -1,4 +1,4 @@
-"""Hierarchies over ranks are those of one rank, and so are cycles and iterations."""
+"""Pairwise hierarchies over ranks are those of one rank, and so are cycles and iterations."""
 
 import warnings
 
@@ -15,6 +15,7 @@ from linforest_precond.distributed import multilevel, scatter, simulate
 
 # Without estimates of eigenvalues, which agree with those of one rank to rounding alone.
 EXACT = {"smoother": "l1_jacobi", "max_coarse": 20}
+PAIRWISE = {"coarsening": "matching"}
 ROUNDING = 1e-12
 
 
@@ -22,7 +23,8 @@ def hierarchies(A, size, offsets=None, gather_below=60, **options):
     """The hierarchy of one rank, and that of each of several ranks."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of a stall
-        one = lf.multilevel(A, coarsening="matching", **options)
+        options = {**PAIRWISE, **options}
+        one = lf.multilevel(A, **options)
         ranks = simulate(
             size, lambda comm: multilevel(scatter(A, comm, offsets), gather_below=gather_below, **options)
         )
@@ -134,7 +136,7 @@ def test_iterations_do_not_depend_on_the_ranks(case):
 
         def solved(comm):
             parts, residuals = scatter(A, comm), []
-            ml = multilevel(parts, max_coarse=20, gather_below=50)
+            ml = multilevel(parts, **PAIRWISE, max_coarse=20, gather_below=50)
             own = slice(parts.first, parts.first + parts.n_local)
             x = ml.solve(b[own], tol=1e-8, residuals=residuals)
             assert len(ml.aggregates) >= 2  # levels over ranks with Krylov steps
@@ -274,7 +276,7 @@ def test_update_refuses_another_pattern_on_all_ranks():
     A = lf.matrices.poisson((6, 6))
 
     def update(comm):
-        ml = multilevel(scatter(A, comm), **EXACT)
+        ml = multilevel(scatter(A, comm), **PAIRWISE, **EXACT)
         ml.update(scatter(A @ A, comm))
 
     with pytest.raises(ValueError, match="A must have the pattern"):
@@ -292,7 +294,7 @@ def test_matrices_at_the_edge_of_the_number_range(exponent):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"coarsening": "paths"}, 'coarsening must be "matching" over ranks'),
+        ({"coarsening": "paths"}, 'coarsening over ranks must be "auto", "smoothed_aggregation"'),
         ({"smoother": "tridiagonal"}, 'smoother over ranks must be "auto", "jacobi"'),
         ({"cycle": "X"}, "cycle must be"),
         ({"gather_below": -1}, "gather_below must be at least 0"),
@@ -316,7 +318,7 @@ def test_print_tells_where_levels_are():
 def test_a_stall_on_a_large_level_ends_the_hierarchy():
     A = sp.csr_array(sp.eye_array(5000) * 2.0)
     with pytest.warns(RuntimeWarning, match="coarsening stalled at 5000 unknowns"):
-        ml = simulate(2, lambda comm: multilevel(scatter(A, comm), gather_below=0))[0]
+        ml = simulate(2, lambda comm: multilevel(scatter(A, comm), **PAIRWISE, gather_below=0))[0]
     assert ml.stalled and ml.unknowns == [5000]
 
 
@@ -367,7 +369,7 @@ def test_iterations_of_large_matrices(case):
 
     def solved(comm):
         parts, residuals = scatter(A, comm), []
-        ml = multilevel(parts, gather_below=2000)
+        ml = multilevel(parts, **PAIRWISE, gather_below=2000)
         x = ml.solve(b[parts.first : parts.first + parts.n_local], tol=1e-8, residuals=residuals)
         return x, len(residuals)
 
@@ -387,9 +389,9 @@ PROGRAM = """
     parts = scatter(A if comm.rank == 0 else None, comm, [0, 200, 200, 900])
     own = slice(parts.first, parts.first + parts.n_local)
     assert np.array_equal(matching(parts).mate, lf.graph.matching(A).mate[own])
-    options = {"max_coarse": 20, "smoother": "l1_jacobi"}
+    options = {"coarsening": "matching", "max_coarse": 20, "smoother": "l1_jacobi"}
     ml = multilevel(parts, gather_below=50, **options)
-    one = lf.multilevel(A, coarsening="matching", **options)
+    one = lf.multilevel(A, **options)
     r = np.random.default_rng(0).standard_normal(900)
     assert np.array_equal(ml.aspreconditioner() @ r[own], (one.aspreconditioner() @ r)[own])
     assert len(ml.aggregates) == 3
@@ -408,11 +410,12 @@ ADJOINT = """
 
     A, comm = lf.matrices.convection_diffusion((30, 30)), communicator_of()
     rng, options = np.random.default_rng(0), {"max_coarse": 20, "smoother": "l1_jacobi", "presmooth": 2}
+    options["coarsening"] = "matching"
     for phase in (1.0, np.exp(1j)):
         parts = scatter(phase * A, comm)
         own = slice(parts.first, parts.first + parts.n_local)
         M = multilevel(parts, gather_below=50, **options).aspreconditioner()
-        one = lf.multilevel(phase * A, coarsening="matching", **options).aspreconditioner()
+        one = lf.multilevel(phase * A, **options).aspreconditioner()
         x, y = (rng.standard_normal(900).astype(parts.dtype) * phase for _ in range(2))
         found = M.T @ y[own]
         assert np.allclose(found, (one.T @ y)[own], rtol=1e-11, atol=0)

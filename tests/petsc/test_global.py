@@ -72,11 +72,11 @@ def test_products_of_hierarchies_are_those_of_one_rank(on_ranks, ranks):
     A = sp.csr_array(MATRICES["convection"]())
     b = np.random.default_rng(1).standard_normal(A.shape[0])
     shifted = sp.csr_array(A + sp.eye_array(A.shape[0]))
-    options = {"max_coarse": 20, "presmooth": 2, "cycle": "W"}
+    options = {"coarsening": "matching", "max_coarse": 20, "presmooth": 2, "cycle": "W"}
     given = " ".join(f"-pc_linforest_{name} {value}" for name, value in options.items())
     line = f"{GLOBAL} -pc_linforest_kind multilevel -pc_linforest_gather_below 50 {given}"
     (found,) = on_ranks(ranks, "products_of", "convection", line)
-    ml = lf.multilevel(A, coarsening="matching", **options)
+    ml = lf.multilevel(A, **options)
     M = ml.aspreconditioner()
     assert_close(found["product"], M @ b)
     assert_close(found["transpose"], M.T @ b)

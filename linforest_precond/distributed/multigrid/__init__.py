@@ -1,1 +1,1 @@
-"""Algebraic multigrid by pairwise aggregation over ranks: the hierarchy of one rank."""
+"""Algebraic multigrid by smoothed or pairwise aggregation over ranks: the hierarchy of one rank."""

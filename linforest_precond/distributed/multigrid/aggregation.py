@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from linforest_precond.backends.cpu.multigrid.strength import find_strongest, weigh_entries
@@ -11,12 +13,35 @@ from linforest_precond.distributed.matching.aggregates import (
     RankAggregates,
     aggregates_of_mates,
     compose,
+    galerkin_product,
     number_pairs,
 )
 from linforest_precond.distributed.matching.matching import match_rank_graph
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
+from linforest_precond.distributed.multigrid.transfers import (
+    AggregateTransfer,
+    GatheringTransfer,
+    RankTransfer,
+)
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseAggregation:
+    """The tentative prolongator of pairwise aggregates."""
+
+    aggregates: RankAggregates
+
+    def refreshed(self, fine: RankLevelMatrix) -> PairwiseAggregation:
+        return self
+
+    def coarse_matrix(self, fine: RankLevelMatrix) -> RankLevelMatrix:
+        return fine.coarse(galerkin_product(fine.A, self.aggregates))
+
+    def transfer(self, fine: RankLevelMatrix, to_all: bool) -> AggregateTransfer:
+        kind = GatheringTransfer if to_all else RankTransfer
+        return kind(fine.comm, fine.A.offsets, self.aggregates)
 
 
 def aggregate_pairwise(
@@ -30,7 +55,7 @@ def aggregate_pairwise(
         if last:
             return aggregates_of_mates(graph, mate, tie_key_of(seed)), None
         pairs = number_pairs(graph, mate)
-        return pairs, matrix.coarse(pairs)
+        return pairs, PairwiseAggregation(pairs).coarse_matrix(matrix)
 
     return coarsen_repeatedly(
         fine, matchings, pair_up, lambda first, second: compose(fine.comm, first, second)
@@ -56,6 +81,4 @@ def strength_graph(matrix: RankLevelMatrix, weights: str, strength: float) -> Ra
         A.comm, A.offsets, csr.indptr.astype(np.int64), csr.indices.astype(np.int64), found, A.halo
     )
     # A Hermitian matrix whose diagonal has one sign has symmetric strengths.
-    positive = np.count_nonzero(csr.diagonal.real > 0)
-    of_one_sign = int(A.comm.allreduce(np.array([positive]))[0]) in (0, matrix.n)
-    return graph if matrix.hermitian and of_one_sign else symmetrized(graph)
+    return graph if matrix.hermitian and matrix.has_one_sign() else symmetrized(graph)

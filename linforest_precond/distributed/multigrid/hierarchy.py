@@ -29,7 +29,8 @@ class RankHierarchy(LevelsInterface):
     Attributes
     ----------
     aggregates : list of arrays
-        Of each level over ranks but the last: the aggregate of each own unknown, a global number.
+        Of each level over ranks but the last: the aggregate of each own unknown, a global number; -1 for
+        those that smoothed aggregation leaves to the smoother.
     unknowns, entries : list of int
         Of all levels, those of all ranks.
     cycle : str
@@ -45,7 +46,7 @@ class RankHierarchy(LevelsInterface):
 
     shape = property(lambda self: self._A.shape)
     dtype = property(lambda self: self._A.dtype)
-    aggregates = property(lambda self: [each.numbers for each in self._part.aggregates])
+    aggregates = property(lambda self: [each.aggregates.numbers for each in self._part.coarsenings])
     unknowns = property(lambda self: [level.unknowns for level in self._all_levels.levels])
     entries = property(lambda self: [level.entries for level in self._all_levels.levels])
     _part = property(lambda self: self._operator._part)

@@ -37,10 +37,8 @@ class RankLevel(Level):
     def of(cls, matrix: RankLevelMatrix, stored: DType, smoother: str, transfer: Any) -> RankLevel:
         """All ranks call it together."""
         made = smoother_with_ghosts(matrix, stored, smoother)
-        comm = matrix.comm
-        entries = int(comm.allreduce(np.array([matrix.csr.nnz]))[0])
-        level = cls(matrix.csr, made, transfer, matrix.ops, matrix.n, entries)
-        with comm.checking():  # numbers may overflow the stored type
+        level = cls(matrix.csr, made, transfer, matrix.ops, matrix.n, matrix.entries)
+        with matrix.comm.checking():  # numbers may overflow the stored type
             return cast(RankLevel, level.stored_in(stored))
 
     def vectors(self, columns: int, dtype: DType, *, transpose: bool, further: int) -> LevelVectors:
@@ -49,17 +47,17 @@ class RankLevel(Level):
         return made
 
     def transposed(self) -> RankLevel:
-        """The level of the transposed hierarchy, whose rows are partitioned in the same way: collective.
-
-        The transfer stays: its prolongator and its restriction are each other's transposes.
-        """
+        """The level of the transposed hierarchy, whose rows are partitioned in the same way: collective."""
         assert self.ops is not None
         csr, halo = self.csr, self.ops.halo
         rows = np.repeat(halo.ids[: halo.n_local], np.diff(csr.indptr))
         A = matrix_of_entries(halo.comm, self.ops.offsets, halo.ids[csr.indices], rows, csr.data)
         ops, smoother = RankVectorOps(A), cast(DiagonalSmoother, self.smoother)
         weights = A.halo.with_ghosts(smoother.weights[: csr.n])
-        return replace(self, csr=csr_of_rows(A), smoother=replace(smoother, weights=weights), ops=ops)
+        transfer = None if self.transfer is None else self.transfer.conjugated()
+        return replace(
+            self, csr=csr_of_rows(A), smoother=replace(smoother, weights=weights), transfer=transfer, ops=ops
+        )
 
 
 def smoother_with_ghosts(matrix: RankLevelMatrix, stored: DType, kind: str) -> DiagonalSmoother:

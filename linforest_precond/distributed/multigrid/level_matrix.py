@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.multigrid.strength import DOMINANCE
 from linforest_precond.backends.returns import RowFacts
-from linforest_precond.distributed.matching.aggregates import RankAggregates, galerkin_product
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
+from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.entries import is_hermitian, mirrored_upper
 from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, with_values
 from linforest_precond.matrix.checked import ZERO_SUM, described
@@ -37,11 +35,17 @@ class RankLevelMatrix(LevelMatrix):
         self.A, self.comm, self.ops = A, A.comm, RankVectorOps(A)
         # Not cached properties: before Python 3.12 these lock the class, and ranks as threads would deadlock.
         self._facts = facts_of_ranks(self) if finest is None else finest.facts
+        self._entries = int(A.comm.allreduce(np.array([A.rows.nnz]))[0])
         self._largest_eigenvalue: float | None = None
 
     @property
     def n(self) -> int:
         return int(self.A.shape[0])
+
+    @property
+    def entries(self) -> int:
+        """Of all ranks."""
+        return self._entries
 
     @property
     def facts(self) -> RowFacts:
@@ -70,9 +74,13 @@ class RankLevelMatrix(LevelMatrix):
         bound = float(self.comm.allreduce(np.array([bound]), "max")[0])
         return min(estimate, bound) or 1.0
 
-    def coarse(self, aggregates: RankAggregates) -> RankLevelMatrix:
-        """The matrix of the next level: the Galerkin product of aggregates."""
-        A = galerkin_product(self.A, aggregates)
+    def has_one_sign(self) -> bool:
+        """Whether all diagonal entries are positive, or none is: collective."""
+        positive = np.count_nonzero(self.csr.diagonal.real > 0)
+        return int(self.comm.allreduce(np.array([positive]))[0]) in (0, self.n)
+
+    def coarse(self, A: Matrix) -> RankLevelMatrix:
+        """The matrix of the next level, from the Galerkin product."""
         if self.hermitian:
             A = with_values(A, mirrored_upper(A))
         return RankLevelMatrix(A, self.finest)
@@ -92,7 +100,7 @@ def gathered_rows(A: Matrix) -> tuple[Array, Array, Array]:
 
 
 def facts_of_ranks(matrix: RankLevelMatrix) -> RowFacts:
-    """What the rows of all ranks show, as `row_facts` on one rank; without what "matching" does not need."""
+    """What the rows of all ranks show, as `row_facts` on one rank."""
     csr, comm = matrix.csr, matrix.comm
     tolerance = ZERO_SUM * float(np.finfo(csr.data.dtype).eps)
     sizes, sums = matrix.backend.multigrid.strength.row_sums(csr)
@@ -101,6 +109,8 @@ def facts_of_ranks(matrix: RankLevelMatrix) -> RowFacts:
     counts = comm.allreduce(
         np.array([(csr.diagonal.real <= 0).sum(), (sums > tolerance * sizes).sum(), dominant])
     )
+    with np.errstate(over="ignore"):  # of zeros on the diagonal
+        ratios = tree_sum(comm, sizes / np.maximum(own, np.finfo(csr.data.dtype).tiny))
     smallest = comm.allreduce(np.array([own.min(initial=np.inf)]), "min")
     largest = comm.allreduce(np.array([own.max(initial=0.0)]), "max")
     return RowFacts(
@@ -108,7 +118,7 @@ def facts_of_ranks(matrix: RankLevelMatrix) -> RowFacts:
         positive=not counts[0],
         centered=not counts[1],
         dominant_share=int(counts[2]) / max(matrix.n, 1),
-        mean_ratio=math.nan,
+        mean_ratio=ratios / max(matrix.n, 1),
         smallest_diagonal=float(smallest[0]),
         largest_diagonal=float(largest[0]),
     )

@@ -8,17 +8,21 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.distributed.matching.aggregates import RankAggregates
-from linforest_precond.distributed.multigrid.aggregation import aggregate_pairwise
+from linforest_precond.distributed.multigrid.aggregation import PairwiseAggregation, aggregate_pairwise
 from linforest_precond.distributed.multigrid.level import RankLevel
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
-from linforest_precond.distributed.multigrid.transfers import GatheringTransfer, RankTransfer
+from linforest_precond.distributed.multigrid.smoothed_aggregation import (
+    SmoothedAggregation,
+    smoothed_aggregation,
+)
 from linforest_precond.distributed.partition.matrix import Matrix, scaled_into_range
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled, stall_message
 from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE
 from linforest_precond.precond.multigrid.multilevel import coarsen_level
 from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
 from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart, part_of_levels
+
+Coarsening = PairwiseAggregation | SmoothedAggregation
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +35,7 @@ class RankPart:
         The matrix.
     part
         All levels: those over ranks, then those that every rank has.
-    aggregates
+    coarsenings
         Of each level over ranks that has a coarser one.
     gathered
         The levels that every rank has, if any.
@@ -39,7 +43,7 @@ class RankPart:
 
     finest: RankLevelMatrix
     part: MultilevelPart
-    aggregates: list[RankAggregates]
+    coarsenings: list[Coarsening]
     gathered: MultilevelPart | None
 
     def with_cycle(self, cycle: str) -> RankPart:
@@ -49,7 +53,7 @@ class RankPart:
     @property
     def is_gathered(self) -> bool:
         """Whether every rank has all levels: the matrix is not coarsened over ranks."""
-        return self.gathered is not None and not self.aggregates
+        return self.gathered is not None and not self.coarsenings
 
     def __getattr__(self, name: str) -> Any:
         """The other attributes of a part: kind, stored, nbytes, coverage, repairs, positive_definite."""
@@ -82,7 +86,7 @@ class RankPart:
         if not self.is_gathered:
             self.part.solve_into(b, x, transpose)
             return
-        whole = np.concatenate(self.finest.comm.allgather(np.array(b)))
+        whole = self.finest.comm.allgather_known(b, np.diff(self.finest.A.offsets))
         solution = np.empty_like(whole)
         self.part.solve_into(whole, solution, transpose)
         first = self.finest.A.first
@@ -91,12 +95,13 @@ class RankPart:
     def refreshed(self, A: Matrix) -> tuple[RankPart, int]:
         """The values of A 2**-exponent, of the same pattern, for the same aggregates; and the exponent."""
         scaled, exponent = scaled_into_range(A, self.part.stored)
-        matrices = [RankLevelMatrix(scaled)]
-        for each in self.aggregates:
-            matrices.append(matrices[-1].coarse(each))
+        matrices, coarsenings = [RankLevelMatrix(scaled)], list[Coarsening]()
+        for each in self.coarsenings:
+            coarsenings.append(each.refreshed(matrices[-1]))
+            matrices.append(coarsenings[-1].coarse_matrix(matrices[-1]))
         gathered = None if self.gathered is None else self.gathered.refreshed_from(matrices[-1].gathered())
         part = self.part
-        found = assembled(matrices, self.aggregates, gathered, part.stored, part.options, part.stalled)
+        found = assembled(matrices, coarsenings, gathered, part.stored, part.options, part.stalled)
         return found, exponent
 
 
@@ -104,38 +109,51 @@ def part_of_ranks(
     finest: RankLevelMatrix, stored: DType, options: MultilevelOptions, gather_below: int
 ) -> tuple[RankPart, str]:
     """The part of a hierarchy, and the warning where coarsening stalled, else empty."""
-    matrices, aggregates, stall = coarsened(finest, options, gather_below)
+    matrices, coarsenings, stall = coarsened(finest, options, gather_below)
     last, gathered = matrices[-1], None
     if last.n <= max(gather_below, LARGEST_DENSE):
-        left = replace(options, max_levels=options.max_levels - len(aggregates))
+        left = replace(options, max_levels=options.max_levels - len(coarsenings))
         gathered, stall = part_of_levels(
             last.gathered(), stored, left, lambda matrix: coarsen_level(matrix, left), options.stall_cause
         )
-    return assembled(matrices, aggregates, gathered, stored, options, bool(stall)), stall
+    return assembled(matrices, coarsenings, gathered, stored, options, bool(stall)), stall
 
 
 def coarsened(
     finest: RankLevelMatrix, options: MultilevelOptions, gather_below: int
-) -> tuple[list[RankLevelMatrix], list[RankAggregates], str]:
-    """The matrices of the levels over ranks, the aggregates of all but the last; the warning of a stall."""
-    matrices, aggregates = [finest], list[RankAggregates]()
+) -> tuple[list[RankLevelMatrix], list[Coarsening], str]:
+    """The matrices of the levels over ranks, the coarsenings of all but the last; the warning of a stall."""
+    matrices, coarsenings = [finest], list[Coarsening]()
     while True:
         matrix = matrices[-1]
         if matrix.n <= options.max_coarse or len(matrices) == options.max_levels:
-            return matrices, aggregates, ""
-        if aggregates and matrix.n <= gather_below:
-            return matrices, aggregates, ""
-        found = aggregate_pairwise(matrix, options.matchings, options.weights, options.strength, options.seed)
-        if is_stalled(matrix.n, found.count):
-            message = stall_message(matrix.n, found.count, options.max_coarse, options.stall_cause)
-            return matrices, aggregates, message
-        aggregates.append(found)
-        matrices.append(matrix.coarse(found))
+            return matrices, coarsenings, ""
+        if coarsenings and matrix.n <= gather_below:
+            return matrices, coarsenings, ""
+        found = coarsening_of(matrix, options)
+        left = found.aggregates.count
+        if is_stalled(matrix.n, left):
+            message = stall_message(matrix.n, left, options.max_coarse, options.stall_cause)
+            return matrices, coarsenings, message
+        coarsenings.append(found)
+        matrices.append(found.coarse_matrix(matrix))
+
+
+def coarsening_of(matrix: RankLevelMatrix, options: MultilevelOptions) -> Coarsening:
+    """Where aggregation around roots stalls, pairs are matched by magnitude, as on one rank: collective."""
+    if options.coarsening == "smoothed_aggregation":
+        found = smoothed_aggregation(matrix, options)
+        if found is not None:
+            return found
+        options = replace(options, weights="magnitude")
+    return PairwiseAggregation(
+        aggregate_pairwise(matrix, options.matchings, options.weights, options.strength, options.seed)
+    )
 
 
 def assembled(
     matrices: list[RankLevelMatrix],
-    aggregates: list[RankAggregates],
+    coarsenings: list[Coarsening],
     gathered: MultilevelPart | None,
     stored: DType,
     options: MultilevelOptions,
@@ -143,12 +161,12 @@ def assembled(
 ) -> RankPart:
     """The levels over ranks with their smoothers and transfers, and those that every rank has."""
     finest = matrices[0]
-    if gathered is not None and not aggregates:
-        return RankPart(finest, gathered, aggregates, gathered)
+    if gathered is not None and not coarsenings:
+        return RankPart(finest, gathered, coarsenings, gathered)
     levels = []
-    for i, (matrix, each) in enumerate(zip(matrices, aggregates)):
-        to_all = gathered is not None and i == len(aggregates) - 1
-        transfer = (GatheringTransfer if to_all else RankTransfer)(matrix.comm, matrix.A.offsets, each)
+    for i, (matrix, each) in enumerate(zip(matrices, coarsenings)):
+        to_all = gathered is not None and i == len(coarsenings) - 1
+        transfer = each.transfer(matrix, to_all)
         levels.append(RankLevel.of(matrix, stored, options.smoother, transfer))
     if gathered is None:
         levels.append(RankLevel.of(matrices[-1], stored, options.smoother, None))
@@ -157,4 +175,4 @@ def assembled(
         finest.csr.n, (*levels, *coarse), coarsest, options, own_data=None, hermitian=finest.hermitian,
         definite=finest.definite, centered=finest.centered, stalled=stalled,
     )  # fmt: skip
-    return RankPart(finest, part, aggregates, gathered)
+    return RankPart(finest, part, coarsenings, gathered)

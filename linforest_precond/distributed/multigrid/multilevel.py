@@ -1,7 +1,8 @@
-"""Algebraic multigrid by pairwise aggregation over ranks."""
+"""Algebraic multigrid by smoothed or pairwise aggregation over ranks."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,17 @@ from linforest_precond.distributed.partition.matrix import (
 )
 from linforest_precond.distributed.partition.preconditioner import RankSetup
 from linforest_precond.precond.multigrid.multilevel import precision_of
-from linforest_precond.precond.multigrid.multilevel_options import AUTO, STRENGTHS, MultilevelOptions
+from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
 from linforest_precond.precond.multigrid.smoothers import DIAGONAL
+
+COARSENINGS = AUTO, "smoothed_aggregation", "matching"
 
 
 @without_numpy_warnings
 def multilevel(
     A: Matrix,
     *,
-    coarsening: str = "matching",
+    coarsening: str = AUTO,
     matchings: int | None = None,
     smoother: str = AUTO,
     cycle: str = AUTO,
@@ -44,31 +47,36 @@ def multilevel(
 ) -> RankHierarchy:
     """Set up an algebraic multigrid hierarchy of a matrix whose rows are partitioned among ranks.
 
-    It is the hierarchy of ``linforest_precond.multilevel(A, coarsening="matching", ...)`` for any number of
-    ranks: strongly coupled unknowns are matched over ranks (see `matching`), so that aggregates are the same.
-    Galerkin products are sums in the order of one rank, and so have its bits. An aggregate is owned by the
-    rank of its lowest unknown. A cycle adds up in the order of one rank, too: for real numbers, only the
-    estimates of largest eigenvalues (of the smoothers "jacobi", "chebyshev" and "chebyshev3") and the means
-    that are subtracted for matrices with constants in their null space agree with one rank's to rounding
-    alone. They, and so all products, have the same bits for any number of ranks.
+    It is the hierarchy of ``linforest_precond.multilevel(A, ...)`` for any number of ranks, with smoothed
+    aggregation around the roots of MIS(2), or with pairwise aggregates: aggregates are the same.
+    Prolongators and Galerkin products are sums in the order of one rank, and so have its bits. An aggregate
+    is owned by the rank of its root, or of its lowest unknown where pairs are matched. A cycle adds up in the
+    order of one rank, too: for real numbers, only the estimates of largest eigenvalues (of the smoothers
+    "jacobi", "chebyshev" and "chebyshev3") and the means that are subtracted for matrices with constants in
+    their null space agree with one rank's to rounding alone. They, and so all products, have the same bits
+    for any number of ranks.
 
     A level with at most `gather_below` unknowns, and all coarser ones, are on every rank: one exchange of the
     right-hand side instead of many short messages. The other levels have memory in proportion to a rank's own
-    unknowns and ghosts. Where pairs stall on a level that is too large for that, and for an inverse (4,000
-    unknowns), coarsening ends, and the level is smoothed; one rank would try aggregates around roots.
+    unknowns and ghosts. Where pairs of "matching" stall on a level that is too large for that, and for an
+    inverse (4,000 unknowns), coarsening ends, and the level is smoothed; one rank would try aggregates around
+    roots.
 
     Parameters
     ----------
     A : Matrix
         The partitioned matrix, on the host. All ranks call the function together, with the same options.
-    coarsening : {"matching"}
-        The only one over ranks.
+    coarsening : {"auto", "smoothed_aggregation", "matching"}
+        "auto" is that of one rank, and "matching" where one rank would coarsen along paths.
     matchings : int, optional
         Matchings for each level, 2 by default: the coarsening ratio is about ``2**matchings``.
     smoother : {"auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3"}
-        "auto" is "jacobi", as on one rank.
+        "auto" is "chebyshev" for smoothed aggregation of Hermitian matrices with a positive diagonal, which
+        needs fewer messages for a solution than "l1_jacobi", that of one rank; "l1_jacobi" for others, and
+        "jacobi" for "matching", as on one rank.
     cycle : {"auto", "V", "W", "F", "K"}
-        "auto" is "K" for Hermitian matrices, else "V". "F" is not symmetric where A is, and "K" not linear.
+        "auto" is "K" for "matching" of Hermitian matrices, else "V". "F" is not symmetric where A is, and "K"
+        not linear.
     max_coarse, max_levels, presmooth, postsmooth, weights, strength, seed, dtype
         As in `linforest_precond.multilevel`.
     gather_below : int
@@ -90,7 +98,7 @@ def multilevel(
     >>> def history_of(comm):
     ...     parts, history = distributed.scatter(A, comm), lf.solvers.History()
     ...     M = distributed.multilevel(parts, gather_below=500).aspreconditioner()
-    ...     distributed.fcg(parts, np.ones(parts.n_local), M=M, history=history)
+    ...     distributed.cg(parts, np.ones(parts.n_local), M=M, history=history)
     ...     return history.residuals.tobytes()
     >>> len({distributed.simulate(size, history_of)[0] for size in (1, 2, 3)})
     1
@@ -108,10 +116,23 @@ def multilevel(
             stored = precision_of(finest, dtype)
         scaled, exponent = scaled_into_range(setup.A, stored)
         finest = finest if scaled is setup.A else RankLevelMatrix(scaled)
-        part, stall = part_of_ranks(finest, stored, options.for_matrix(finest), gather_below)
+        part, stall = part_of_ranks(finest, stored, chosen_for(finest, options), gather_below)
         if stall and A.comm.rank == 0:
             warn_user(stall)
         return RankHierarchy(A, setup.operator(part, exponent))
+
+
+def chosen_for(matrix: RankLevelMatrix, options: MultilevelOptions) -> MultilevelOptions:
+    """The options of one rank, but for paths, which there are none of, and for the smoother of roots.
+
+    Half as many iterations with Chebyshev polynomials take fewer messages than l1-Jacobi.
+    """
+    chosen = options.for_matrix(matrix)
+    if chosen.coarsening == "paths":
+        return replace(options, coarsening="matching").for_matrix(matrix)
+    if options.smoother == AUTO and chosen.coarsening == "smoothed_aggregation" and matrix.definite:
+        return replace(chosen, smoother="chebyshev")
+    return chosen
 
 
 def _checked(
@@ -119,12 +140,9 @@ def _checked(
 ) -> tuple[MultilevelOptions, int, Any]:
     """The options; what only one rank has is refused."""
     require_host(A)
-    if given["coarsening"] != "matching":
-        raise ValueError(f'coarsening must be "matching" over ranks, got {given["coarsening"]!r}')
+    as_choice("coarsening over ranks", given["coarsening"], COARSENINGS)
     as_choice("smoother over ranks", given["smoother"], (AUTO, *DIAGONAL))
-    # On one rank NaN means the default; here it would count as different between ranks.
-    strength = STRENGTHS["matching"] if given["strength"] is None else given["strength"]
-    options = MultilevelOptions.checked(**{**given, "strength": strength}, smooth_prolongation=False)
+    options = MultilevelOptions.checked(**given, smooth_prolongation=False)
     gather_below = as_integer("gather_below", gather_below, 0)
     named = dtype is None or (isinstance(dtype, str) and dtype == AUTO)
     return options, gather_below, dtype if named else np.dtype(dtype).name

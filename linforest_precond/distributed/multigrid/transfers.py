@@ -1,18 +1,23 @@
-"""Grid transfer by aggregates between a level over ranks and the next one, over ranks or on every rank."""
+"""Grid transfer between a level over ranks and the next one, over ranks or on every rank."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.cpu.multigrid import vector_ops as local
 from linforest_precond.distributed.matching.aggregates import RankAggregates
+from linforest_precond.distributed.multigrid.rectangles import RankRectangle
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.owners import owners_of, send_to
 from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
+from linforest_precond.precond.multigrid.prolongation import RectangularCSR
 
 
 class AggregateTransfer:
@@ -51,6 +56,10 @@ class AggregateTransfer:
     def with_values(self, values: list[Array]) -> AggregateTransfer:
         return self
 
+    def conjugated(self) -> AggregateTransfer:
+        """Of ones: the prolongator and the restriction are each other's transposes."""
+        return self
+
     def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
         vectors.transfers.restrict(self.indptr, self.members, self.distant.with_ghosts(r), coarse)
 
@@ -76,7 +85,53 @@ class GatheringTransfer(AggregateTransfer):
     def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
         own = np.empty((self.indptr.size - 1, coarse.shape[1]), coarse.dtype)
         super().restrict(vectors, r, own)
-        np.concatenate(self.comm.allgather(own), out=coarse)
+        coarse[...] = self.comm.allgather_known(own, np.diff(self.aggregates.offsets))
 
     def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
         vectors.transfers.prolong_add(self.numbers, coarse, x)
+
+
+@dataclass(frozen=True, eq=False)
+class RankInterpolation(Interpolation):
+    """A prolongator with weights, and its adjoint, to a level over ranks.
+
+    Attributes
+    ----------
+    lower, upper
+        Exchange values of coarse and of fine unknowns, in the order of the columns of both matrices.
+    offsets
+        Rank r owns the coarse unknowns ``offsets[r]:offsets[r + 1]``.
+    """
+
+    lower: Halo = field(kw_only=True)
+    upper: Halo = field(kw_only=True)
+    offsets: Array = field(kw_only=True)
+
+    @classmethod
+    def between(cls, P: RankRectangle, R: RankRectangle, offsets: Array) -> RankInterpolation:
+        return cls(P.csr, R.csr, lower=P.halo, upper=R.halo, offsets=offsets)
+
+    def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
+        local.multiply(self._matrices[0], self.upper.ascending(r), coarse)
+
+    def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
+        local.multiply_add(self._matrices[1], self.lower.ascending(coarse), x)
+
+
+@dataclass(frozen=True, eq=False)
+class GatheringInterpolation(RankInterpolation):
+    """The same to a level that every rank has: the prolongator's columns are all of its unknowns."""
+
+    @classmethod
+    def between(cls, P: RankRectangle, R: RankRectangle, offsets: Array) -> RankInterpolation:
+        indices = P.ids.astype(P.csr.indices.dtype)[P.csr.indices]
+        prolongator = RectangularCSR(P.csr.indptr, indices, P.csr.data, int(offsets[-1]))
+        return cls(prolongator, R.csr, lower=P.halo, upper=R.halo, offsets=offsets)
+
+    def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
+        own = np.empty((self.restrictor.n, coarse.shape[1]), coarse.dtype)
+        super().restrict(vectors, r, own)
+        coarse[...] = self.upper.comm.allgather_known(own, np.diff(self.offsets))
+
+    def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
+        local.multiply_add(self._matrices[1], coarse, x)

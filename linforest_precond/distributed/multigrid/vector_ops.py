@@ -92,7 +92,8 @@ class RankDotProducts(local.DotProducts):
         self.dot(number, x, y)
 
     def dot(self, number: int, u: Array, v: Array) -> None:
-        products = (u.astype(self._wide).conj() * v.astype(self._wide)).real
+        u, v = (each.astype(self._wide, copy=False) for each in (u, v))
+        products = (u.conj() * v).real
         self.values[number] = self._ops.sums.total(products)[0]
 
 

@@ -6,11 +6,14 @@ spans several ranks is summed by the rank of its first row.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.cpu.matrix.sums import CHUNK, chunk_sums
-from linforest_precond.backends.cpu.multigrid.vector_ops import ROWS_AT_ONCE
+from linforest_precond.backends.cpu.multigrid.vector_ops import ROWS_AT_ONCE, add_chunks
+from linforest_precond.backends.cpu.runtime.arrays import readonly
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.owners import joined, owners_of
 
@@ -28,19 +31,13 @@ class Chunks:
         self.receiver = int(receivers[comm.rank])
         senders = np.flatnonzero((receivers == comm.rank) & (lengths > 0))
         self.expected = {int(r): int(lengths[r]) for r in senders}
+        self.counts = np.diff(-(-offsets // size))  # chunks that start on each rank
 
     def parts(self, rows: Array) -> tuple[Array, Array]:
         """The rows of the chunks that start on this rank: own ones, and those of other ranks."""
         sent = {self.receiver: rows[: self.head]} if self.head else {}
         found = self.comm.exchange_known(sent, self.expected, rows[:0])
         return rows[self.head :], joined(found, rows)
-
-    def padded(self, rows: Array) -> Array:
-        """The chunks that start on this rank, (chunks, size, ...); the last one is padded with zeros."""
-        whole = np.concatenate(self.parts(rows))
-        padded = np.zeros((-(-len(whole) // self.size) * self.size, *rows.shape[1:]), rows.dtype)
-        padded[: len(whole)] = whole
-        return padded.reshape(-1, self.size, *rows.shape[1:])
 
 
 class ChunkSums(Chunks):
@@ -54,9 +51,12 @@ class ChunkSums(Chunks):
 
         At least one chunk is returned, of zeros where there are no rows.
         """
-        # A running sum adds one row after the other; a plain sum would be pairwise.
-        own = np.add.accumulate(self.padded(terms), axis=1)[:, -1]
-        sums = np.concatenate(self.comm.allgather(own))
+        own, others = self.parts(terms)
+        rows = np.concatenate([own, others]) if others.size else np.ascontiguousarray(own)
+        own = np.zeros((-(-len(rows) // ROWS_AT_ONCE), *terms.shape[1:]), terms.dtype)
+        width = math.prod(terms.shape[1:])
+        add_chunks(readonly(rows.reshape(len(rows), width)), own.reshape(len(own), width))
+        sums = self.comm.allgather_known(own, self.counts)
         return sums if len(sums) else np.zeros((1, *terms.shape[1:]), terms.dtype)
 
     def total(self, terms: Array) -> Array:

@@ -64,7 +64,10 @@ class Communicator(abc.ABC):
 
         Counted with the length of the result: a ring passes all of it through every rank.
         """
-        lengths = self.allgather(len(array))
+        return self.allgather_known(array, self.allgather(len(array)))
+
+    def allgather_known(self, array: np.ndarray, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+        """The same with the lengths of all ranks' arrays."""
         result = self._allgather_arrays(np.ascontiguousarray(array), lengths)
         self._count(result.nbytes)
         return result
@@ -125,7 +128,7 @@ class Communicator(abc.ABC):
     def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray: ...
 
     @abc.abstractmethod
-    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int]) -> np.ndarray: ...
+    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int] | np.ndarray) -> np.ndarray: ...
 
     @abc.abstractmethod
     def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray: ...

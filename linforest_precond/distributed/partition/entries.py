@@ -11,7 +11,7 @@ import scipy.sparse
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.cpu.matrix.entries import weigh_rows, words_of
-from linforest_precond.backends.cpu.matrix.hermitian import ULPS, count_far, find_scales
+from linforest_precond.backends.cpu.matrix.hermitian import ULPS, count_far, find_entries, find_scales
 from linforest_precond.backends.cpu.runtime.arrays import readonly
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
@@ -140,8 +140,20 @@ def conjugate_mirrors(A: Matrix, chosen: Array) -> tuple[Array, Array]:
     owners = owners_of(A.offsets, columns[outside])
     sent = send_to(A.comm, owners, columns[outside], rows[outside], values[outside])
     kept = columns[inside], rows[inside], values[inside]
-    mirrored_rows, mirrored_columns, values = (np.concatenate(pair) for pair in zip(kept, sent, strict=True))
-    keys = rows * A.shape[0] + columns  # ascending
-    wanted = mirrored_rows * A.shape[0] + mirrored_columns
-    found = np.searchsorted(keys, wanted)
-    return np.where(np.append(keys, -1)[found] == wanted, found, -1), values
+    mirrored_rows, values = (np.concatenate([kept[i], sent[i]]) for i in (0, 2))
+    slots = np.empty(values.size, np.int64)
+    halo, indptr = A.halo, on_host(A.rows.indptr)
+    places = np.concatenate([kept[1] - (halo.first - halo.lower), halo.ascending_places(sent[1])])
+    # Ids that own rows do not refer to have no places.
+    others = places[kept[1].size :]
+    others[np.append(halo.ascending_ids, -1)[others] != sent[1]] = -1
+    find_entries(*map(readonly, (indptr, ascending_columns(A), mirrored_rows - A.first, places)), slots)
+    return slots, values
+
+
+def ascending_columns(A: Matrix) -> Array:
+    """The places of the entries' columns in ascending order of their global ids."""
+    halo, indices = A.halo, on_host(A.rows.indices)
+    if not halo.ghosts.size:
+        return indices
+    return halo.ascending_places(halo.ids).astype(indices.dtype)[indices]

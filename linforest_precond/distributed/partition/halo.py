@@ -55,7 +55,7 @@ class Halo:
     """
 
     def __init__(self, comm: Communicator, offsets: Array, ghosts: Array) -> None:
-        self.comm, self.ghosts = comm, np.asarray(ghosts, np.int64)
+        self.comm, self.offsets, self.ghosts = comm, offsets, np.asarray(ghosts, np.int64)
         self.first = int(offsets[comm.rank])
         self.n_local = int(offsets[comm.rank + 1]) - self.first
         self.owners = owners_of(offsets, self.ghosts)
@@ -70,6 +70,13 @@ class Halo:
         halo = cls(comm, offsets, np.unique(ids[owners_of(offsets, ids) != comm.rank]))
         return halo, halo.local(ids).astype(index_dtype(max(ids.size, halo.ids.size)))
 
+    @classmethod
+    def ascending_numbering(cls, comm: Communicator, offsets: Array, ids: Array) -> tuple[Halo, Array]:
+        """The same with the ids' places in ascending order; -1 for negative ids, which are none."""
+        known, owners = ids >= 0, owners_of(offsets, ids)
+        halo = cls(comm, offsets, np.unique(ids[known & (owners != comm.rank)]))
+        return halo, np.where(known, halo.ascending_places(ids), -1)
+
     @cached_property
     def ids(self) -> Array:
         """The global id of each local number: own ids, then ghosts."""
@@ -83,6 +90,28 @@ class Halo:
         """The local numbers of own ids and ghosts."""
         among_ghosts = self.n_local + np.searchsorted(self.ghosts, ids)
         return np.where(self.is_own(ids), ids - self.first, among_ghosts)
+
+    @property
+    def lower(self) -> int:
+        """How many ghosts have lower ids than the own ones."""
+        return int(np.searchsorted(self.ghosts, self.first))
+
+    @property
+    def ascending_ids(self) -> Array:
+        """All ids in ascending order: lower ghosts, own ids, higher ghosts."""
+        return self._ascending(self.ids[: self.n_local], self.ghosts)
+
+    def ascending_places(self, ids: Array) -> Array:
+        """The places of own ids and ghosts in this order."""
+        among_ghosts = np.searchsorted(self.ghosts, ids) + self.n_local * (ids >= self.first)
+        return np.where(self.is_own(ids), ids - self.first + self.lower, among_ghosts)
+
+    def ascending(self, values: Array) -> Array:
+        """Values of own ids and ghosts, in ascending order of the ids."""
+        return self._ascending(values, self.fetch(values))
+
+    def _ascending(self, own: Array, ghosts: Array) -> Array:
+        return xp_of(own).concatenate([ghosts[: self.lower], own, ghosts[self.lower :]])
 
     def with_ghosts(self, values: Array) -> Array:
         """Values of the own ids, then of the ghosts: one row for each local number."""
@@ -114,9 +143,7 @@ class Halo:
             `into`.
         """
         xp = xp_of(values)
-        found = self._exchange(
-            self._by_owner(values), {r: len(rows) for r, rows in self.sent.items()}, values
-        )
+        found = self._exchange(self.by_owner(values), {r: len(rows) for r, rows in self.sent.items()}, values)
         if into is None:
             into = xp.full((self.n_local, *values.shape[1:]), neutral(combine, values.dtype))
         for r in sorted(found):  # the rows of one rank are distinct
@@ -124,7 +151,7 @@ class Halo:
             into[rows] = getattr(xp, COMBINE[combine].__name__)(into[rows], found[r])
         return into
 
-    def _by_owner(self, values: Array) -> dict[int, Array]:
+    def by_owner(self, values: Array) -> dict[int, Array]:
         """The ghosts' values by their owners; ghosts of one owner are consecutive."""
         ranks = sorted(self.received)
         ends = np.cumsum([self.received[r] for r in ranks], dtype=int).tolist()

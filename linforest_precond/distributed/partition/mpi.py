@@ -64,7 +64,7 @@ class MPICommunicator(Communicator):
         self.comm.Allreduce(np.ascontiguousarray(array), out, operations[operation])
         return out
 
-    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
+    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
         out = np.empty((sum(lengths), *array.shape[1:]), array.dtype)
         counts = np.array(lengths) * math.prod(array.shape[1:])
         self.comm.Allgatherv(array.ravel(), [out, counts])

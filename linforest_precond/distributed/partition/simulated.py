@@ -64,7 +64,7 @@ class SimulatedCommunicator(Communicator):
 
         return self._read(array.copy(), combined)
 
-    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
+    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
         return self._read(array, lambda posted: np.concatenate(posted))
 
     def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -297,18 +297,20 @@ def smoothed_aggregation(matrix: LevelMatrix, options: MultilevelOptions) -> Int
     return transfer
 
 
-def root_aggregates(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[RootAggregates, Any]:
+def root_aggregates(
+    matrix: LevelMatrix, options: MultilevelOptions, aggregate: Callable[..., Any] = RootAggregates.of
+) -> tuple[Any, Any]:
     """The aggregates by couplings of the opposite sign of the diagonal, and the strong couplings.
 
     Where these aggregates are many, those by couplings of any sign are taken, if they are fewer.
     """
     connection = matrix, options.strength, options.seed
     if options.weights == "magnitude":
-        return RootAggregates.of(*connection, signed=False)
-    found = RootAggregates.of(*connection, signed=True)
+        return aggregate(*connection, signed=False)
+    found = aggregate(*connection, signed=True)
     if found[0].count <= MOST_SIGNED * matrix.n:
         return found
-    return min(found, RootAggregates.of(*connection, signed=False), key=lambda each: each[0].count)
+    return min(found, aggregate(*connection, signed=False), key=lambda each: each[0].count)
 
 
 def memory_of_levels(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.record_schemas import columns_ascend, csr_arrays
@@ -145,13 +144,26 @@ def galerkin_product(
 
 def fills_up(csr: CheckedMatrix, P: RectangularCSR) -> bool:
     """Whether the Galerkin product has many more terms than A has entries; only hubs can make it so."""
-    if csr.longest_row * csr.n <= HUB_RATIO * csr.nnz:
+    if not has_hubs(csr.longest_row, csr.n, csr.nnz):
         return False
-    xp, lengths = xp_of(P.data), P.indptr[1:] - P.indptr[:-1]
+    terms = most_terms(csr, P.indptr[1:] - P.indptr[:-1], P.width)
+    return bool(terms > MOST_TERMS * csr.nnz)  # stall: decides which prolongator is used
+
+
+def has_hubs(longest_row: int, n: int, entries: int) -> bool:
+    return longest_row * n > HUB_RATIO * entries
+
+
+def most_terms(csr: CheckedMatrix, lengths: Array, width: int) -> Any:
+    """A bound on the terms of a Galerkin product, from the lengths of the prolongator's rows; on the device.
+
+    Rows of a matrix over ranks have columns of other ranks, too, which have lengths.
+    """
+    xp = csr.backend.xp
     begins = xp.zeros(csr.nnz + 1, np.int64)
     xp.cumsum(lengths[csr.indices], out=begins[1:])
-    products = (begins[csr.indptr[1:]] - begins[csr.indptr[:-1]]).clip(0, P.width)
-    return bool((lengths * products).sum() > MOST_TERMS * csr.nnz)  # stall: decides which prolongator is used
+    products = (begins[csr.indptr[1:]] - begins[csr.indptr[:-1]]).clip(0, width)
+    return (lengths[: csr.n] * products).sum()
 
 
 def product(left: RectangularCSR, right: RectangularCSR) -> RectangularCSR:

@@ -15,6 +15,9 @@ from ..runtime.jit import helper, kernel
 
 # The priorities of decided vertices: before all others, and after them.
 MEMBER, EXCLUDED = np.uint32(0), np.uint32(0xFFFFFFFF)
+# Over ranks, the states of members and their neighbours, and of vertices two steps from a member. Undecided
+# vertices have their keys.
+NEAR, EXCLUDED_KEY = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF)
 DEGREE_SHIFT, ONE_32, ONE_64 = np.uint32(27), np.uint32(1), np.uint64(1)
 # Vertices that one thread takes at a time.
 CHUNK = 1024
@@ -145,3 +148,66 @@ def select_in_order(indptr, indices, order, k, distances, queue):
                     if distance < k:
                         queue[tail] = far
                         tail += 1
+
+
+# The greedy set for k = 2 over ranks; own vertices come first, then ghosts. Selects each vertex in `order`
+# that precedes all undecided vertices within two steps. Those of other ranks are known by `lowest`, a lower
+# bound of the keys in each vertex's neighbourhood; own vertices that stay undecided lower it. Compacts these
+# to the front of `order` and returns their number.
+@kernel
+def select_known(indptr, indices, order, states, lowest, members):
+    left = 0
+    for vertex in order:
+        v = np.int64(vertex)
+        begin, end = np.int64(indptr[v]), np.int64(indptr[v + 1])
+        if is_near(indices, states, v, begin, end):
+            states[v] = EXCLUDED_KEY if states[v] != NEAR else NEAR
+        elif precedes(indices, lowest, states[v], v, begin, end):
+            states[v], members[v] = NEAR, 1
+            for slot in range(begin, end):
+                states[indices[slot]] = NEAR
+        else:
+            lowest[v] = min(lowest[v], states[v])
+            for slot in range(begin, end):
+                lowest[indices[slot]] = min(lowest[indices[slot]], states[v])
+            order[left] = vertex
+            left += 1
+    return left
+
+
+# Whether a vertex or a neighbour is a member or next to one.
+@helper
+def is_near(indices, states, v, begin, end):
+    if states[v] == NEAR:
+        return True
+    for slot in range(begin, end):
+        if states[indices[slot]] == NEAR:
+            return True
+    return False
+
+
+@helper
+def precedes(indices, lowest, key, v, begin, end):
+    if lowest[v] < key:
+        return False
+    for slot in range(begin, end):
+        if lowest[indices[slot]] < key:
+            return False
+    return True
+
+
+# The lowest key of an undecided vertex among some rows and their neighbours; and among the ghosts of these,
+# which are numbered from `own` on.
+@kernel
+def lowest_keys(indptr, indices, rows, states, own, of_all, of_ghosts):
+    for i in range(rows.size):
+        row = np.int64(rows[i])
+        lowest = EXCLUDED_KEY if states[row] == NEAR else states[row]
+        ghost = EXCLUDED_KEY
+        for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
+            column = np.int64(indices[slot])
+            if states[column] != NEAR:
+                lowest = min(lowest, states[column])
+                if column >= own:
+                    ghost = min(ghost, states[column])
+        of_all[i], of_ghosts[i] = lowest, ghost

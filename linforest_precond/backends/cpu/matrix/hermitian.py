@@ -120,6 +120,13 @@ def count_far(data, mirrored, here, there, tolerance):
     return far
 
 
+# The slots of entries by their rows and columns; -1 where one is not stored.
+@kernel(parallel=True)
+def find_entries(indptr, indices, rows, columns, slots):
+    for i in prange(slots.size):
+        slots[i] = find_slot(indptr, indices, np.int64(rows[i]), np.int64(columns[i]))
+
+
 @kernel(parallel=True)
 def copy_upper(indptr, indices, data):
     for row in prange(indptr.size - 1):

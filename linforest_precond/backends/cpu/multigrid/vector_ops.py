@@ -283,6 +283,15 @@ def multiply_second(indptr, indices, data, d, v, rest, partials, definite):
                 sums[2, column] += test * wide(rest[row, column])
 
 
+# The sums of all rows' columns in each chunk.
+@kernel(parallel=True)
+def add_chunks(rows, sums):
+    for chunk in prange(sums.shape[0]):
+        for row in rows_of(chunk, rows):
+            for column in range(rows.shape[1]):
+                sums[chunk, column] += rows[row, column]
+
+
 @kernel
 def settle_first(partials, scalars):
     for column in range(scalars.shape[1]):

@@ -78,15 +78,27 @@ def bit_lengths(degrees):
 
 def vertices_in_order(classes, seed):
     """The vertices in a fixed pseudorandom order: by (class, hash, index)."""
+    keys = order_keys(classes, seed)
+    keys.sort()
+    return indices_in(keys)
+
+
+def order_keys(classes, seed, first=0):
+    """The keys of this order, for the vertices from `first` on."""
     _, tie_key = iteration_keys(seed, 0)
     keys = np.empty(classes.size, np.uint64)
-    fill_keys(classes, tie_key, keys)
-    keys.sort()
-    return keys.astype(np.uint32).view(np.int32)  # the low halves, which hold the indices
+    fill_keys(classes, tie_key, first, keys)
+    return keys
+
+
+def indices_in(keys):
+    """The low halves of keys, which hold the indices."""
+    return keys.astype(np.uint32).view(np.int32)
 
 
 @kernel(parallel=True)
-def fill_keys(classes, tie_key, keys):
-    for v in prange(keys.size):
-        high = np.uint64(classes[v]) << CLASS_SHIFT | np.uint64(vertex_hash(v, tie_key)) << HASH_SHIFT
-        keys[v] = high | np.uint64(v)
+def fill_keys(classes, tie_key, first, keys):
+    for i in prange(keys.size):
+        v = i + first
+        high = np.uint64(classes[i]) << CLASS_SHIFT | np.uint64(vertex_hash(v, tie_key)) << HASH_SHIFT
+        keys[i] = high | np.uint64(v)

@@ -1,0 +1,115 @@
+"""Smoothed aggregation over ranks: the prolongator, the restriction and the Galerkin product of one rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse
+
+from linforest_precond.backends.annotations import Array
+from linforest_precond.distributed.matching.aggregates import RankAggregates
+from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
+from linforest_precond.distributed.multigrid.rectangles import RankRectangle, assembled, in_ascending_order
+from linforest_precond.distributed.multigrid.root_aggregates import aggregate_roots
+from linforest_precond.distributed.multigrid.transfers import GatheringInterpolation, RankInterpolation
+from linforest_precond.distributed.partition.halo import Halo
+from linforest_precond.distributed.partition.matrix import Matrix
+from linforest_precond.graph.matching.repeated_coarsening import is_stalled
+from linforest_precond.precond.multigrid.multilevel import root_aggregates
+from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
+from linforest_precond.precond.multigrid.prolongation import (
+    MOST_TERMS,
+    RectangularCSR,
+    adjoint,
+    has_hubs,
+    most_terms,
+)
+from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedAggregation:
+    """The prolongator of aggregates around roots, and its adjoint.
+
+    Attributes
+    ----------
+    aggregates
+        Of own unknowns, by global numbers.
+    local
+        Of own unknowns and ghosts, by the numbers of the prolongator's columns.
+    is_smoothed
+        Whether the prolongator is smoothed; otherwise it is the tentative one.
+    prolongator, restrictor
+        Their own rows.
+    """
+
+    aggregates: RankAggregates
+    local: RootAggregates
+    is_smoothed: bool
+    prolongator: RankRectangle
+    restrictor: RankRectangle
+
+    @classmethod
+    def of(
+        cls, fine: RankLevelMatrix, aggregates: RankAggregates, strength: float, signed: bool, strong: Array
+    ) -> SmoothedAggregation:
+        """From aggregates and what `aggregate_roots` found for their prolongator: collective.
+
+        It is not smoothed where the coarse matrix would fill up, as on one rank.
+        """
+        numbers = fine.A.halo.with_ghosts(aggregates.numbers)
+        halo, places = Halo.ascending_numbering(fine.comm, aggregates.offsets, numbers)
+        local = RootAggregates(places.astype(fine.csr.indices.dtype), halo.ids.size, strength, signed)
+        local, (P, R) = local.smoothed(fine, strong)
+        is_smoothed = not fills_up(fine, P, aggregates.count)
+        if not is_smoothed:
+            P = replace(local, numbers=local.numbers[: fine.csr.n]).tentative(fine.csr.data.dtype)
+            R = adjoint(P)
+        restrictor = assembled(halo, R, fine.A.offsets)
+        return cls(aggregates, local, is_smoothed, RankRectangle.of(P, halo), restrictor)
+
+    def refreshed(self, fine: RankLevelMatrix) -> SmoothedAggregation:
+        """For the values of another matrix: the pattern of the prolongator stays."""
+        if not self.is_smoothed:
+            return self
+        P, halo = self.local.smoothed_on(self.prolongator.csr, fine), self.prolongator.halo
+        restrictor = assembled(halo, adjoint(P), fine.A.offsets)
+        return replace(self, prolongator=RankRectangle.of(P, halo), restrictor=restrictor)
+
+    def coarse_matrix(self, fine: RankLevelMatrix) -> RankLevelMatrix:
+        """The Galerkin product R A P, with the bits of one rank."""
+        product = self.restrictor.times(in_ascending_order(fine.A, fine.csr).times(self.prolongator))
+        indptr, indices, data = product.csr.arrays
+        shape = indptr.size - 1, self.aggregates.count
+        rows = scipy.sparse.csr_array((data, product.ids[indices], indptr), shape=shape)
+        return fine.coarse(Matrix(rows, fine.comm))
+
+    def transfer(self, fine: RankLevelMatrix, to_all: bool) -> RankInterpolation:
+        kind = GatheringInterpolation if to_all else RankInterpolation
+        return kind.between(self.prolongator, self.restrictor, self.aggregates.offsets)
+
+
+def smoothed_aggregation(fine: RankLevelMatrix, options: MultilevelOptions) -> SmoothedAggregation | None:
+    """The prolongator of aggregates around roots; None where too few unknowns are coupled: collective."""
+
+    def aggregate(
+        fine: RankLevelMatrix, strength: float, seed: int, signed: bool
+    ) -> tuple[RankAggregates, tuple[bool, Array]]:
+        aggregates, strong = aggregate_roots(fine, strength, seed, signed)
+        return aggregates, (signed, strong)
+
+    aggregates, (signed, strong) = root_aggregates(fine, options, aggregate)
+    if is_stalled(fine.n, aggregates.count):
+        return None
+    return SmoothedAggregation.of(fine, aggregates, options.strength, signed, strong)
+
+
+def fills_up(fine: RankLevelMatrix, P: RectangularCSR, count: int) -> bool:
+    """Whether the Galerkin product has many more terms than A has entries, as on one rank: collective."""
+    csr, comm = fine.csr, fine.comm
+    longest = int(comm.allreduce(np.array([csr.longest_row]), "max")[0])
+    if not has_hubs(longest, fine.n, fine.entries):
+        return False
+    terms = most_terms(csr, fine.A.halo.with_ghosts(np.diff(P.indptr)), count)
+    return bool(comm.allreduce(np.array([terms]))[0] > MOST_TERMS * fine.entries)
