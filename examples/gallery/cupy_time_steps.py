@@ -24,7 +24,7 @@ def matrices():
 def plain():
     u = start
     for A in matrices():
-        u, info = cupyx.scipy.sparse.linalg.cg(A, u, x0=u, tol=1e-8)
+        u, info = cupyx.scipy.sparse.linalg.cg(A, u, x0=u, rtol=1e-8)
         assert info == 0
     return u
 
