@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends.flags import count_set
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.scaling.matched_rows import match_rows
 from linforest_precond.precond.scaling.matrix_scaling import METHODS, MatrixScaling
@@ -103,7 +102,7 @@ def count_tiny_diagonal(csr: CheckedMatrix) -> int:
     rows, columns, diagonal = csr.log_maxima
     logs = csr.backend.matrix.log_scaling
     tiny = 2 * diagonal < rows + columns + 2 * TINY_EXPONENT * logs.UNIT
-    return count_set(tiny & (rows > logs.NO_WEIGHT))  # stall: decides whether rows are matched
+    return int((tiny & (rows > logs.NO_WEIGHT)).sum())  # stall: decides whether rows are matched
 
 
 def has_weak_diagonal(csr: CheckedMatrix, ratio: float, share: float) -> bool:
@@ -111,7 +110,7 @@ def has_weak_diagonal(csr: CheckedMatrix, ratio: float, share: float) -> bool:
     _, columns, diagonal = csr.log_maxima
     logs = csr.backend.matrix.log_scaling
     weak = diagonal < columns + int(np.log2(ratio) * logs.UNIT)
-    return count_set(weak) > share * csr.n  # stall: decides whether rows are matched
+    return int(weak.sum()) > share * csr.n  # stall: decides whether rows are matched
 
 
 def smallest_diagonal(csr: CheckedMatrix) -> float:
