@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
+import linforest_precond as lf
 from linforest_precond.distributed import simulate
 
 
@@ -24,6 +25,19 @@ def random_offsets(n, size, seed):
     """Any partition: some ranks may have no rows."""
     cuts = np.sort(np.random.default_rng(seed).integers(0, n + 1, size - 1))
     return np.concatenate([[0], cuts, [n]]).astype(np.int64)
+
+
+def vector(n, seed, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    found = rng.standard_normal(n)
+    return (found + 1j * rng.standard_normal(n) if np.dtype(dtype).kind == "c" else found).astype(dtype)
+
+
+def jumps(shape, seed=0):
+    """Diffusion with coefficients that jump by six orders of magnitude."""
+    A = lf.matrices.poisson(shape)
+    D = sp.diags_array(10.0 ** np.random.default_rng(seed).integers(-3, 4, A.shape[0]))
+    return sp.csr_array(D @ A @ D)
 
 
 def gathered_matrix(A):

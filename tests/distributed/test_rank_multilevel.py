@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from parallel_cases import joined, random_matrix, random_offsets
+from parallel_cases import joined, jumps, random_matrix, random_offsets, vector
 from strategies import quick
 
 import linforest_precond as lf
@@ -58,12 +58,6 @@ def assert_hierarchy_of_one_rank(one, ranks):
                 assert np.array_equal(mine.csr.data, level.csr.data)
 
 
-def vector(n, seed, dtype=np.float64):
-    rng = np.random.default_rng(seed)
-    found = rng.standard_normal(n)
-    return (found + 1j * rng.standard_normal(n) if np.dtype(dtype).kind == "c" else found).astype(dtype)
-
-
 @st.composite
 def matrices(draw):
     """Diagonally dominant or not, symmetric or not, with empty and long rows and zeros on the diagonal."""
@@ -95,13 +89,6 @@ def test_any_matrix(A, size, seed, gather_below, matchings, weights):
             assert np.allclose(found, expected, rtol=1e-9, atol=1e-9 * abs(expected).max(initial=0))
         else:
             assert np.array_equal(found, expected, equal_nan=True)
-
-
-def jumps(shape, seed=0):
-    """Diffusion with coefficients that jump by six orders of magnitude."""
-    A = lf.matrices.poisson(shape)
-    D = sp.diags_array(10.0 ** np.random.default_rng(seed).integers(-3, 4, A.shape[0]))
-    return sp.csr_array(D @ A @ D)
 
 
 def laplacian_of(A, shift):
