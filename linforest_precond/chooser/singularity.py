@@ -45,8 +45,8 @@ class Contradiction:
     @property
     def in_words(self) -> str:
         return (
-            "A is singular to working precision, and no x solves the system: a combination of its rows, most of "
-            f"it rows {', '.join(map(str, self.rows))}, is 0, but not that of b. The relative residual is at "
+            "A is singular to working precision, and no x solves the system: a combination of its rows, most "
+            f"of it rows {', '.join(map(str, self.rows))}, is 0, but not that of b. The relative residual is at "
             f"least {self.gap:.1e}. Check these equations, or use scipy.sparse.linalg.lsqr."
         )
 
