@@ -44,10 +44,11 @@ class Contradiction:
 
     @property
     def in_words(self) -> str:
+        rows = ", ".join(map(str, self.rows))
         return (
-            "A is singular to working precision, and no x solves the system: a combination of its rows, most "
-            f"of it rows {', '.join(map(str, self.rows))}, is 0, but not that of b. The relative residual is at "
-            f"least {self.gap:.1e}. Check these equations, or use scipy.sparse.linalg.lsqr."
+            "A is singular to working precision, and no x solves the system: a combination of its rows, "
+            f"most of it rows {rows}, is 0, but not that of b. The relative residual is at least "
+            f"{self.gap:.1e}. Check these equations, or use scipy.sparse.linalg.lsqr."
         )
 
 
