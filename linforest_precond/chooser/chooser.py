@@ -44,8 +44,9 @@ CHECK, PATIENCE, LOOK = 1.3, 0.03, 150
 MARGIN, PAUSED = 1.1, 2.0
 # The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
 SETTLED = 0.15
-# Iterations of all runs together, in units of the most that one may make.
-TOTAL = 6
+# Iterations of all runs together, in units of the most that one may make; and those that are made still where
+# A is known to be singular: enough for a b in its range.
+TOTAL, SINGULAR = 6, 120
 
 
 class Chooser:
@@ -89,6 +90,8 @@ class Chooser:
         self._factor, self._is_counted = cost.expected_factors(facts.looks_easy, facts.separator), False
         self._many = float(MANY if facts.looks_easy else MORE)
         self._jacobi = min(facts.elliptic_iterations * digits / 8 or self._many, self.most_iterations)
+        if facts.structural_rank < facts.rows:
+            self._most = min(self._most, SINGULAR)
 
     @property
     def most_iterations(self) -> float:
@@ -97,6 +100,17 @@ class Chooser:
         if q >= 1:
             return math.inf
         return 0.5 * math.sqrt((1 + q) / (1 - q)) * (self._digits + 0.3) * math.log(10)
+
+    @property
+    def _made(self) -> int:
+        """Iterations of all runs."""
+        return sum(trial.iterations for trial in self.trials)
+
+    def give_up(self) -> None:
+        """No x solves the system: a few iterations with Jacobi remain, for an x with a small residual."""
+        self._most = min(self._most, self._made + SINGULAR)
+        self._is_pivoted = True
+        self.untried = [each for each in self.untried if each.name == "jacobi"]
 
     def run(self, first: Trial | None = None, settle: bool = False) -> Trial | None:
         """The trial that converged; None where none did.
@@ -115,8 +129,7 @@ class Chooser:
             present = self.present
             if present.has_converged:
                 return present
-            made = sum(trial.iterations for trial in self.trials)
-            if made >= self._most or self._seconds_left() <= 0:
+            if self._made >= self._most or self._seconds_left() <= 0:
                 return None
             if present.has_failed:
                 self._replace_failed(present)
@@ -259,10 +272,12 @@ class Chooser:
         if failed.status is Status.INDEFINITE and failed.method == "minres":
             self._unfit.add(failed.candidate.name)
             self.untried = [failed.candidate, *self.untried]
-        if failed.is_at_rounding or (failed.candidate.is_direct and self._is_pivoted):
+        if failed.is_contradicted:
+            self.give_up()
+        elif failed.is_at_rounding or (failed.candidate.is_direct and self._is_pivoted):
             self.present = None
             return
-        if failed.candidate.is_direct and not failed.is_stale:
+        if failed.candidate.is_direct and not (failed.is_stale or failed.is_contradicted):
             self._is_pivoted = True
             self.untried = [failed.candidate, *self.untried]
         paused, rest = self._best_paused(failed)

@@ -15,12 +15,13 @@ from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.chooser.candidates import DIRECT, Candidate
-from linforest_precond.chooser.chooser import TOTAL, Chooser, begin
+from linforest_precond.chooser.chooser import Chooser, begin
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import facts_of
 from linforest_precond.chooser.machine import Machine
 from linforest_precond.chooser.outcome import complaint, info_of, is_inconsistent, quietly, with_report
 from linforest_precond.chooser.report import SolveReport, TrialReport
+from linforest_precond.chooser.singularity import Contradiction, contradiction
 from linforest_precond.chooser.system import Choice, Options, System
 from linforest_precond.chooser.trials import Trial, method_for
 from linforest_precond.precond.preconditioner import Preconditioner
@@ -36,8 +37,6 @@ MOST_ITERATIONS = 5000
 # Calls that factors may take before anything else is known of the system: to find the facts and choose would
 # take as long.
 SMALL = 16_000
-# Iterations of all runs together on a matrix without full structural rank: enough for a b in its range.
-SINGULAR_ITERATIONS = 120
 
 
 class OneSolve:
@@ -79,6 +78,7 @@ class OneSolve:
         self.trials = list[Trial]()
         self.choice: Choice | None = None
         self._made: dict[str, Preconditioner] = {}
+        self._contradiction: Contradiction | None = None
 
     @cached_property
     def _cost(self) -> CostModel:
@@ -88,12 +88,9 @@ class OneSolve:
 
     @cached_property
     def _chooser(self) -> Chooser:
-        facts, most = self._system.facts, self._most
-        if facts.structural_rank < facts.rows:
-            most = min(most, SINGULAR_ITERATIONS // TOTAL)
         return Chooser(
-            self._system.candidates(self._options.method), facts, self._cost, self._start, self._forecast,
-            _digits(self.problem), most, self._seconds_left, self.trials,
+            self._system.candidates(self._options.method), self._system.facts, self._cost, self._start,
+            self._forecast, _digits(self.problem), self._most, self._seconds_left, self.trials,
         )  # fmt: skip
 
     def _seconds_left(self) -> float:
@@ -186,7 +183,11 @@ class OneSolve:
             if candidate.name == "jacobi":
                 raise
             self._chooser.events.append(f"{candidate.name} cannot be set up: {error}")
-            self._chooser.has_no_factors |= candidate.is_direct and isinstance(error, np.linalg.LinAlgError)
+            if candidate.is_direct and isinstance(error, np.linalg.LinAlgError):
+                self._chooser.has_no_factors = True
+                self._contradiction = self._found_contradiction(None)
+                if self._contradiction is not None:
+                    self._chooser.give_up()
             return None
         self._made[candidate.name] = M
         x = present.x.copy() if present is not None and present.is_better_than_its_start else None
@@ -229,7 +230,16 @@ class OneSolve:
         with np.errstate(all="ignore"):
             x = trial.M.matmat(r)
             x = x if start is None else start + x
-            trial.take(x, self._norms(x), time.perf_counter() - began)
+        norms = self._norms(x)
+        if not trial.is_stale and not (norms <= problem.targets).all():
+            self._contradiction = self._found_contradiction(trial.M)
+        if self._contradiction is not None:  # x is far off in the directions that A maps to 0
+            x = problem.backend.xp.zeros_like(problem.b) if start is None else start
+            norms = self._norms(x)
+        trial.take(x, norms, time.perf_counter() - began, self._contradiction is not None)
+
+    def _found_contradiction(self, M: Preconditioner | None) -> Contradiction | None:
+        return contradiction(self.problem, self._system.A, M) if self._is_plain else None
 
     def _norms(self, x: Array) -> npt.NDArray[np.float64]:
         """Norms of b - A x; infinite where the problem is not plain, or x is not finite."""
@@ -252,21 +262,34 @@ class OneSolve:
         return x, np.where(norms <= self.problem.targets * SLACK, 0, failed).astype(np.int64)
 
     def _best(self) -> tuple[Array, npt.NDArray[np.float64]]:
-        """For each column the iterate with the smallest residual of all trials, and the norms."""
+        """For each column the best of x0 and the iterates of all trials, and their residual norms.
+
+        That is the one with the smallest residual which the working precision can confirm: rounding errors of
+        A x count.
+        """
         problem = self.problem
-        columns = problem.b.shape[1]
-        norms = np.full(columns, np.inf)
         x = LastFinite(problem).x
-        for trial in self.trials:
-            own = problem.scaling.solution(trial.x)
-            found = problem.residual_norms(problem.scaling.scaled_solution(own))
-            finite = problem.backend.krylov.norms.finite_columns(own)
-            for c in np.flatnonzero(finite & (found < norms)).tolist():
-                norms[c], x[:, c] = found[c], own[:, c]
+        norms = problem.residual_norms(problem.scaling.scaled_solution(x))
+        least = np.full(norms.shape, np.inf)
+        for given in [x.copy(), *(problem.scaling.solution(trial.x) for trial in self.trials)]:
+            scaled = problem.scaling.scaled_solution(given)
+            found, finite = problem.residual_norms(scaled), problem.backend.krylov.norms.finite_columns(given)
+            for c in np.flatnonzero(finite & (found < least)).tolist():
+                confirmed = found[c] + problem.attainable(scaled[:, c : c + 1])
+                if confirmed < least[c] or found[c] <= problem.targets[c]:
+                    least[c], norms[c], x[:, c] = confirmed, found[c], given[:, c]
         return x, norms
 
+    def _relative(self, x: Array) -> float:
+        """The largest residual norm of all columns, relative to those of b."""
+        problem = self.problem
+        norms = problem.residual_norms(problem.scaling.scaled_solution(x))
+        return float((norms / np.where(problem.norms > 0, problem.norms, 1)).max())
+
     def _ended(self, x: Array, info: npt.NDArray[np.int64], chosen: Trial | None) -> tuple[Array, Any]:
-        words = complaint(self._chooser, self.problem, info) if info.any() else ""
+        words = ""
+        if info.any():
+            words = complaint(self._chooser, self.problem, info, self._relative(x), self._contradiction)
         self._fill(chosen if not info.any() else None, words)
         self._record(chosen, info)
         if words:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from linforest_precond.backends.annotations import Array
 from linforest_precond.chooser.chooser import Chooser
 from linforest_precond.chooser.report import SolveReport
+from linforest_precond.chooser.singularity import Contradiction
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.solvers.problem import Problem
 from linforest_precond.solvers.singular import has_constant_part
@@ -82,19 +83,23 @@ def info_of(chooser: Chooser, is_late: bool) -> int:
     return int(Status.SINGULAR) if chooser.facts.is_singular or has_no_factors else 0
 
 
-def complaint(chooser: Chooser, problem: Problem, info: npt.NDArray[np.int64]) -> str:
+def complaint(
+    chooser: Chooser,
+    problem: Problem,
+    info: npt.NDArray[np.int64],
+    relative_residual: float,
+    contradiction: Contradiction | None,
+) -> str:
     """The cause, and one cure, in at most 300 characters."""
     facts, status = chooser.facts, int(info.min())
-    best = min(chooser.trials, key=lambda trial: trial.digits[-1], default=None)
-    reached = (
-        "" if best is None else f"the relative residual is {best.reached:.1e} with {best.candidate.name}"
-    )
+    reached = f"the relative residual is {relative_residual:.1e}"
+    precise = "" if np.finfo(problem.b.dtype).bits == 64 else ", or use double precision"
     if problem.zero_rows:
         return problem.contradiction
     if status == Status.UNATTAINABLE:
         return (
             f"The tolerance is below what {problem.b.real.dtype} can verify for this A: rounding errors of x "
-            f"cause a larger residual; {reached}. Raise rtol, scale the system, or use double precision."
+            f"cause a larger residual; {reached}. Raise rtol{precise}, or scale the system."
         )
     if facts.structural_rank < facts.rows:
         rows = ", ".join(map(str, facts.dependent_rows))
@@ -108,6 +113,8 @@ def complaint(chooser: Chooser, problem: Problem, info: npt.NDArray[np.int64]) -
             "A is singular: it maps constants to 0, and b has a constant part, so that no x solves the "
             'system. Pass nullspace="constant" to project it out.'
         )
+    if contradiction is not None:
+        return contradiction.in_words
     if status == Status.SINGULAR:
         return (
             f"A is singular to working precision, or nearly so: {reached}. Check the equations, raise rtol, "
@@ -116,7 +123,7 @@ def complaint(chooser: Chooser, problem: Problem, info: npt.NDArray[np.int64]) -
     if status == Status.TIME_LIMIT:
         return f"time_limit has passed: {reached}. Raise time_limit, or continue with x0=x."
     if status == Status.STAGNATED:
-        return f"Rounding errors limit the residual: {reached}. Raise rtol, or use double precision."
+        return f"Rounding errors limit the residual: {reached}. Raise rtol{precise}."
     is_limited = any(trial.status is Status.MAXITER for trial in chooser.trials)
     if problem.most_iterations < problem.b.shape[0] and is_limited:
         return f"maxiter={problem.most_iterations:,} iterations did not suffice: {reached}. Raise maxiter."

@@ -92,12 +92,15 @@ class Trial:
         started = problem.started_at(self.start).preconditioned(self.M)
         return Run(METHODS[self.method].make(), started, self.history, line)
 
-    def take(self, x: Array, norms: npt.NDArray[np.float64], seconds: float) -> None:
-        """Take a solution by factors, with its residual norms, if it meets the tolerance; start from it if
-        it is better than x0."""
-        problem = self.problem
-        if (norms <= problem.targets).all():
-            self._solution, self.info = x, np.zeros(norms.size, np.int64)
+    def take(
+        self, x: Array, norms: npt.NDArray[np.float64], seconds: float, is_contradicted: bool = False
+    ) -> None:
+        """Take x by factors, with its residual norms, if it meets the tolerance, or if no x does; start from
+        it if it is better than x0."""
+        problem, is_solved = self.problem, (norms <= self.problem.targets).all()
+        if is_solved or is_contradicted:
+            status = Status.CONVERGED if is_solved else Status.SINGULAR
+            self._solution, self.info = x, np.full(norms.size, int(status))
             n, columns = problem.b.shape
             self.history.begin("direct", n, columns, problem.b.dtype, problem.norms, None)
             records = np.vstack([problem.norms, norms])
@@ -112,7 +115,7 @@ class Trial:
 
     def advance(self, iterations: int) -> None:
         """Make `iterations` more, fewer where all systems stop before."""
-        if self.is_solved_directly:
+        if self.is_settled_by_factors:
             return
         self._run.iterate(self.callback, max(1, iterations))
         if self._run.line is not None:
@@ -136,18 +139,23 @@ class Trial:
         return np.minimum.accumulate(found).tolist()
 
     @property
-    def is_solved_directly(self) -> bool:
-        """Whether factors solved the system without a Krylov method."""
+    def is_settled_by_factors(self) -> bool:
+        """Whether factors solved the system without a Krylov method, or showed that no x does."""
         return self._solution is not None
 
     @property
+    def is_contradicted(self) -> bool:
+        """Whether factors showed that no x solves the system."""
+        return self.is_settled_by_factors and self.has_failed
+
+    @property
     def solver(self) -> str:
-        """The Krylov method; empty where factors solved the system."""
-        return "" if self.is_solved_directly else self.method
+        """The Krylov method; empty where factors made it needless."""
+        return "" if self.is_settled_by_factors else self.method
 
     @property
     def iterations(self) -> int:
-        return 1 if self.is_solved_directly else self._run.joint_iterations
+        return 1 if self.is_settled_by_factors else self._run.joint_iterations
 
     @property
     def seconds(self) -> float:
@@ -214,7 +222,7 @@ class Trial:
 
     def solution(self) -> Array:
         """x of the given system; updates `info` where scaling back lost digits."""
-        if self.is_solved_directly:
+        if self.is_settled_by_factors:
             return self.x
         x = self._run.solution()
         self.info = self._run.info()

@@ -93,7 +93,18 @@ def random(rng, n):
     return random_matrix(rng, np.dtype(np.float64), min(n, 24))
 
 
-STRUCTURES = diagonals, saddle_point, laplacian, grid, random
+def dependent(rng, n):
+    """Singular but for rounding: a row that combines others, or a scaled Laplacian beside another matrix."""
+    A = sp.lil_array(grid(rng, n) if rng.random() < 0.5 else diagonals(rng, n))
+    if rng.random() < 0.5:
+        rows = rng.integers(A.shape[0], size=3)
+        A[[rows[0]]] = A[[rows[1]]] + rng.choice([0.0, 1.0]) * A[[rows[2]]]
+        return A
+    L = laplacian(rng, max(2, n // 4))
+    return sp.block_diag([sp.diags_array(10.0 ** rng.uniform(-2, 2, L.shape[0])) @ L, A])
+
+
+STRUCTURES = diagonals, saddle_point, laplacian, grid, random, dependent
 
 
 def system(rng):
@@ -170,6 +181,9 @@ def check_residuals(A, x, b, info, options):
     for c in np.flatnonzero(info == 0).tolist():
         residual, wanted = true_residual(A, x[:, c], b[:, c])
         assert residual <= 1.01 * options.get("rtol", 1e-8) * wanted, f"info 0, residual {residual / wanted}"
+    for c in np.flatnonzero(info).tolist():
+        residual, norm = true_residual(A, x[:, c], b[:, c])
+        assert residual <= 1.01 * norm, f"info {info[c]}, residual {residual / norm}: x = 0 is better"
 
 
 def solve_case(rng):

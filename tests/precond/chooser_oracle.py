@@ -50,6 +50,7 @@ class Curve:
     has_converged = property(lambda self: not self.fails and self._start + self.iterations == self.total)
     has_failed = property(lambda self: self.fails is not None and self.iterations == self.fails)
     status = property(lambda self: self._status if self.has_failed else None)
+    is_contradicted = property(lambda self: self.candidate.is_direct and self.status is Status.SINGULAR)
     alone = property(lambda self: self.setup + self.total * self.iteration)
     seconds, is_hovering, remaining = Trial.seconds, Trial.is_hovering, Trial.remaining
 

@@ -77,4 +77,4 @@ def test_the_choice_ends_whatever_the_residuals_are(drawn, hermitian, settle):
         assert trial.is_better_than_its_start in (True, False)
     if chosen is None and chooser.trials:
         failed = info_of(chooser, False)
-        assert complaint(chooser, PROBLEM, np.full(2, failed or 1))
+        assert complaint(chooser, PROBLEM, np.full(2, failed or 1), 1.0, None)

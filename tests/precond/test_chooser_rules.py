@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linforest_precond.chooser.candidates import candidates_on
-from linforest_precond.chooser.chooser import MARGIN, TOTAL
+from linforest_precond.chooser.chooser import MARGIN, SINGULAR, TOTAL
 from linforest_precond.chooser.costs import Cost
 from linforest_precond.chooser.trials import GROWTH, HORIZON, LINEAR, remaining
 from linforest_precond.solvers.status import Status
@@ -97,6 +97,14 @@ def test_factors_are_the_last_resort():
     broken = {name: {"total": 1000, "fails": 30} for name in same(1)}
     found, _, chooser = chosen_among(broken, factor=1e3)
     assert found.candidate.is_direct
+
+
+def test_few_iterations_follow_a_proof_that_no_x_solves_the_system():
+    totals = {**same(10**5), "direct": {"total": 10, "fails": 1, "status": Status.SINGULAR}}
+    found, _, chooser = chosen_among(totals, factor=1e-6)
+    assert found is None and [trial.candidate.name for trial in chooser.trials][:1] == ["direct"]
+    assert {trial.candidate.name for trial in chooser.trials} <= {"direct", "jacobi"}
+    assert sum(trial.iterations for trial in chooser.trials) <= 2 * SINGULAR
 
 
 def test_nothing_fits():

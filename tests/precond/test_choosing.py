@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import threading
 import time
 
@@ -153,6 +154,49 @@ class TestSingular:
         # The residual is at most that of x = 0, and cannot be below the distance of b from the range of A.
         assert np.sqrt(0.5) - 1e-12 <= np.linalg.norm(np.array([1.0, 0.0, 0.0]) - A @ x) <= 1 + 1e-12
         assert len(str(seen[0].message)) <= 300
+
+    @pytest.fixture(params=["a row twice", "a sum of rows", "a part without a boundary", "scaled constants"])
+    def dependent(self, request, neumann):
+        """A singular matrix, and the rows that cause it."""
+        A, random = sp.lil_array(lf.matrices.poisson((12, 12))), np.random.default_rng(1)
+        if request.param == "a row twice":
+            A[[7]] = A[[90]]
+            return sp.csr_array(A), {7, 90}
+        if request.param == "a sum of rows":
+            A[[7]] = A[[90]] + A[[20]]
+            return sp.csr_array(A), {7, 90, 20}
+        if request.param == "a part without a boundary":
+            return sp.csr_array(sp.block_diag([A + sp.eye_array(144, k=1), neumann])), set(range(144, 288))
+        D = sp.diags_array(np.exp(random.standard_normal(144)))
+        return sp.csr_array(D @ neumann @ D), set(range(144))
+
+    def test_dependent_rows_are_named(self, backend, dependent):
+        A, rows = dependent
+        b = noise(A.shape[0])
+        with pytest.warns(RuntimeWarning, match="singular to working precision, and no x") as seen:
+            x, info, report = solved(backend, A, b)
+        told = str(seen[0].message)
+        named = set(map(int, re.search(r"of it rows ([\d, ]+), is 0", told).group(1).split(", ")))
+        assert info == Status.SINGULAR and len(told) <= 300
+        assert named <= rows and (len(rows) > 5 or named == rows)
+        least = float(re.search(r"is at least ([\de.-]+)\. ", told).group(1))
+        # Distances from the range of A are at least the gap, and x = 0 is as good as nothing.
+        assert least <= 1.05 * residual(A, b, np.linalg.lstsq(A.toarray(), b)[0])
+        assert least <= 1.05 * residual(A, b, x) and residual(A, b, x) <= 1 + 1e-12
+        assert sum(trial.iterations for trial in report.trials) <= 300
+
+    def test_a_b_in_the_range_of_dependent_rows(self, backend, dependent):
+        A, _ = dependent
+        b = A @ noise(A.shape[0])
+        x, info, _ = solved(backend, A, b)
+        assert info == 0 and residual(A, b, x) <= 1.01e-8
+
+    def test_the_warning_has_the_residual_of_x(self, backend):
+        A = SYSTEMS[EASY]()
+        with pytest.warns(RuntimeWarning, match="maxiter=2 iterations") as seen:
+            x, _, _ = solved(backend, A, noise(A.shape[0]), method="jacobi", maxiter=2)
+        told = float(re.search(r"residual is ([\d.e+-]+)\. ", str(seen[0].message)).group(1))
+        assert told == pytest.approx(residual(A, noise(A.shape[0]), x), rel=0.06)
 
 
 def test_rounding_errors_end_all_trials(backend):
