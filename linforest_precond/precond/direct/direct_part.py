@@ -188,4 +188,6 @@ def owned(csr: CheckedMatrix, stored: DType) -> CheckedMatrix:
     data, diagonal = (stored_array(each, stored, csr.exponent) for each in (csr.data, csr.diagonal))
     kept = replace(csr.detached(), data=data.copy() if data is csr.data else data, diagonal=diagonal)
     vars(kept)["facts"] = csr.facts  # found before, and the same after rounding
+    if "matched_columns" in vars(csr):
+        vars(kept)["matched_columns"] = csr.matched_columns
     return kept
