@@ -34,7 +34,7 @@ class Contradiction:
     Attributes
     ----------
     rows
-        Those with the largest parts in the combination, the largest first.
+        Those with the largest parts in the combination, ascending.
     gap
         The norm of the residual that remains, relative to that of b.
     """
@@ -82,4 +82,4 @@ def contradiction(problem: Problem, A: CheckedMatrix, M: Preconditioner | None) 
     c = int(found[0])
     rows = np.argsort(-parts[:, c], kind="stable")[:NAMED]
     largest = [row for row in rows.tolist() if parts[row, c] >= SHARE * parts[rows[0], c]]
-    return Contradiction(largest, float(gaps[c] / problem.norms[c]))
+    return Contradiction(sorted(largest), float(gaps[c] / problem.norms[c]))
