@@ -15,26 +15,13 @@ from linforest_precond.matrix.value_range import is_nonzero
 
 @dataclass(frozen=True, eq=False)
 class Pattern(OnBackend):
-    """The pattern of a square matrix: each stored entry is an edge from its row to its column.
-
-    Attributes
-    ----------
-    indptr, indices
-        As in `CSR`, but `indices` are 32-bit whatever `indptr` is. Diagonal entries may be stored; they
-        are no edges.
-    degrees
-        Number of off-diagonal entries of each row, 32-bit.
-    symmetric
-        Whether every edge goes both ways.
-    longest_row
-        Stored entries of the longest row.
-    """
+    """The pattern of a square matrix: each stored entry off the diagonal is an edge from row to column."""
 
     indptr: Array
-    indices: Array
-    degrees: Array
-    symmetric: bool
-    longest_row: int
+    indices: Array  # 32-bit whatever `indptr` is; may hold diagonal entries
+    degrees: Array  # off-diagonal entries of each row, 32-bit
+    symmetric: bool  # every edge goes both ways
+    longest_row: int  # its stored entries
 
     @property
     def n(self) -> int:

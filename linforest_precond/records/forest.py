@@ -216,18 +216,10 @@ class Forest(ChosenEdges):
 
 @dataclass(frozen=True, eq=False)
 class Pairs(OnBackend, ReadOnlyArrays):
-    """Disjoint pairs of vertices.
+    """Disjoint pairs of vertices."""
 
-    Attributes
-    ----------
-    members : (pairs, 2) integer array
-        The vertices of each pair, the lower one first; an unmatched vertex is paired with a ghost, -1.
-    places : (N,) integer array
-        The place of each vertex in the raveled `members`: twice its pair, plus one for the second member.
-    """
-
-    members: Array
-    places: Array
+    members: Array  # (pairs, 2): the lower vertex first; -1, a ghost, beside an unmatched one
+    places: Array  # of each vertex in the raveled `members`
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -37,12 +37,7 @@ class CsvTable:
 
 
 def write_tables(tables: Iterable[CsvTable], folder: Path) -> list[Path]:
-    """
-    Write tables as CSV files; the folder is created if necessary.
-
-    Numbers are written with all their digits; an empty field was not computed. Text that a spreadsheet would
-    take for a formula is preceded by an apostrophe.
-    """
+    """Write tables as CSV files, with all digits of their numbers; the folder is created if necessary."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     return [write_text(folder / table.file, table.text()) for table in tables]

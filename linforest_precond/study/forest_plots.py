@@ -108,14 +108,7 @@ def spy(A: MatrixLike, ordering: Array | None = None, ax: Any = None) -> Any:
 
 
 def cell_weights(A: MatrixLike, order: Array | None = None, cells: int = CELLS) -> tuple[Array, Array]:
-    """
-    Sums of magnitudes over square cells, with rows and columns in the given order.
-
-    Returns
-    -------
-    bands, rest : square arrays
-        Of the entries in the tridiagonal part, and of all others.
-    """
+    """Sums of magnitudes over square cells in the given order: of the tridiagonal part, and of the rest."""
     rows, columns, values = _triplets(A)
     n = _rows(A)
     rank = np.arange(n)

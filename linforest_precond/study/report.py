@@ -33,27 +33,9 @@ class Section(NamedTuple):
 
 
 def write_report(paper: Paper, study: JsonObject, folder: str | os.PathLike[str]) -> Path:
-    """
-    Write the report of a study as an HTML page, and its tables as CSV files.
+    """Write a study as the page ``report.html``, which needs no other file, and its tables as CSV files.
 
-    Parameters
-    ----------
-    paper : Paper
-        Whose study it is.
-    study : dict
-        The contents of ``study.json``. Parts and values that were not computed may be None.
-    folder : path
-        Where to write; created if necessary.
-
-    Returns
-    -------
-    Path
-        Of ``report.html``, which needs neither the network nor any other file.
-
-    Raises
-    ------
-    ImportError
-        Matplotlib, Jinja or pandas is missing. Without one of the first two the CSV files are written.
+    Without Matplotlib or Jinja (ImportError) the CSV files are written.
     """
     tables = paper.tables(study)
     write_tables(tables, Path(folder))
@@ -65,11 +47,7 @@ def write_report(paper: Paper, study: JsonObject, folder: str | os.PathLike[str]
 
 
 def write_document(paper: Paper, study: JsonObject, folder: Path) -> Path:
-    """
-    Write ``<folder>/<paper>.md`` and its pictures, ``<folder>/<paper>/1.svg`` and so on.
-
-    Tables and paragraphs are HTML, which Markdown takes as it is; files of the study are not linked.
-    """
+    """Write ``<folder>/<paper>.md`` and its pictures, ``<folder>/<paper>/1.svg`` and so on."""
     pictures = folder / paper.name
     pictures.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []

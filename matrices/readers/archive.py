@@ -24,25 +24,10 @@ REST_FACTOR, REST_BYTES = 16, 1 << 30
 def open_matrix(
     path: str | os.PathLike[str], name: str, *, most_bytes: int | None = None, whole: bool = True
 ) -> Iterator[IO[bytes]]:
-    """
-    The member ``name/name.mtx`` of a .tar.gz archive, as a binary stream.
+    """The member ``name/name.mtx`` of a .tar.gz archive, as a stream; ValueError for damaged or larger ones.
 
-    Parameters
-    ----------
-    path : path-like
-        The archive.
-    name : str
-        The matrix's name.
-    most_bytes : int, optional
-        The largest accepted size of the member; the whole archive may have a bounded multiple of it.
-    whole : bool, optional
-        Whether to verify the checksum at the archive's end after the caller has read the member.
-
-    Raises
-    ------
-    ValueError
-        If the archive is truncated or damaged, has no such regular file, or is too large. The message names
-        the archive.
+    `most_bytes` bounds the member, and a multiple of it the archive. `whole` verifies the checksum at the
+    archive's end after the caller has read the member.
     """
     try:
         with open_regular(path) as packed, gzip.open(packed) as file:

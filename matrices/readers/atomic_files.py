@@ -11,14 +11,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """
-    A temporary path in the folder of ``target``, renamed to it at the end; after an error it is removed.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; the message names the target.
-    """
+    """A temporary path beside ``target``, renamed to it at the end; an OSError names the target."""
     temporary = _temporary(target)
     try:
         yield temporary

@@ -90,26 +90,14 @@ def factor(
 
 @dataclass(frozen=True)
 class FactorOptions:
-    """The checked options of a factor, as the backends take them.
-
-    Attributes
-    ----------
-    n, m, k_m, seed, charge, ties
-        Those of `factor`; the seed modulo 2**64.
-    limit
-        The most iterations; None for any number.
-    automatic
-        Whether fewer are made where they add few edges.
-    threshold
-        The charge of a vertex compares 53 bits of a hash with this integer: exact on every device.
-    """
+    """The checked options of `factor`, as the backends take them; the seed modulo 2**64."""
 
     n: int
-    limit: int | None
-    automatic: bool
+    limit: int | None  # the most iterations; None for any number
+    automatic: bool  # fewer iterations where they add few edges
     m: int
     k_m: int
-    threshold: int
+    threshold: int  # p as an integer, compared with 53 bits of a hash: exact on every device
     seed: int
     charge: str
     ties: str

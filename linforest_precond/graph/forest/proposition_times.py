@@ -12,22 +12,11 @@ MOST_ITERATIONS = 1000
 
 @dataclass(frozen=True)
 class PropositionTimes:
-    """The times of the proposition of one iteration.
-
-    Attributes
-    ----------
-    seconds : tuple of float
-        One for each run; empty where the factor is maximal before this iteration.
-    vertices : int
-        Vertices that propose, those with a free edge: all of them in iteration 0. The rows of others are not
-        read, which is less than the paper's kernel does.
-    counted_bytes : int
-        What the paper counts for all rows (table 2).
-    """
+    """The times of the proposition of one iteration; none where the factor is maximal before it."""
 
     seconds: tuple[float, ...]
-    vertices: int
-    counted_bytes: int
+    vertices: int  # that propose, those with a free edge; the rows of others are not read
+    counted_bytes: int  # what the paper counts for all rows (table 2)
 
 
 def proposition_times(graph: Graph, n: int, k: int, repeats: int = 10) -> PropositionTimes:

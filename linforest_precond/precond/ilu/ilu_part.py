@@ -41,22 +41,13 @@ MOST_SWEEPS = 1000
 class Findings(NamedTuple):
     """What the factorization met.
 
-    Attributes
-    ----------
-    perturbed
-        Tiny pivots.
-    shift
-        Of the diagonal, relative to the norms of the rows.
-    breakdowns
-        Smaller shifts that were not enough, none included.
-    dropped
-        The fill-in that is dropped and the shift: the root mean square over the rows of the norms of the rows
-        of ``|LU - A|``, relative to the diagonal of A. Terms of one entry are not added up.
+    `dropped` is the fill-in that is dropped and the shift: the root mean square over the rows of the norms of
+    the rows of ``|LU - A|``, relative to the diagonal of A. Terms of one entry are not added up.
     """
 
-    perturbed: int
-    shift: float
-    breakdowns: int
+    perturbed: int  # tiny pivots
+    shift: float  # of the diagonal, relative to the norms of the rows
+    breakdowns: int  # smaller shifts that were not enough, none included
     dropped: float
 
 

@@ -18,28 +18,14 @@ TRIANGLE = nested(FieldsSpec(csr_arrays(below="n"), rows_hold_entries), "n", "va
 
 
 class TriangularSolves(OnBackend, Stored):
-    """Base of the dataclasses of such parts.
+    """Base of the dataclasses of such parts; `jacobi_sweeps` replace a substitution, None for exact ones."""
 
-    Attributes
-    ----------
-    ordering, starts
-        Those of a `Schedule`.
-    lower, upper
-        L and U, in that order of rows and columns.
-    inverse
-        Of D.
-    cholesky
-        Hermitian, with a positive D: L is the conjugate transpose of U.
-    jacobi_sweeps
-        In place of each substitution; None where it is exact.
-    """
-
-    ordering: Ordering
+    ordering: Ordering  # of a `Schedule`
     starts: Array
-    lower: Triangle
-    upper: Triangle
-    inverse: Array
-    cholesky: bool
+    lower: Triangle  # L, in that order of rows and columns
+    upper: Triangle  # U, likewise
+    inverse: Array  # of D
+    cholesky: bool  # Hermitian, with a positive D: L is the conjugate transpose of U
 
     def __post_init__(self) -> None:
         self.solver  # noqa: B018  made now: its stall belongs to the setup

@@ -24,15 +24,7 @@ ADAPTIVE_SHARE = 0.75
 
 
 class CandidateCoarsening:
-    """Coarsens a matrix and its candidates; each call continues on the level of the one before.
-
-    Attributes
-    ----------
-    B
-        The candidates (n, k) on the present level.
-    block_size
-        Unknowns of a node there: k on all levels but the finest.
-    """
+    """Coarsens a matrix and its candidates B, (n, k); each call continues on the level of the one before."""
 
     stall_cause = (
         "too few nodes are coupled strongly for this many candidates; "

@@ -25,21 +25,12 @@ BALANCING_ITERATIONS = 16
 
 
 class MatchedRows(NamedTuple):
-    """A perfect matching and its dual solution.
+    """A perfect matching, and factors that give matched entries magnitude 1, the others at most about 1."""
 
-    Attributes
-    ----------
-    columns, rows
-        The column of each row, and the row of each column.
-    row, column
-        Factors: the scaled matched entries have magnitude 1, and no entry exceeds 1 by more than the
-        tolerance.
-    """
-
-    columns: Array
-    rows: Array
-    row: Array
-    column: Array
+    columns: Array  # of each row
+    rows: Array  # of each column
+    row: Array  # factor, from the dual solution
+    column: Array  # factor
 
 
 def match_rows(csr: CheckedMatrix, tolerance: float) -> MatchedRows:

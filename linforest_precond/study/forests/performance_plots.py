@@ -37,22 +37,13 @@ DOUBLE = "float64"
 
 @styled
 def propositions(study: JsonObject) -> Figure:
-    """
-    Figure 3: the time of the first edge proposition (k = 0), n = 1 to 4, in units of one SpMV.
-
-    All vertices propose. On the GPU bars are single precision and marks double precision, each in units of
-    the SpMV of its own precision.
-    """
+    """Figure 3: the first proposition (k = 0) in units of SpMV; marks are double precision."""
     return _relative_times(study, k=0)[0]
 
 
 @styled
 def later_propositions(study: JsonObject) -> Figure:
-    """
-    Figure 3: the same with k = 1, after the first iteration.
-
-    The number after the bars is the share of vertices that propose, n = 2; the rows of others are not read.
-    """
+    """Figure 3: the same with k = 1, and the share of vertices that still propose (n = 2)."""
     figure, ax = _relative_times(study, k=1)
     for place, case in enumerate(done(study, "performance")):
         timings = Timings(case)
@@ -73,11 +64,7 @@ def _relative_times(study: JsonObject, k: int) -> tuple[Figure, Axes]:
 
 @styled
 def proposition_throughput(study: JsonObject) -> Figure:
-    """
-    Figure 3: the throughput of the first proposition, of SpMV, and of a copy.
-
-    The bytes of a proposition are those that the paper counts.
-    """
+    """Figure 3: throughputs of the first proposition, by the paper's bytes, of SpMV, and of a copy."""
     figure, ax = _proposition_bars(study, 0, lambda _, row: row.get("gb_per_s"))
     timings = [Timings(case) for case in done(study, "performance")]
     _marks(ax, [each.spmv("gb_per_s", _precision(each)) for each in timings], GREY, "SpMV")
@@ -123,11 +110,9 @@ def _marks(ax: Axes, values: list[Any], colour: str, label: str) -> None:
 
 @styled
 def scan_launches(study: JsonObject) -> Figure:
-    """
-    Figure 5: box plots of the throughput of all launches of Algorithm 3, and the bandwidth of a copy.
+    """Figure 5: box plots of the throughputs of Algorithm 3's launches, and the bandwidth of a copy.
 
-    Cycles and paths are apart. Cases that were measured on the CPU have no launches, and are left out. The
-    number after the boxes is the speedup over a sequential walk along the paths.
+    The number after the boxes is the speedup over a sequential walk along the paths.
     """
     cases = [case for case in done(study, "performance") if Timings(case).launches]
     figure, ax = case_rows(cases)
@@ -162,11 +147,7 @@ def _times(factor: float | None) -> str:
 
 @styled
 def scan_times(study: JsonObject) -> Figure:
-    """
-    Figure 5: the time of breaking cycles and labelling paths, by Algorithm 3 and by list ranking.
-
-    The number after the bars is the ratio of both.
-    """
+    """Figure 5: breaking cycles and labelling paths by Algorithm 3 and list ranking; the ratio."""
     cases = done(study, "performance")
     figure, ax = case_rows(cases)
     timings = [Timings(case) for case in cases]
@@ -189,11 +170,7 @@ def _milliseconds(time: float | None) -> float:
 
 @styled
 def setup_breakdown(study: JsonObject) -> Figure:
-    """
-    Figure 6: the stages of a setup, by the paper's methods (above) and by ours (below).
-
-    Shares are of the paper's methods; the total time is written after each bar, and the ratio after ours.
-    """
+    """Figure 6: the stages of a setup, by the paper's methods (above, 100 %) and by ours (below)."""
     cases = done(study, "performance")
     figure, ax = case_rows(cases)
     timings = [Timings(case) for case in cases]

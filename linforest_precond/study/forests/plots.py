@@ -47,23 +47,9 @@ def colour_of(preconditioner: str) -> str:
 def convergence_panel(
     case: JsonObject, ax: Axes | None = None, *, title: bool = True, legend: bool = True
 ) -> Axes:
-    """
-    One panel of figure 4: relative residual (solid) and forward relative error (dashed) over iterations.
+    """One panel of figure 4: relative residual (solid) and forward relative error (dashed) over iterations.
 
     The first run and those with the fewest iterations have six curves together; the others are dimmed.
-
-    Parameters
-    ----------
-    case : dict
-        One of ``study["cases"]``, with its ``"convergence"``.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure, ``panel.figure``.
-    title, legend : bool, optional
-        Whether to draw them.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     ax = ax or new_figure(4.0, 2.7).add_subplot()
     result = case.get("convergence") or {}

@@ -155,11 +155,7 @@ def _value(value: Any, quantity: Quantity) -> str:
 
 
 def _rule_rows(case: JsonObject, heads: tuple[Heading, ...], quantities: tuple[Quantity, ...]) -> list[Row]:
-    """
-    A row for each order among equal weights; cases of older studies have one.
-
-    The published value is shown where the order is the one that is compared.
-    """
+    """A row for each order among equal weights, with the published value where that order is compared."""
     if not rules(case):
         return [{"Matrix": case, "Ties": NONE} | _compared_cells(case, heads, quantities)]
     compared = case["coverage"].get("ties") or {}

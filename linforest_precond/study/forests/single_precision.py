@@ -15,16 +15,10 @@ PARTS = (1, 2, 4, 8, 64)
 
 
 def single_precision(csr: CheckedMatrix) -> list[JsonObject]:
-    """
-    c_id by running sums in single precision, for several numbers of partial sums.
+    """c_id by running sums in single precision, for several numbers of partial sums.
 
-    A running sum beyond 2^22 loses weights of 0.2, and one beyond 2^24 those of 1.
-
-    Returns
-    -------
-    list of dict
-        ``parts``; ``identity``, c_id of the rounded sums; ``scale``, the exact sum of all off-diagonal
-        weights over the rounded one, by which every coverage relative to the latter is larger.
+    A running sum beyond 2^22 loses weights of 0.2, and one beyond 2^24 those of 1. ``scale`` is the exact sum
+    of all off-diagonal weights over the rounded one.
     """
     backend = csr.backend
     distance = backend.matrix.entries.rows_of(csr.indptr, csr.nnz) - csr.indices

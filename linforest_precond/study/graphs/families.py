@@ -33,20 +33,15 @@ class Algorithm(NamedTuple):
 
 
 class Family(NamedTuple):
-    """
-    Algorithms for one problem.
-
-    `prepare` makes the problem's matrix on the host of the case's, `check` what the algorithms take of it, so
-    that times exclude both. `call` gives the arrays of an answer; `size` is a number that describes them.
-    """
+    """Algorithms for one problem."""
 
     title: str
     algorithms: tuple[Algorithm, ...]
-    check: Callable[[Any], Any]
-    call: Callable[[Any, str], tuple[Array, ...]]
-    size: Callable[[tuple[Array, ...]], float]
+    check: Callable[[Any], Any]  # what the algorithms take of the matrix, so that times exclude checks
+    call: Callable[[Any, str], tuple[Array, ...]]  # the arrays of an answer
+    size: Callable[[tuple[Array, ...]], float]  # a number that describes an answer
     is_valid: Callable[[Any, tuple[Array, ...]], bool]
-    prepare: Callable[[Any], Any]
+    prepare: Callable[[Any], Any]  # the problem's matrix on the host
 
     def runs_on(self, graph: Any, key: str) -> bool:
         """Whether the graph's device has the algorithm."""

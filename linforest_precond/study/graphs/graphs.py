@@ -107,11 +107,7 @@ def undirected(A: Any) -> sp.csr_array:
 
 
 def weighted(A: Any, seed: int = 0) -> sp.csr_array:
-    """
-    The undirected counterpart with unique weights, 1 to the number of edges, shuffled.
-
-    An edge is stored once, above the diagonal.
-    """
+    """The upper triangle of the undirected graph; the weights are 1 to the number of edges, shuffled."""
     upper = sp.triu(undirected(A), 1, "csr")
     weights = np.random.default_rng(seed).permutation(upper.nnz) + 1.0
     return sp.csr_array((weights, upper.indices, upper.indptr), shape=upper.shape)

@@ -59,20 +59,7 @@ def factor(csr, ordering, pivoting, definite):
 class SuperluFactors:
     """L and U of a matrix, permuted symmetrically by `rank`; None for COLAMD's order.
 
-    Attributes
-    ----------
-    entries
-        Stored entries of L and U.
-    interchanges
-        Pivots that are not diagonal entries.
-    perturbed
-        Pivots that were changed.
-    flops
-        Operations of the factorization; not known here, 0.
-    definite
-        Whether the matrix is known to be positive definite.
-    nbytes
-        Bytes of the factors, at most: indices of a supernode's rows are stored once.
+    `flops` are not known here, 0. `nbytes` is an upper bound: indices of a supernode's rows are stored once.
     """
 
     library = f"SuperLU of SciPy {scipy.__version__}"

@@ -5,17 +5,7 @@ from cmath import isfinite
 
 
 class Hessenberg:
-    """The problem of one column of right-hand sides.
-
-    Attributes
-    ----------
-    last
-        The inner products of the last pass of Gram-Schmidt.
-    below
-        The subdiagonal entry of the last column, the norm of the new basis vector.
-    norm, start
-        Of the residual, and of the one that the cycle began with.
-    """
+    """The problem of one column: norms of residuals, and the inner products of the last Gram-Schmidt pass."""
 
     def __init__(self, eps):
         self.eps = eps

@@ -9,16 +9,10 @@ LEAST_COSINE = 0.7
 
 
 class IdrScalars:
-    """The lower triangular matrix P* G, the vector f = P* r, and omega.
+    """The lower triangular matrix P* G, f = P* r, omega, and the coefficients c (`weights`) of a step.
 
-    Attributes
-    ----------
-    position
-        The step of the cycle; the last one is the step for omega.
-    weights
-        c, the coefficients of the basis vectors from the present one on.
-    projections
-        Minus the coefficients of the basis vectors before the present one.
+    `projections` are minus the coefficients of the basis vectors before the present one. The last `position`
+    of a cycle is the step for omega.
     """
 
     def __init__(self, count):

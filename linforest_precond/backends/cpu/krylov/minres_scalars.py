@@ -10,13 +10,7 @@ N = MinresNumber
 
 
 class MinresScalars:
-    """For each column the numbers of `MinresNumber`.
-
-    Attributes
-    ----------
-    lanes
-        The same numbers for the lanes of vectors (see `updates`).
-    """
+    """For each column the numbers of `MinresNumber`, and the same in `lanes` (see `updates`)."""
 
     def __init__(self, columns, width, eps):
         self.columns, self.least = columns, math.sqrt(eps)
