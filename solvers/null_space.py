@@ -24,15 +24,7 @@ ROUNDING = 100.0
 
 
 class NullSpace:
-    """The projection that removes a null space, given by an orthonormal basis.
-
-    Parameters
-    ----------
-    basis : (n, m) array
-        Orthonormal columns.
-    inner : function, optional
-        The user's inner product.
-    """
+    """The projection that removes the span of an orthonormal (n, m) basis, by the user's inner product."""
 
     def __init__(self, basis: Array, inner: Any) -> None:
         self._basis, self._inner = basis, inner

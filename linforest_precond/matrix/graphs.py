@@ -38,27 +38,16 @@ class Graph(OnBackend):
 
     The weight of an edge is the magnitude of its (real) value. Diagonal and zero entries may be stored; they
     are no edges.
-
-    Attributes
-    ----------
-    indptr, indices, values
-        CSR arrays with sorted columns.
-    total_weight, scale, longest_row
-        As in `CSR`.
-    slots_are_matrix
-        Whether the graph has A's pattern, so that an entry has the same slot in both.
-    values_are_matrix
-        Whether `values` are A's own, signs included.
     """
 
     indptr: Array
-    indices: Array
+    indices: Array  # sorted in each row
     values: Array
-    total_weight: float
+    total_weight: float  # as in `CheckedMatrix`, like `scale` and `longest_row`
     scale: float
     longest_row: int
-    slots_are_matrix: bool
-    values_are_matrix: bool
+    slots_are_matrix: bool  # the graph has A's pattern: an entry has the same slot in both
+    values_are_matrix: bool  # `values` are A's own, signs included
 
     @property
     def n(self) -> int:

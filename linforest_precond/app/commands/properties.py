@@ -48,18 +48,7 @@ class Properties:
 
 
 def properties(A: Any) -> Properties:
-    """
-    The properties of a matrix.
-
-    Parameters
-    ----------
-    A : sparse matrix of SciPy
-        Of any shape.
-
-    Returns
-    -------
-    Properties
-    """
+    """The properties of a matrix, of any shape; errors name a matrix that the command cannot take."""
     A = csr_array(A, copy=True)
     A.sum_duplicates()
     stored = A.nnz

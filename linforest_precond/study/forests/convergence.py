@@ -49,12 +49,7 @@ def preconditioners(
     further: Sequence[str] = (),
     multigrid: Mapping[str, str] | None = None,
 ) -> dict[str, Callable[[Any], Any]]:
-    """
-    The preconditioners of figure 4 in the paper's configuration, then ours ("+") with the library's defaults.
-
-    `further` names some of `FURTHER`, which are not preconditioners of the paper; `multigrid` has options of
-    the first.
-    """
+    """The preconditioners of figure 4 as the paper configures them, then ours ("+"), then `further` ones."""
     paper: JsonObject = {"iterations": ITERATIONS, "charge": charge, "ties": ties, "repair": repair}
     return {
         "Jacobi": jacobi,
@@ -85,23 +80,16 @@ def convergence(
     further: Sequence[str] = (),
     multigrid: Mapping[str, str] | None = None,
 ) -> JsonObject:
-    """
-    Solve A x = b by BiCGStab with each preconditioner, for the solution x_t[i] = sin(16 π i / N).
+    """Solve A x = b by BiCGStab with each preconditioner, for the solution x_t[i] = sin(16 π i / N).
 
     Times of solves include the recording of residuals and errors; setups are timed after one that compiles.
     BiCGStab's iteration count is sensitive to rounding. Therefore `permutations` symmetrically permuted
     systems are solved too, with the permuted preconditioners. ``median_iterations`` is the median of their
     counts: infinite where half of them did not converge, and None where A's own system did not.
 
-    `charge`, `ties` and `repair` are those of the paper's preconditioners. By default tridiagonal parts are
-    not repaired, as in the paper: a solve that breaks down is a result. `further` names some of "multilevel",
-    "ilu" and "approximate_inverse", which are then measured, too; `multigrid` has options of the first:
-    smoother, coarsening, cycle.
-
-    Returns
-    -------
-    dict
-        The options, and ``runs`` with one entry for each of the `preconditioners`.
+    By default tridiagonal parts are not repaired, as in the paper: a solve that breaks down is a result.
+    `further` names some of "multilevel", "ilu" and "approximate_inverse"; `multigrid` has options of the
+    first.
     """
     makers = preconditioners(charge, ties, repair, further, multigrid)
     system = System(A, rtol, maxiter)

@@ -34,31 +34,12 @@ SEEDS = range(3)
 def coverages(
     A: SparseMatrix, *, charge: str = "md5", ties: str = PARALLEL_RULE, rounded_sums: bool = False
 ) -> JsonObject:
-    """
-    The coverages of a matrix: shares of its off-diagonal weight, the sum of |a_ij| with i ≠ j.
+    """The coverages of a matrix: shares of its off-diagonal weight, the sum of |a_ij| with i ≠ j.
 
-    Parameters
-    ----------
-    A : sparse matrix
-    charge : {"md5", "splitmix64"}
-        The hash of the charges.
-    ties : {"index", "random", "auto"}
-        The order among equal weights of the parallel algorithm that is compared with the published values.
-    rounded_sums : bool
-        Also add up the weights in single precision.
-
-    Returns
-    -------
-    dict
-        ``identity`` (c_id), ``forest`` (of `linear_forest` with the library's defaults); ``configurations``
-        (table 4), ``parallel`` and ``sequential`` by n, and ``block`` by m (table 5), with the orders named
-        in ``ties``; ``rules``, the same for each order; ``charges``, by hash and n, one for each seed;
-        ``single_precision`` or None.
-
-    Notes
-    -----
-    The sequential algorithm meets the published values with ties at random: by index, it pairs the strong
-    couplings along a grid line perfectly, and ANISO1 has 0.33 for n = 1 instead of the published 0.29.
+    `ties` is the order among equal weights of the parallel algorithm that is compared with the published
+    values. The sequential algorithm meets these with ties at random: by index, it pairs the strong couplings
+    along a grid line perfectly, and ANISO1 has 0.33 for n = 1 instead of the published 0.29. `rounded_sums`
+    adds up the weights in single precision, too.
     """
     csr = checked(A)
     graph = checked(csr).graph

@@ -49,7 +49,8 @@ def convergence_panel(
 ) -> Axes:
     """One panel of figure 4: relative residual (solid) and forward relative error (dashed) over iterations.
 
-    The first run and those with the fewest iterations have six curves together; the others are dimmed.
+    The first run and those with the fewest iterations have six curves together; the others are dimmed. `case`
+    is one of ``study["cases"]``. Without `ax`, a new figure is drawn, ``panel.figure``.
     """
     ax = ax or new_figure(4.0, 2.7).add_subplot()
     result = case.get("convergence") or {}

@@ -34,23 +34,9 @@ def unusable(order, pivoting):
 
 
 def factor(csr, ordering, pivoting, definite):
-    """Factor a matrix.
+    """Factor a matrix in a symmetric order, or COLAMD's of the columns; ZeroDivisionError if it is singular.
 
-    Parameters
-    ----------
-    csr
-        The matrix.
-    ordering
-        A symmetric order; None for COLAMD's order of the columns.
-    pivoting
-        "diagonal", where interchanges are the exception, or "partial".
-    definite
-        Whether A may be positive definite; not used.
-
-    Raises
-    ------
-    ZeroDivisionError
-        For a singular matrix; the message has the cause.
+    With "diagonal" pivoting, interchanges are the exception. `definite` is not used here.
     """
     threshold = 0.0 if definite and pivoting == "diagonal" else THRESHOLDS[pivoting]
     return SuperluFactors(csr, None if ordering is None else ordering.rank, threshold)

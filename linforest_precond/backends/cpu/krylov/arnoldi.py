@@ -6,17 +6,10 @@ from .statuses import CONVERGED, DIVERGED, HALF, LIMIT, NONFINITE, RUNNING, SING
 
 
 class Arnoldi:
-    """Cycles of GMRES for the columns of a `KrylovSpace`.
+    """Cycles of GMRES for the columns of a `KrylovSpace`; `flexible` ones keep the vectors "z".
 
-    All columns that run are at the same step of their cycle. A column whose cycle ends gets the state HALF,
-    and `restart` gives it its outcome: RUNNING where the cycle was full.
-
-    Parameters
-    ----------
-    length
-        Steps of a cycle.
-    flexible
-        Whether the preconditioned vectors "z" are kept.
+    All columns that run are at the same of `length` steps of their cycle. A column whose cycle ends gets the
+    state HALF, and `restart` gives it its outcome: RUNNING where the cycle was full.
     """
 
     def __init__(self, space, length, flexible):

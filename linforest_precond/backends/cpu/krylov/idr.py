@@ -21,10 +21,7 @@ def shadow_values(n, count, seed):
 class Idr:
     """Cycles of IDR(s) for the columns of a `KrylovSpace`: s steps that extend the bases, and one for omega.
 
-    Parameters
-    ----------
-    shadows
-        The orthonormal rows of P*, an (s, n) array.
+    The (s, n) array `shadows` holds the orthonormal rows of P*.
     """
 
     def __init__(self, space, shadows):
