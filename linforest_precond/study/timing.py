@@ -84,7 +84,10 @@ def time_of(call: Callable[[], T], device: str) -> tuple[float, T]:
 
 
 def median_time(call: Callable[[], T], repeats: int, device: str) -> tuple[float, T]:
-    """The median seconds of up to `repeats` calls, after one that compiles; the last result."""
+    """The median seconds of up to `repeats` calls, after one that compiles, and the last result.
+
+    Long calls are repeated less often.
+    """
     result: T | None = time_of(call, device)[1]
     samples: list[float] = []
     while not samples or (len(samples) < repeats and sum(samples) < LONG_SECONDS):

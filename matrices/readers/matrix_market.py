@@ -28,11 +28,31 @@ MOST_COMMENT_BYTES = 1 << 22
 
 
 def read_entries(source: Any, *, name: str | None = None) -> Any:
-    """The matrix in a file or stream, both triangles of a symmetric one; an array for the format "array".
+    """
+    The matrix in a file or stream.
 
-    A stream may have an attribute ``most_bytes``, which bounds what its header can promise; `name` is that of
-    a stream, for the warning of a text that does not end with a line break. A ValueError has the line's
-    number.
+    Parameters
+    ----------
+    source : path or binary stream
+        A path is decompressed according to its suffix. A stream may have an attribute ``most_bytes``, which
+        bounds what its header can promise.
+    name : str, optional
+        The name of a stream, for the warning.
+
+    Returns
+    -------
+    coo_array or array
+        Both triangles of symmetric matrices. An array for files of format "array".
+
+    Raises
+    ------
+    ValueError
+        If the text does not follow the format in every line. The message has the line's number and text.
+
+    Warns
+    -----
+    UserWarning
+        If the text does not end with a line break.
     """
     opened = contextlib.nullcontext(source) if hasattr(source, "read") else open_bounded(source)
     with opened as stream:

@@ -36,8 +36,13 @@ SHOWN = 40
 def read_packets(path: str | os.PathLike[str]) -> Iterator[Any]:
     """The content of a file, as matrices or as tuples of sources, destinations and packets.
 
-    `.csv`, `.tsv` and `.txt` have lines of integers or IPv4 addresses, after an optional header; `.npy` has
-    two or three columns, `.npz` arrays or a sparse matrix. `linforest_precond.matrices.load` reads all else.
+    Parameters
+    ----------
+    path : str or path-like
+        .csv, .tsv or .txt: lines of a source, a destination and optionally a number of packets, after an
+        optional header; addresses are integers or IPv4. .npy: an array with these two or three columns. .npz:
+        arrays `sources`, `destinations` and optionally `packets`, or a matrix of `scipy.sparse.save_npz`. All
+        else that `linforest_precond.matrices.load` reads: .mtx, .mat, .rb ...
     """
     path = Path(path)
     open_regular(path).close()
