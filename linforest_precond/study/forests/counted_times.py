@@ -5,8 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from linforest_precond.graph.forest.factor import check_options, propose_factor
-from linforest_precond.graph.forest.proposition_times import proposition_times
+from linforest_precond.graph.forest.factor import check_options, propose_factor, proposition_times
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.records.forest import Factor
 from linforest_precond.study.forests.coverage import DEGREES, ITERATIONS
