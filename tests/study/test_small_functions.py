@@ -139,7 +139,7 @@ def test_propositions():
 
 
 def test_permutation():
-    from linforest_precond.study.forests.permuted import Permutation
+    from linforest_precond.study.forests.convergence import Permutation
 
     A = lf.matrices.aniso(2, 10)
     M, r = lf.tridiagonal(A), np.arange(100.0)

@@ -22,15 +22,17 @@ from linforest_precond.study import cases, run_study, timing
 from linforest_precond.study.forests import paper, performance, settings, warm
 from linforest_precond.study.forests.convergence import (
     FURTHER,
+    ROWS_TOGETHER,
+    Permutation,
     convergence,
     preconditioners,
+    shuffled,
     smooth_solution,
     thinned,
 )
 from linforest_precond.study.forests.coverage import coverages, running_sum
 from linforest_precond.study.forests.paper import FORESTS, select
 from linforest_precond.study.forests.performance_tables import Timings
-from linforest_precond.study.forests.permuted import ROWS_TOGETHER, Permutation, shuffled
 from linforest_precond.study.forests.plots import colour_of
 from linforest_precond.study.forests.report import FURTHER_ROWS
 from linforest_precond.study.forests.settings import PARTS, ForestSettings
