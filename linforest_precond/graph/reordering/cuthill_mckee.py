@@ -9,7 +9,7 @@ from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.batch_options import BatchOptions
 from linforest_precond.backends.user_warnings import renamed_arguments
-from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
+from linforest_precond.graph.csgraph.breadth_first import checked_vertex
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
