@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linforest_precond.matrices.readers.atomic_files import write_text
 from linforest_precond.study.csv_tables import write_tables
-from linforest_precond.study.dark_theme import in_both_themes
-from linforest_precond.study.drawing import as_svg
+from linforest_precond.study.drawing import as_svg, in_both_themes
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.report_tables import Html
 from linforest_precond.study.results import JsonObject, done

@@ -440,7 +440,7 @@ def contrast(one, other):
 
 class TestDarkTheme:
     def test_every_colour_of_a_picture_can_be_seen_in_the_dark(self, mixed):
-        from linforest_precond.study.dark_theme import DARK, STYLE
+        from linforest_precond.study.drawing import DARK, STYLE
 
         for svg in pictures_of(mixed[-1]):
             assert STYLE in svg
@@ -455,7 +455,7 @@ class TestDarkTheme:
                     assert f"[style*='{property_}: {colour}' i]" in svg or shown == colour
 
     def test_swatches_have_the_colours_of_the_curves(self, mixed):
-        from linforest_precond.study.dark_theme import DARK
+        from linforest_precond.study.drawing import DARK
         from linforest_precond.study.forests.plots import OTHER, PRECONDITIONERS
 
         styles = "".join(style["text"] for style in mixed[-1].all("style"))

@@ -30,7 +30,7 @@ def test_slug():
 
 
 def test_in_both_themes():
-    from linforest_precond.study.dark_theme import in_both_themes
+    from linforest_precond.study.drawing import in_both_themes
 
     assert "prefers-color-scheme: dark" in in_both_themes("<svg><path style='fill: #333333'/></svg>")
 
