@@ -1,4 +1,4 @@
-"""The style of all figures, and helpers to draw them; they need Matplotlib."""
+"""The style of all figures, light and dark, and helpers to draw them; they need Matplotlib."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from linforest_precond.study.results import JsonObject, label
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -188,14 +187,12 @@ def _rules(selector: str, properties: tuple[str, ...]) -> str:
     )
 
 
-# Text without a style attribute is black.
-STYLE = f"<style>{QUERY} {{\nsvg {{ fill: {DARK['#000000']}; }}\n{_rules('', ('fill', 'stroke'))}}}</style>\n"
-
-
 def in_both_themes(svg: str) -> str:
-    """An SVG of Matplotlib that follows the reader's colour scheme."""
+    """An SVG of Matplotlib that follows the reader's colour scheme: one picture in an image element."""
+    # Text without a style attribute is black.
+    rules = f"svg {{ fill: {DARK['#000000']}; }}\n{_rules('', ('fill', 'stroke'))}"
     end = svg.index(">") + 1
-    return svg[:end] + STYLE + svg[end:]
+    return f"{svg[:end]}<style>{QUERY} {{\n{rules}}}</style>\n{svg[end:]}"
 
 
 def swatch_style() -> str:

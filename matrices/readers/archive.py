@@ -1,9 +1,9 @@
-"""Read one matrix from an archive of the SuiteSparse collection: tar (ustar, GNU and pax), checked and bounded.
+"""Read one matrix from an archive of the SuiteSparse collection: tar, checked and bounded.
 
 Nothing is extracted to paths given by the archive: the member ``name/name.mtx`` is read as a stream, and only
 if it is a regular file within the size limit. Python's `tarfile` takes time quadratic in the length of a pax
-header, and pax headers have any length. Here a header is 512 bytes and its extensions are at most
-`MOST_EXTENSION`.
+header, and pax headers have any length. Here a header (ustar, GNU or pax) is 512 bytes and its extensions are
+at most `MOST_EXTENSION`.
 """
 
 from __future__ import annotations
