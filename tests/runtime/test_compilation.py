@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from linforest_precond.backends import compilation, compilation_notice
-from linforest_precond.backends.compilation import CompilationNotice, CompilationWatch
+from linforest_precond.backends.compilation import CompilationWatch
+from linforest_precond.backends.compilation_notice import CompilationNotice
 from linforest_precond.backends.cpu.runtime.arrays import compact
 from linforest_precond.backends.cuda.runtime import loader
 

@@ -15,7 +15,7 @@ from importlib import resources
 
 import numpy as np
 
-from linforest_precond.backends.compilation import CompilationNotice
+from linforest_precond.backends.compilation_notice import CompilationNotice
 
 from . import cupy
 from .structs import HEADERS, layout_checks
