@@ -187,12 +187,16 @@ def _rules(selector: str, properties: tuple[str, ...]) -> str:
     )
 
 
+# Text without a style attribute is black.
+DARK_STYLE = (
+    f"<style>{QUERY} {{\nsvg {{ fill: {DARK['#000000']}; }}\n{_rules('', ('fill', 'stroke'))}}}</style>\n"
+)
+
+
 def in_both_themes(svg: str) -> str:
     """An SVG of Matplotlib that follows the reader's colour scheme: one picture in an image element."""
-    # Text without a style attribute is black.
-    rules = f"svg {{ fill: {DARK['#000000']}; }}\n{_rules('', ('fill', 'stroke'))}"
     end = svg.index(">") + 1
-    return f"{svg[:end]}<style>{QUERY} {{\n{rules}}}</style>\n{svg[end:]}"
+    return svg[:end] + DARK_STYLE + svg[end:]
 
 
 def swatch_style() -> str:
