@@ -111,10 +111,7 @@ class NumberSlot(IntEnum):
 
 
 class MinresNumber(IntEnum):
-    """The real numbers of MINRES for a system: of its Lanczos process, its rotations, and its updates.
-
-    The names are those of Paige & Saunders.
-    """
+    """The real numbers of MINRES for a system, by the names of Paige & Saunders."""
 
     ALPHA = 0
     BETA = 1

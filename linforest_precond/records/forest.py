@@ -43,11 +43,7 @@ def ratio_to_finest(numbers: Sequence[int]) -> float:
 
 
 class ChosenEdges(OnBackend, ReadOnlyArrays, Printed):
-    """Properties that factors, forests and matchings share.
-
-    `progress` holds two numbers: iterations, and whether the result is maximal. They are copied to the host
-    when they are read, so that the computation has no stall.
-    """
+    """Properties of factors, forests and matchings; `progress` (iterations, maximal) is read when needed."""
 
     values: Array
     progress: Progress

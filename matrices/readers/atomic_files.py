@@ -30,10 +30,7 @@ def write_text(target: Path, text: str) -> Path:
 
 
 def check_writable(folder: Path) -> None:
-    """Raise an OSError that names the folder unless files can be created in it: before work, not after it.
-
-    The permissions alone do not tell: file systems may be read-only, and full.
-    """
+    """Raise an OSError that names the folder unless files can be created in it; permissions do not tell."""
     temporary = _temporary(folder / "check")
     try:
         temporary.touch(exist_ok=False)

@@ -46,10 +46,7 @@ def right_hand_side(text: str, A: SparseMatrix, seed: int) -> tuple[Array, Array
 
 
 def read_vector(path: str, option: str, rows: int) -> Array:
-    """One vector, or several as columns, from a file of NumPy, Matrix Market or plain text.
-
-    Of plain text, no more than a row after `rows` is read.
-    """
+    """One vector, or several as columns, from a file of NumPy, Matrix Market or plain text."""
     suffix = _known_suffix(Path(path.removesuffix(".gz")), option)
     try:
         vectors = np.asarray(_READERS[suffix](path, rows))

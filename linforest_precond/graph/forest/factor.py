@@ -181,10 +181,7 @@ class PropositionTimes:
 
 
 def proposition_times(graph: Graph, n: int, k: int, repeats: int = 10) -> PropositionTimes:
-    """Time the proposition of iteration k without charging (m = 1), after k whole iterations.
-
-    On the GPU by the kernel's own clock, on the CPU by the host's.
-    """
+    """Time the proposition of iteration k without charging (m = 1), by the kernel's own clock on the GPU."""
     if not 0 <= k < MOST_ITERATIONS:
         raise ValueError(f"k must lie in [0, {MOST_ITERATIONS}), got {k}")
     seconds, vertices = graph.backend.forest.factor.proposition_times(graph, n, k, repeats)

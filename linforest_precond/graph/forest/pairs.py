@@ -37,10 +37,7 @@ def check_block_options(
     charge: Any = "splitmix64",
     ties: Any = "auto",
 ) -> list[tuple[FactorOptions, ...]]:
-    """Check the options of a block forest: a list of candidates, each with the options of all factors.
-
-    The pairings' factors come first, that of the paths last.
-    """
+    """Checked options of a block forest: candidates, each with those of the pairings, then of the paths."""
     block_size = as_integer("block_size", block_size)
     if block_size not in PAIRINGS:
         raise ValueError(f"block_size must be 1, 2 or 4, got {block_size}")

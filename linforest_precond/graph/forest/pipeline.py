@@ -52,10 +52,7 @@ def bands_along_forest(
 
 
 def bands_along_forests(csr: CheckedMatrix, options: FactorOptions, count: int) -> list[tuple[Forest, Bands]]:
-    """Disjoint linear forests, each of the edges that those before have left, and the bands along them.
-
-    There are fewer where no edges are left.
-    """
+    """At most `count` disjoint linear forests, each of the edges that are left, and the bands along them."""
     graph = checked(csr).graph
     found: list[tuple[Forest, Bands]] = []
     for _ in range(count):

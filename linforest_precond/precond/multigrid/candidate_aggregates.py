@@ -68,10 +68,7 @@ class CandidateAggregates(OnBackend, schema.Stored):
         return [self.numbers, self.candidates, self.coarse_candidates]
 
     def smoothed(self, fine: LevelMatrix) -> tuple[RectangularCSR, RectangularCSR]:
-        """The prolongator smoothed by a damped Jacobi step, and its adjoint.
-
-        The candidates do not depend on the matrix.
-        """
+        """The prolongator smoothed by a damped Jacobi step, and its adjoint; the candidates stay."""
         return self.of(fine, self.numbers, self.count, self.block_size, self.candidates)[1]
 
     def fill_dropped(self, indptr: Array, indices: Array, data: Array) -> None:

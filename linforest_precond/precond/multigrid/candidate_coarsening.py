@@ -74,10 +74,7 @@ class CandidateCoarsening:
 
 
 def without_single_nodes(aggregates: RootAggregates) -> RootAggregates:
-    """The aggregates of at least two nodes; others are too small for their candidates.
-
-    Smoothing interpolates the nodes that are left out from the aggregates next to them.
-    """
+    """The aggregates of at least two nodes; smoothing interpolates the others from their neighbours."""
     numbers, xp = aggregates.numbers, xp_of(aggregates.numbers)
     several = xp.bincount(numbers + 1, minlength=aggregates.count + 1)[1:] > 1
     places = xp.cumsum(several)

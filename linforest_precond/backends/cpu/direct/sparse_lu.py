@@ -103,10 +103,7 @@ def has_full_rank(csr):
 
 
 def by_columns(csr, rank):
-    """The CSC matrix, with rows and columns permuted to their ranks.
-
-    The transpose of a matrix has sorted rows whatever the order of its own entries.
-    """
+    """The CSC matrix with rows and columns permuted to their ranks; a transpose has sorted rows."""
     rank = np.arange(csr.n, dtype=np.int32) if rank is None else rank
     indptr, indices = np.zeros(csr.n + 1, np.int32), np.empty(csr.nnz, np.int32)
     slots = np.empty(csr.nnz, np.int64)
