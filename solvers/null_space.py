@@ -79,8 +79,7 @@ class ProjectedOperator:
 
     def magnitudes(self, x: Array) -> Array | None:
         """|A| |x|; None where A is an operator."""
-        found: Array | None = self._operator.magnitudes(x)
-        return found
+        return self._operator.magnitudes(x)
 
 
 def null_space_of(
@@ -104,8 +103,7 @@ def null_space_of(
 
 def _orthonormal(vectors: Array, backend: Backend, inner: Any) -> Array:
     if vectors.shape[1] > 1:
-        basis: Array = backend.xp.linalg.qr(vectors)[0]
-        return basis
+        return backend.xp.linalg.qr(vectors)[0]
     norm = norms_of(vectors, inner)[0]
     return vectors / norm if norm > 0 else vectors
 

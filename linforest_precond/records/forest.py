@@ -18,8 +18,7 @@ Progress: TypeAlias = Array | tuple[int, bool]
 
 def magnitudes_of(values: Array) -> Array:
     """The magnitudes of real or complex values."""
-    magnitudes: Array = backend_of(values).matrix.entries.magnitudes(values)
-    return magnitudes
+    return backend_of(values).matrix.entries.magnitudes(values)
 
 
 def covered_share(kept: Array, total_weight: float, scale: float) -> float:
@@ -119,8 +118,7 @@ class Factor(ChosenEdges):
     @property
     def degrees(self) -> Array:
         """Number of confirmed edges of each vertex."""
-        degrees: Array = (self.neighbors >= 0).sum(axis=1)
-        return degrees
+        return (self.neighbors >= 0).sum(axis=1)
 
     def _printout(self) -> Printout:
         vertices = self.neighbors.shape[0]

@@ -32,8 +32,7 @@ class CsvTable:
         values = [[_no_formula(row.get(column)) for column in self.columns] for row in self.rows]
         # Of Python objects, so that integers stay integers beside missing values.
         frame = study_module("pandas").DataFrame(values, columns=list(self.columns), dtype=object)
-        text: str = frame.to_csv(index=False, lineterminator="\r\n")
-        return text
+        return frame.to_csv(index=False, lineterminator="\r\n")
 
 
 def write_tables(tables: Iterable[CsvTable], folder: Path) -> list[Path]:

@@ -60,8 +60,7 @@ def matplotlib_or_error() -> Any:
 
 def new_figure(width: float, height: float) -> Figure:
     """A figure outside pyplot: no window, no global state."""
-    figure: Figure = matplotlib_or_error().figure.Figure(figsize=(width, height), layout="constrained")
-    return figure
+    return matplotlib_or_error().figure.Figure(figsize=(width, height), layout="constrained")
 
 
 def styled(draw: Callable[P, T]) -> Callable[P, T]:

@@ -95,8 +95,7 @@ def bfs_levels(A: MatrixLike, i_start: int, directed: bool = True) -> Array:
     """
     pattern = as_pattern(A, directed=bool(directed))
     i_start = checked_vertex("i_start", i_start, pattern.n)
-    depths: Array = pattern.backend.csgraph.breadth_first.bfs_levels(pattern, i_start)
-    return depths
+    return pattern.backend.csgraph.breadth_first.bfs_levels(pattern, i_start)
 
 
 def checked_vertex(name: str, vertex: SupportsIndex, n: int) -> int:

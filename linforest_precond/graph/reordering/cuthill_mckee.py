@@ -133,10 +133,8 @@ def order_pattern(
     if start is not None:
         start = checked_vertex("i_start", start, pattern.n)
     if pattern.n == 0:
-        empty: Array = backend.xp.empty(0, np.int32)
-        return empty
-    order: Array = backend.reordering.cuthill_mckee.order(pattern, start, method, batch)
-    return order
+        return backend.xp.empty(0, np.int32)
+    return backend.reordering.cuthill_mckee.order(pattern, start, method, batch)
 
 
 def _check_method(method: str, batch: BatchOptions | None, backend: Backend) -> None:

@@ -74,14 +74,12 @@ def order(A: MatrixLike, method: str = "rcm", *, seed: int = 0) -> Array:
     seed = as_integer("seed", seed) % 2**64
     if method == "forest":
         # A copy: the record's own may be read-only, and is of A's index type.
-        along: Array = linear_forest(A, seed=seed).order.astype(np.int32)
-        return along
+        return linear_forest(A, seed=seed).order.astype(np.int32)
     return METHODS[method](as_pattern(A), seed)
 
 
 def _natural(pattern: Pattern, seed: int) -> Array:
-    own: Array = pattern.backend.xp.arange(pattern.n, dtype=np.int32)
-    return own
+    return pattern.backend.xp.arange(pattern.n, dtype=np.int32)
 
 
 def _rcm(pattern: Pattern, seed: int) -> Array:
@@ -102,8 +100,7 @@ def _hubs_first(pattern: Pattern, seed: int) -> Array:
 
 
 def _stable_order(keys: Array) -> Array:
-    indices: Array = xp_of(keys).argsort(keys, kind="stable").astype(np.int32)
-    return indices
+    return xp_of(keys).argsort(keys, kind="stable").astype(np.int32)
 
 
 METHODS: dict[str, Callable[[Pattern, int], Array]] = {

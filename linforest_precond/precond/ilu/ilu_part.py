@@ -195,8 +195,7 @@ def fill_weights(csr: CheckedMatrix) -> Array:
     if any_set(sizes == 0):  # stall: whether norms are needed
         norms, _ = backend.multigrid.strength.row_sums(csr)
         sizes = xp.where(sizes > 0, sizes, xp.where(norms > 0, norms, 1.0))
-    weights: Array = 1.0 / xp.maximum(sizes, LEAST_SIZE)
-    return weights
+    return 1.0 / xp.maximum(sizes, LEAST_SIZE)
 
 
 class Factors(NamedTuple):

@@ -185,8 +185,7 @@ class TridiagonalPart(schema.Stored):
         else:
             arrays, index = (self.forest.neighbors, self.forest.order), csr.indices.dtype
             neighbors, order = (array.astype(index, copy=False) for array in arrays)
-        slots: BandSlots = csr.backend.forest.band_refresh.find_slots(csr, neighbors, order)
-        return slots
+        return csr.backend.forest.band_refresh.find_slots(csr, neighbors, order)
 
     def refreshed_in_place(
         self, A: MatrixLike, pattern: PatternDigest, slots: BandSlots
