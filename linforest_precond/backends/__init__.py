@@ -123,6 +123,17 @@ def cuda_status() -> tuple[bool, str]:
     return True, str(found)
 
 
+def require_device(
+    device: str | None,
+    option: str = 'device="cuda"',
+    otherwise: str = 'device="cpu" works everywhere',
+) -> None:
+    """Raise before any work where the GPU is asked for and not usable."""
+    usable, reason = cuda_status() if device == "cuda" else (True, "")
+    if not usable:
+        raise ValueError(f"{option} needs a usable GPU: {reason}; {otherwise}")
+
+
 def _import_cupy() -> None:
     importlib.import_module("cupy")
 
