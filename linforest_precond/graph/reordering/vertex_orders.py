@@ -82,18 +82,6 @@ def _natural(pattern: Pattern, seed: int) -> Array:
     return pattern.backend.xp.arange(pattern.n, dtype=np.int32)
 
 
-def _rcm(pattern: Pattern, seed: int) -> Array:
-    return order_pattern(pattern)[::-1].copy()
-
-
-def _minimum_degree(pattern: Pattern, seed: int) -> Array:
-    return order_by_degree(pattern)
-
-
-def _by_degree(pattern: Pattern, seed: int) -> Array:
-    return _stable_order(-pattern.degrees)
-
-
 def _hubs_first(pattern: Pattern, seed: int) -> Array:
     degrees = pattern.degrees.astype(np.int64)
     return _stable_order((degrees * pattern.n <= degrees.sum()).astype(np.int32))
@@ -105,9 +93,9 @@ def _stable_order(keys: Array) -> Array:
 
 METHODS: dict[str, Callable[[Pattern, int], Array]] = {
     "natural": _natural,
-    "rcm": _rcm,
-    "minimum_degree": _minimum_degree,
-    "degree": _by_degree,
+    "rcm": lambda pattern, seed: order_pattern(pattern)[::-1].copy(),
+    "minimum_degree": lambda pattern, seed: order_by_degree(pattern),
+    "degree": lambda pattern, seed: _stable_order(-pattern.degrees),
     "hubs": _hubs_first,
     "forest": _natural,  # by the values of A, see `order`
     "matching": order_by_matchings,
