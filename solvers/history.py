@@ -13,6 +13,7 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.matrix.vectors import checked_vectors
+from linforest_precond.package_imports import optional_module
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.solvers.residual_bands import draw_curve
 
@@ -222,10 +223,7 @@ class History(Printed):
         >>> x, info = solvers.cg(matrices.poisson(50), np.ones(50), history=history)
         >>> history.to_pandas().set_index("iteration")["residual"].plot(logy=True)  # doctest: +SKIP
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError("to_pandas needs pandas: pip install pandas") from error
+        pandas = optional_module("pandas", "to_pandas needs pandas: pip install pandas")
         return pandas.DataFrame(self._records())
 
     def _records(self) -> dict[str, Floats]:
@@ -329,10 +327,6 @@ def _span(values: Sequence[float], form: str = ".2e") -> str:
 
 
 def _new_axes() -> Any:
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "plotting needs matplotlib: pip install 'linforest-precond[study]', or plain matplotlib"
-        ) from error
+    advice = "plotting needs matplotlib: pip install 'linforest-precond[study]', or plain matplotlib"
+    pyplot = optional_module("matplotlib.pyplot", advice)
     return pyplot.subplots()[1]
