@@ -16,8 +16,10 @@ from linforest_precond.study.number_formats import missing
 from linforest_precond.study.results import JsonObject, label
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:  # Matplotlib is imported where something is drawn
+    Axes = Figure = Any
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -7,18 +7,15 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from linforest_precond.matrices.readers.atomic_files import write_text
 from linforest_precond.study.csv_tables import write_tables
-from linforest_precond.study.drawing import as_svg, in_both_themes
+from linforest_precond.study.drawing import Figure, as_svg, in_both_themes
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.report_tables import Html
 from linforest_precond.study.results import JsonObject, done
 from linforest_precond.study.templating import environment
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NOT_RUN = Html('<p class="note">No results: this part was not selected, or no case reached it.</p>')
 

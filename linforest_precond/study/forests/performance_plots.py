@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from linforest_precond.study.drawing import (
     GREY,
     SHADES,
     STAGES,
+    Axes,
+    Figure,
     case_rows,
     legend_above,
     note,
@@ -22,10 +24,6 @@ from linforest_precond.study.forests.coverage import DEGREES
 from linforest_precond.study.forests.performance_tables import METHODS, WAYS, Timings, quotient
 from linforest_precond.study.number_formats import digits3, missing, percent, seconds
 from linforest_precond.study.results import JsonObject, done
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Colours by the scan that a launch belongs to, and by the method of labelling.
 LAUNCHES = {"cycles": "#E69F00", "paths": "#0072B2"}

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linforest_precond.solvers.residual_bands import draw_curve
-from linforest_precond.study.drawing import GREY, new_figure, positive, power_of_ten, styled, wrapped
+from linforest_precond.study.drawing import (
+    GREY,
+    Axes,
+    Figure,
+    new_figure,
+    positive,
+    power_of_ten,
+    styled,
+    wrapped,
+)
 from linforest_precond.study.forests.performance_plots import later_propositions as later_propositions
 from linforest_precond.study.forests.performance_plots import proposition_throughput as proposition_throughput
 from linforest_precond.study.forests.performance_plots import propositions as propositions
@@ -15,10 +24,6 @@ from linforest_precond.study.forests.performance_plots import setup_breakdown as
 from linforest_precond.study.forests.tables import history
 from linforest_precond.study.number_formats import missing
 from linforest_precond.study.results import JsonObject, done, label
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # A colour, distinct in grey and for every kind of colour blindness, and a marker.
 PRECONDITIONERS = {

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from linforest_precond.study import drawing
+from linforest_precond.study.drawing import Axes, Figure
 from linforest_precond.study.rcm.measures import STAGES
 from linforest_precond.study.rcm.tables import APPROACHES, speedup, speedups
 from linforest_precond.study.results import JsonObject, dig, done
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # The variant of figure 3, which is the paper's GPU version.
 COUNTED = "Algorithm 5, overestimated"
