@@ -267,17 +267,7 @@ def _without_rounding(csr: CheckedMatrix) -> CheckedMatrix:
 def described(indptr: Array, indices: Array, data: Array) -> CheckedMatrix:
     """The record of CSR arrays whose columns strictly increase in each row.
 
-    Index arrays are not checked.
-
-    Parameters
-    ----------
-    indptr, indices, data
-        CSR arrays of a square matrix on one device, with one index type and one of the four value types.
-
-    Raises
-    ------
-    ValueError
-        If an entry overflowed while it was computed: the entries of A are finite, sums of them need not be.
+    Index arrays are not checked. ValueError where an entry overflowed while it was computed.
 
     Examples
     --------
