@@ -22,7 +22,7 @@ from linforest_precond.precond.ilu.triangular_solves import (
     adjoint,
     with_triangles,
 )
-from linforest_precond.precond.number_types import held_bytes, stored_array
+from linforest_precond.precond.number_types import stored_array
 from linforest_precond.precond.record_schemas import ORDERING
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
@@ -109,8 +109,6 @@ class IluPart(TriangularSolves):
     findings: Findings
     sweeps: int | None
 
-    forest = bands = None
-    coverage = 1.0
     schema = SCHEMA
 
     @classmethod
@@ -150,22 +148,16 @@ class IluPart(TriangularSolves):
         return self.sweeps
 
     @property
-    def nbytes(self) -> int:
-        """Without the transposed factors, which the first product with the transpose makes."""
-        return held_bytes(self.ordering, self.starts, self.lower, self.upper, self.inverse)
-
-    @property
     def name(self) -> str:
         method = "IC(0): incomplete Cholesky" if self.cholesky else "ILU(0): incomplete LU"
         return f"{method} factors on the pattern of A"
 
     def described(self) -> list[tuple[str, str]]:
-        levels, entries = self.starts.size - 1, self.lower[2].size + self.upper[2].size + self.n
         solves = "exact, by levels" if self.sweeps is None else f"{self.sweeps} Jacobi sweeps each"
         return [
             ("order", self.order),
-            ("levels", f"{levels:,} of L and of U"),
-            ("entries", f"{entries:,}"),
+            ("levels", f"{self.starts.size - 1:,} of L and of U"),
+            ("entries", f"{self.entries:,}"),
             ("dropped fill-in", f"{self.findings.dropped:.3g} of the diagonal"),
             ("triangular solves", solves),
             ("repairs", in_words(self.repairs, self.positive_definite)),
@@ -177,10 +169,6 @@ class IluPart(TriangularSolves):
         shifts = {"diagonal_shift": shift, "breakdowns": breakdowns} if shift else {}
         failed = 0 if shift else breakdowns
         return happened(**shifts, shifts_failed=failed, pivots_perturbed=perturbed)
-
-    @property
-    def positive_definite(self) -> bool:
-        return self.cholesky
 
 
 def has_cholesky_form(csr: CheckedMatrix) -> bool:
