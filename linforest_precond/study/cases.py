@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,10 +50,12 @@ class Missing(Exception):  # noqa: N818
     """The matrix of a case is not available; the message says what to do."""
 
 
-def named_cases(names: Iterable[str], full: bool = False) -> list[Case]:
-    """The cases of the given names, without duplicates."""
+def named_cases(
+    names: Iterable[str], full: bool = False, case: Callable[[str, bool], Case] | None = None
+) -> list[Case]:
+    """The cases of the given names, without duplicates, as `case_of` or another function gives them."""
     listed = [names] if isinstance(names, str) else names
-    found = {case.name: case for case in (case_of(str(name), full) for name in listed)}
+    found = {each.name: each for each in ((case or case_of)(str(name), full) for name in listed)}
     return _told_apart(list(found.values()))
 
 
