@@ -9,8 +9,7 @@ import numpy as np
 from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
 from linforest_precond.backends.returns import Report
 
-from .minres_scalars import MinresScalars
-from .minres_steps import MinresSteps
+from .minres_steps import MinresScalars, MinresSteps
 from .statuses import CONVERGED, DIVERGED, HALF, INDEFINITE, LIMIT, NONFINITE, OMEGA, RHO, RUNNING, root, size
 from .updates import LANES, ROWS_AT_ONCE, kernels_for
 
