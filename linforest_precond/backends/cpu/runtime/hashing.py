@@ -102,21 +102,3 @@ def fill_keys(classes, tie_key, first, keys):
         v = i + first
         high = np.uint64(classes[i]) << CLASS_SHIFT | np.uint64(vertex_hash(v, tie_key)) << HASH_SHIFT
         keys[i] = high | np.uint64(v)
-
-
-# Whether an edge precedes another that shares an end with it; `vertex` and `other_vertex` are the other ends.
-@helper
-def precedes_at_end(weight, tie, vertex, other_weight, other_tie, other_vertex):
-    if weight != other_weight:
-        return weight > other_weight
-    return tie < other_tie or (tie == other_tie and vertex < other_vertex)
-
-
-# Whether an edge precedes another one.
-@helper
-def precedes(weight, tie, low, high, other_weight, other_tie, other_low, other_high):
-    if weight != other_weight:
-        return weight > other_weight
-    if tie != other_tie:
-        return tie < other_tie
-    return low < other_low or (low == other_low and high < other_high)
