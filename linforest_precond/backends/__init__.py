@@ -124,9 +124,7 @@ def cuda_status() -> tuple[bool, str]:
 
 
 def require_device(
-    device: str | None,
-    option: str = 'device="cuda"',
-    otherwise: str = 'device="cpu" works everywhere',
+    device: str | None, option: str = 'device="cuda"', otherwise: str = 'device="cpu" works everywhere'
 ) -> None:
     """Raise before any work where the GPU is asked for and not usable."""
     usable, reason = cuda_status() if device == "cuda" else (True, "")

@@ -29,10 +29,7 @@ LARGEST_BLOCK = 32
 
 @without_numpy_warnings
 def jacobi(
-    A: MatrixLike,
-    *,
-    dtype: npt.DTypeLike | None = None,
-    scaling: ScalingName | MatrixScaling | None = None,
+    A: MatrixLike, *, dtype: npt.DTypeLike | None = None, scaling: ScalingName | MatrixScaling | None = None
 ) -> Preconditioner:
     """Divide by the diagonal of A: the Jacobi preconditioner.
 

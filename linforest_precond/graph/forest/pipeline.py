@@ -84,11 +84,7 @@ def bands_along_block_forest(
 
 @renamed_arguments(permutation="sorting")
 def tridiagonal_bands(
-    A: MatrixLike,
-    *,
-    method: str = "list_ranking",
-    sorting: str = "scan",
-    **options: Unpack[FactorKeywords],
+    A: MatrixLike, *, method: str = "list_ranking", sorting: str = "scan", **options: Unpack[FactorKeywords]
 ) -> tuple[Forest, Bands]:
     """Find a linear forest of A and copy A's bands along it; A is checked once.
 

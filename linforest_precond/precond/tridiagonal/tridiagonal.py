@@ -34,10 +34,7 @@ from linforest_precond.precond.tridiagonal.several_forests import (
     several_forests_part,
 )
 from linforest_precond.precond.tridiagonal.several_forests import SCHEMA as SEVERAL_FORESTS
-from linforest_precond.precond.tridiagonal.tridiagonal_costs import (
-    memory_of_blocks,
-    memory_of_paths,
-)
+from linforest_precond.precond.tridiagonal.tridiagonal_costs import memory_of_blocks, memory_of_paths
 from linforest_precond.precond.tridiagonal.tridiagonal_part import (
     REPAIRS,
     SCHEMAS,

@@ -132,12 +132,7 @@ class TridiagonalPart(schema.Stored):
 
     @classmethod
     def _solved(
-        cls,
-        bands: Bands,
-        decide: Decision,
-        repair: str,
-        started: Factorization | None = None,
-        **fields: Any,
+        cls, bands: Bands, decide: Decision, repair: str, started: Factorization | None = None, **fields: Any
     ) -> TridiagonalPart:
         repairs = {"make_definite": True, "decide": decide} if repair == "auto" else NO_REPAIRS
         return cls(bands=bands, repair=repair, **fields, solver=solver_of(bands, **repairs, started=started))

@@ -22,12 +22,7 @@ def performance(A: Any, *, charge: str = "md5", ties: str = "index") -> JsonObje
     without free edges, so that they can exceed the bandwidth of a copy: ``vertices`` says how many are left.
     """
     ways: dict[str, JsonObject] = {
-        "paper": {
-            "charge": charge,
-            "ties": ties,
-            "method": "bidirectional_scan",
-            "sorting": "radix_sort",
-        },
+        "paper": {"charge": charge, "ties": ties, "method": "bidirectional_scan", "sorting": "radix_sort"},
         "ours": {},
     }
     times = device_performance if device_name(A) == "cuda" else host_performance
