@@ -30,8 +30,7 @@ class Coverages:
 
 @dataclass(frozen=True)
 class PaperMatrix:
-    """
-    A test matrix of Klein & Strzodka, "Highly Parallel Linear Forest Extraction from a Weighted Graph on
+    """A test matrix of Klein & Strzodka, "Highly Parallel Linear Forest Extraction from a Weighted Graph on
     GPUs" (2022), doi:10.1145/3545008.3545035, with the values published there.
 
     Attributes
@@ -92,8 +91,7 @@ class PaperMatrix:
 
 
 def catalogue() -> dict[str, PaperMatrix]:
-    """
-    The test matrices of Klein & Strzodka (2022), by name, in the paper's order.
+    """The test matrices of Klein & Strzodka (2022), by name, in the paper's order.
 
     Returns
     -------
@@ -116,8 +114,7 @@ def catalogue() -> dict[str, PaperMatrix]:
 
 
 def find(name: str) -> PaperMatrix:
-    """
-    A test matrix of the paper by its name in any case, with or without its group.
+    """A test matrix of the paper by its name in any case, with or without its group.
 
     Raises
     ------

@@ -27,8 +27,7 @@ LONG = 10.0
 
 
 class History(Printed):
-    """
-    The convergence history of one solve, recorded by a solver that gets it as ``history=``.
+    """The convergence history of one solve, recorded by a solver that gets it as ``history=``.
 
     With k systems `residuals` and `errors` have shape (records, k), with one they are 1-D. A history that is
     used again starts over.
@@ -208,8 +207,7 @@ class History(Printed):
             writer.writerows(np.column_stack(list(columns.values())).tolist())
 
     def to_pandas(self) -> Any:
-        """
-        The records as a DataFrame of pandas: the columns of `to_csv`.
+        """The records as a DataFrame of pandas: the columns of `to_csv`.
 
         Returns
         -------
@@ -237,8 +235,7 @@ class History(Printed):
         return columns
 
     def plot(self, ax: Any = None, label: str | None = None) -> Any:
-        """
-        Draw the residuals, and dashed the errors, over the iterations, half steps included.
+        """Draw the residuals, and dashed the errors, over the iterations, half steps included.
 
         A long curve that oscillates is drawn as a band between its extremes, with its middle as a line.
 

@@ -148,8 +148,7 @@ def live_line(
 
 
 def duration(seconds: float) -> str:
-    """
-    Seconds in the unit that fits.
+    """Seconds in the unit that fits.
 
     Examples
     --------

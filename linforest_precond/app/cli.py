@@ -67,8 +67,7 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """
-    Run the command line and return its exit code.
+    """Run the command line and return its exit code.
 
     Parameters
     ----------

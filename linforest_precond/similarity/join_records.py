@@ -13,8 +13,7 @@ from linforest_precond.records.read_only import ReadOnlyArrays
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JoinResult(ReadOnlyArrays, Printed):
-    """
-    Similar pairs of sets, ordered by their numbers.
+    """Similar pairs of sets, ordered by their numbers.
 
     Attributes
     ----------
@@ -78,8 +77,7 @@ class JoinResult(ReadOnlyArrays, Printed):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SetMatching(ReadOnlyArrays, Printed):
-    """
-    The matching between the elements of two sets, and its certificate.
+    """The matching between the elements of two sets, and its certificate.
 
     Attributes
     ----------
@@ -125,8 +123,7 @@ class SetMatching(ReadOnlyArrays, Printed):
 
 @dataclass(frozen=True)
 class JoinQuality(Printed):
-    """
-    How a join compares with the exact one.
+    """How a join compares with the exact one.
 
     Attributes
     ----------
@@ -152,8 +149,7 @@ class JoinQuality(Printed):
 
 
 def join_quality(found: JoinResult, exact: JoinResult) -> JoinQuality:
-    """
-    Recall and precision of a join.
+    """Recall and precision of a join.
 
     Parameters
     ----------

@@ -20,8 +20,7 @@ CELLS = 512
 
 
 def draw_forest(forest: Forest, coordinates: Array, ax: Any = None, *, A: MatrixLike | None = None) -> Any:
-    """
-    Draw the paths of a forest, each in its own colour; lone vertices are grey dots.
+    """Draw the paths of a forest, each in its own colour; lone vertices are grey dots.
 
     Parameters
     ----------
@@ -70,8 +69,7 @@ def draw_forest(forest: Forest, coordinates: Array, ax: Any = None, *, A: Matrix
 
 @renamed_arguments(order="ordering")
 def spy(A: MatrixLike, ordering: Array | None = None, ax: Any = None) -> Any:
-    """
-    Draw the magnitudes of a matrix: blue in the tridiagonal part, orange elsewhere.
+    """Draw the magnitudes of a matrix: blue in the tridiagonal part, orange elsewhere.
 
     Larger entries are darker; large matrices are drawn as sums over square cells.
 

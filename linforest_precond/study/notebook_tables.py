@@ -50,8 +50,7 @@ def table(
     caption: str = "",
     bold: Collection[tuple[str, Heading]] = (),
 ) -> NotebookTable:
-    """
-    A table that notebooks show in the style of the reports, and `print` shows as text.
+    """A table that notebooks show in the style of the reports, and `print` shows as text.
 
     Parameters
     ----------

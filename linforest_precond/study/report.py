@@ -64,8 +64,7 @@ def write_pictures(paper: Paper, study: JsonObject, folder: Path) -> list[Path]:
 
 
 def _embedded(figure: Figure) -> str:
-    """
-    The address of a picture inside the page.
+    """The address of a picture inside the page.
 
     Unlike inline SVG it has its own namespace of identifiers, an alternative text, and can be saved. It is
     not loaded lazily, since browsers print pages without the pictures that were never scrolled to.

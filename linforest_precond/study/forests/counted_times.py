@@ -29,8 +29,7 @@ def spmv_record(A: Any, seconds: float) -> JsonObject:
 
 
 def scan_bytes(vertices: int, index: int, value: int) -> dict[str, int]:
-    """
-    The bytes of a step of the bidirectional scans: every buffer is read and written once.
+    """The bytes of a step of the bidirectional scans: every buffer is read and written once.
 
     In both directions a vertex has a stride; for paths a position, and for cycles the weakest edge with its
     weight and its ends (32 bits each).

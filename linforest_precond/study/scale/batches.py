@@ -94,8 +94,7 @@ def largest_batch(W: Any, count: int) -> int:
 
 
 def memory(W: Any, case: Case, settings: Settings) -> JsonObject:
-    """
-    A graph larger than the memory that is given to it: peak of the memory that was used, and the result.
+    """A graph larger than the memory that is given to it: peak of the memory that was used, and the result.
 
     On the host the graph is in memory-mapped files, and the peak is that of NumPy's allocations. With the GPU
     the graph is on the host, and the peak is that of CuPy's pool.

@@ -57,8 +57,7 @@ def sides(W: Any) -> Any:
 
 
 def bipartite_weight(W: Any) -> float:
-    """
-    The maximum weight of a matching in a bipartite graph, by SciPy's LAPJVsp.
+    """The maximum weight of a matching in a bipartite graph, by SciPy's LAPJVsp.
 
     Every row may also take a column of its own, of weight 0, so that a matching of all rows exists. A
     constant is added to all weights, since explicit zeros are no edges there.
