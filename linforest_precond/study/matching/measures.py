@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from scipy.optimize import brentq
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import device_name, xp_of
@@ -103,15 +104,8 @@ def first_round(p: float) -> float:
 
 
 def best_probability() -> float:
-    """The maximum of Eq. 2, where 1 - p = exp(-p / (1 - p)) (2 - p), by bisection."""
-    low, high = 0.1, 0.9
-    for _ in range(60):
-        p = (low + high) / 2
-        if math.exp(-p / (1 - p)) * (2 - p) > 1 - p:  # the derivative of Eq. 2 is positive
-            low = p
-        else:
-            high = p
-    return low
+    """The maximum of Eq. 2, where its derivative is 0: 1 - p = exp(-p / (1 - p)) (2 - p)."""
+    return float(brentq(lambda p: math.exp(-p / (1 - p)) * (2 - p) - (1 - p), 0.1, 0.9))
 
 
 def colours(A: Any, case: Case, settings: Settings) -> JsonObject:
