@@ -20,23 +20,10 @@ _of_type: dict[type, Backend] = {}
 
 
 def backend_of(array: object) -> Backend:
-    """Return the backend module that works on `array`.
+    """The backend module that works on an array or a sparse matrix.
 
-    Parameters
-    ----------
-    array : array or sparse matrix
-        Types defined by CuPy, or derived from one, select the GPU, and so do arrays of other libraries on a
-        CUDA device; all others the CPU.
-
-    Returns
-    -------
-    module
-        `linforest_precond.backends.cpu` or `linforest_precond.backends.cuda`.
-
-    Raises
-    ------
-    TypeError
-        If `array` is a CuPy object, or on a CUDA device, and no GPU is usable.
+    Types defined by CuPy, or derived from one, select the GPU, and so do arrays of other libraries on a CUDA
+    device; all others the CPU. TypeError where the GPU is selected and not usable.
 
     Examples
     --------

@@ -1,7 +1,5 @@
 """The codes that Krylov solvers and both backends share; CUDA headers are generated from these tables."""
 
-from __future__ import annotations
-
 from enum import IntEnum, StrEnum
 
 # The most inner products that one scalar step takes.

@@ -215,7 +215,7 @@ def checked(A: MatrixLike | CheckedMatrix, name: str = "A", *, shared: bool = Fa
 
     Returns
     -------
-    CSR
+    CheckedMatrix
         The user's own values where A is valid CSR, fresh arrays otherwise: index arrays are copies, since the
         user's may change while they are followed. 32-bit indices become 64-bit ones where A and its
         transpose together may have too many entries for them. Where A is Hermitian to rounding, the values
