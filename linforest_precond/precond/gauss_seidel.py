@@ -274,11 +274,5 @@ def _memory(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
     return operator + kept, setup + kept
 
 
-register(
-    Kind(
-        "gauss_seidel",
-        SCHEMA,
-        follows_indices=True,
-        face=Face(gauss_seidel, "Gauss-Seidel by colours", _memory, setup_products=15),
-    )
-)
+FACE = Face(gauss_seidel, "Gauss-Seidel by colours", _memory, setup_products=15)
+register(Kind("gauss_seidel", SCHEMA, follows_indices=True, face=FACE))
