@@ -119,20 +119,12 @@ def require_device(
         raise ValueError(f"{option} needs a usable GPU: {reason}; {otherwise}")
 
 
-def _import_cupy() -> None:
-    importlib.import_module("cupy")
-
-
 def _synchronize_device() -> None:
     import cupy
 
     if cupy.cuda.runtime.getDeviceCount() == 0:
         raise RuntimeError("the driver counts 0 devices")
     cupy.cuda.Device().synchronize()
-
-
-def _load_libraries() -> None:
-    importlib.import_module("cupyx.scipy.sparse.linalg")
 
 
 def _run_kernel() -> str:
@@ -150,9 +142,12 @@ def _run_kernel() -> str:
 
 # The checks in their order, and the reason if one fails.
 _CUDA_CHECKS: tuple[tuple[Callable[[], object], str], ...] = (
-    (_import_cupy, "CuPy does not import: install linforest-precond[cuda13x] or [cuda12x]"),
+    (
+        lambda: importlib.import_module("cupy"),
+        "CuPy does not import: install linforest-precond[cuda13x] or [cuda12x]",
+    ),
     (_synchronize_device, "no CUDA device answers"),
-    (_load_libraries, "the CUDA libraries do not load"),
+    (lambda: importlib.import_module("cupyx.scipy.sparse.linalg"), "the CUDA libraries do not load"),
     (_run_kernel, "a trivial CUDA kernel does not compile and run"),
 )
 

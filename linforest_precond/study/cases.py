@@ -63,17 +63,12 @@ def _told_apart(cases: list[Case]) -> list[Case]:
     """Files of one name get as much of their folders into their titles as it takes to tell them apart."""
     titles = Counter(case.title for case in cases)
     for depth in range(2, 2 + max((len(Path(case.name).parts) for case in cases), default=0)):
-        twins = [case.origin == "file" and titles[case.title] > 1 for case in cases]
-        cases = [
-            replace(case, title=_last(case, depth)) if twin else case for case, twin in zip(cases, twins)
-        ]
+        for place, case in enumerate(cases):
+            if case.origin == "file" and titles[case.title] > 1:
+                end = Path(*Path(case.name).parts[-depth:]).as_posix()
+                cases[place] = replace(case, title=printable(end))
         titles = Counter(case.title for case in cases)
     return cases
-
-
-def _last(case: Case, depth: int) -> str:
-    """The end of a path."""
-    return printable(Path(*Path(case.name).parts[-depth:]).as_posix())
 
 
 def case_of(name: str, full: bool) -> Case:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,10 +50,6 @@ class Family(NamedTuple):
         return key != "kruskal" or key in backend.csgraph.spanning_forest.METHODS
 
 
-def _directed(A: Any) -> Pattern:
-    return as_pattern(A, directed=True)
-
-
 def _weak_components(pattern: Pattern, key: str) -> tuple[Array, ...]:
     module = getattr(pattern.backend.csgraph, weak.METHODS[key])
     return (module.weak_components(pattern)[1],)
@@ -92,7 +89,7 @@ FAMILIES = {
     "strong": Family(
         "Strongly connected components",
         (Algorithm("auto", "SciPy, ECL-SCC"), Algorithm("coloring", "forward-backward", "SCC")),
-        check=_directed,
+        check=partial(as_pattern, directed=True),
         call=_strong_components,
         size=lambda answer: int(answer[0].max()) + 1,
         is_valid=lambda A, answer: is_component_labelling(A, answer[0], connection="strong"),
