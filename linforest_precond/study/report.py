@@ -43,7 +43,11 @@ def write_report(paper: Paper, study: JsonObject, folder: str | os.PathLike[str]
 
 
 def write_document(paper: Paper, study: JsonObject, folder: Path) -> Path:
-    """Write ``<folder>/<paper>.md`` and its pictures, ``<folder>/<paper>/1.svg`` and so on."""
+    """
+    Write ``<folder>/<paper>.md`` and its pictures, ``<folder>/<paper>/1.svg`` and so on.
+
+    Tables and paragraphs are HTML, which Markdown takes as it is; files of the study are not linked.
+    """
     pictures = folder / paper.name
     pictures.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
