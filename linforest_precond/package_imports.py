@@ -63,6 +63,14 @@ def _places(source: str) -> dict[str, tuple[str, str]]:
     }
 
 
+def optional_module(name: str, needed: str) -> Any:
+    """A module of an extra; where it cannot be imported, the error says what needs it and how to get it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(needed) from error
+
+
 class FolderBeside:
     """An import hook that finds the packages of a checkout beside this one."""
 

@@ -42,5 +42,4 @@ def style() -> AbstractContextManager[None]:
     """
     matplotlib = matplotlib_or_error()
     cycle = matplotlib.rcsetup.cycler(color=PALETTE)
-    context: AbstractContextManager[None] = matplotlib.rc_context({**STYLE, "axes.prop_cycle": cycle})
-    return context
+    return matplotlib.rc_context({**STYLE, "axes.prop_cycle": cycle})

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from linforest_precond.backends import require_device
 from linforest_precond.backends.annotations import DType
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.matrix.checks import VALUE_DTYPES
@@ -28,19 +29,11 @@ def array_modules(device: Device) -> tuple[Any, Any]:
         return np, scipy.sparse
     if device != "cuda":
         raise ValueError(f'device must be None, "cpu" or "cuda", got {device!r}')
-    _require_gpu()
+    require_device(device)
     import cupy
     import cupyx.scipy.sparse
 
     return cupy, cupyx.scipy.sparse
-
-
-def _require_gpu() -> None:
-    from linforest_precond.backends import cuda_status
-
-    usable, reason = cuda_status()
-    if not usable:
-        raise ValueError(f'device="cuda" needs a usable GPU: {reason}; device="cpu" works everywhere')
 
 
 def grid_shape(shape: Any, name: str = "shape") -> tuple[int, ...]:

@@ -30,8 +30,7 @@ class Coverages:
 
 @dataclass(frozen=True)
 class PaperMatrix:
-    """
-    A test matrix of Klein & Strzodka, "Highly Parallel Linear Forest Extraction from a Weighted Graph on
+    """A test matrix of Klein & Strzodka, "Highly Parallel Linear Forest Extraction from a Weighted Graph on
     GPUs" (2022), doi:10.1145/3545008.3545035, with the values published there.
 
     Attributes
@@ -92,8 +91,7 @@ class PaperMatrix:
 
 
 def catalogue() -> dict[str, PaperMatrix]:
-    """
-    The test matrices of Klein & Strzodka (2022), by name, in the paper's order.
+    """The test matrices of Klein & Strzodka (2022), by name, in the paper's order.
 
     Returns
     -------
@@ -116,22 +114,18 @@ def catalogue() -> dict[str, PaperMatrix]:
 
 
 def find(name: str) -> PaperMatrix:
-    """
-    A test matrix of the paper by its name in any case, with or without its group.
+    """A test matrix of the paper by its name in any case, with or without its group.
 
-    Raises
-    ------
-    LookupError
-        The catalogue has no such name; the error lists similar ones.
+    LookupError, with similar names, where the catalogue has no such name.
     """
     by_name = {matrix.name.lower(): matrix for matrix in _read().values()}
-    by_full_name = {matrix.full_name.lower(): matrix for matrix in _read().values()}
-    known = by_name | by_full_name
+    known = by_name | {matrix.full_name.lower(): matrix for matrix in _read().values()}
     wanted = str(name).lower()
     if wanted in known:
         return known[wanted]
     near = get_close_matches(wanted, by_name) or by_name
-    raise LookupError(f"name {name!r} is not in the catalogue; it has {_listed_names(near, by_name)}")
+    names = ", ".join(by_name[each].name for each in near)
+    raise LookupError(f"name {name!r} is not in the catalogue; it has {names}")
 
 
 @functools.cache
@@ -155,7 +149,3 @@ def _matrix(name: str, entry: dict[str, Any]) -> PaperMatrix:
 
 def _listed(values: dict[int, float]) -> str:
     return ", ".join(f"{value:.2f}" for value in values.values())
-
-
-def _listed_names(keys: Any, by_name: dict[str, PaperMatrix]) -> str:
-    return ", ".join(by_name[key].name for key in keys)

@@ -18,8 +18,7 @@ from .readers.files import header_of_file, read_matrix
 
 @dataclass(frozen=True)
 class Description:
-    """
-    Metadata of a matrix; unknown fields are None.
+    """Metadata of a matrix; unknown fields are None.
 
     ``nnz`` counts the nonzeros of the whole matrix, ``stored`` the entries in its file, which stores one
     triangle of a symmetric matrix.
@@ -49,8 +48,7 @@ class Description:
 def describe(
     name: str | os.PathLike[str], *, cache: PathLike | None = None, offline: bool | None = None
 ) -> Description:
-    """
-    Metadata of a matrix: group, author, kind, sizes, licence and citation.
+    """Metadata of a matrix: group, author, kind, sizes, licence and citation.
 
     They are read from a local file and from the SuiteSparse collection's index. No matrix is downloaded:
     author and title of a matrix without a local file are None.

@@ -40,8 +40,7 @@ def load(
     cache: PathLike | None = None,
     offline: bool | None = None,
 ) -> CsrArray:
-    """
-    Load a matrix of the SuiteSparse collection, a file or a generated matrix.
+    """Load a matrix of the SuiteSparse collection, a file or a generated matrix.
 
     Parameters
     ----------

@@ -45,24 +45,12 @@ LARGEST_ROUNDING = 1e-3
 
 
 class Method:
-    """A Krylov method: one iteration on the vectors `x`, `r` and its own.
+    """A Krylov method: one iteration on the vectors `x`, `r` and its own."""
 
-    Attributes
-    ----------
-    name
-        Of the public function.
-    names
-        The method's own vectors. The last one may be overwritten between iterations.
-    copies
-        Vectors that start as copies of r.
-    cycle
-        The iterations after which x has to be completed by `finish`; 0 where each iteration updates x.
-    """
-
-    name: str
-    names: tuple[str, ...]
-    copies: tuple[str, ...] = ()
-    cycle: int = 0
+    name: str  # of the public function
+    names: tuple[str, ...]  # of its own vectors; the last one may be overwritten between iterations
+    copies: tuple[str, ...] = ()  # of r, as which these vectors start
+    cycle: int = 0  # iterations until `finish` has to complete x; 0 if each updates x
 
     def alias(self, space: VectorSpace) -> None:
         """Make preconditioned vectors aliases of the unpreconditioned ones, where M is the identity."""

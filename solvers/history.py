@@ -13,6 +13,7 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.matrix.vectors import checked_vectors
+from linforest_precond.package_imports import optional_module
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.solvers.residual_bands import draw_curve
 
@@ -26,8 +27,7 @@ LONG = 10.0
 
 
 class History(Printed):
-    """
-    The convergence history of one solve, recorded by a solver that gets it as ``history=``.
+    """The convergence history of one solve, recorded by a solver that gets it as ``history=``.
 
     With k systems `residuals` and `errors` have shape (records, k), with one they are 1-D. A history that is
     used again starts over.
@@ -207,8 +207,7 @@ class History(Printed):
             writer.writerows(np.column_stack(list(columns.values())).tolist())
 
     def to_pandas(self) -> Any:
-        """
-        The records as a DataFrame of pandas: the columns of `to_csv`.
+        """The records as a DataFrame of pandas: the columns of `to_csv`.
 
         Returns
         -------
@@ -222,10 +221,7 @@ class History(Printed):
         >>> x, info = solvers.cg(matrices.poisson(50), np.ones(50), history=history)
         >>> history.to_pandas().set_index("iteration")["residual"].plot(logy=True)  # doctest: +SKIP
         """
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError("to_pandas needs pandas: pip install pandas") from error
+        pandas = optional_module("pandas", "to_pandas needs pandas: pip install pandas")
         return pandas.DataFrame(self._records())
 
     def _records(self) -> dict[str, Floats]:
@@ -239,8 +235,7 @@ class History(Printed):
         return columns
 
     def plot(self, ax: Any = None, label: str | None = None) -> Any:
-        """
-        Draw the residuals, and dashed the errors, over the iterations, half steps included.
+        """Draw the residuals, and dashed the errors, over the iterations, half steps included.
 
         A long curve that oscillates is drawn as a band between its extremes, with its middle as a line.
 
@@ -329,10 +324,6 @@ def _span(values: Sequence[float], form: str = ".2e") -> str:
 
 
 def _new_axes() -> Any:
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "plotting needs matplotlib: pip install 'linforest-precond[study]', or plain matplotlib"
-        ) from error
+    advice = "plotting needs matplotlib: pip install 'linforest-precond[study]', or plain matplotlib"
+    pyplot = optional_module("matplotlib.pyplot", advice)
     return pyplot.subplots()[1]

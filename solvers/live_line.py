@@ -32,20 +32,7 @@ class Sample(NamedTuple):
 
 
 class LiveLine:
-    """
-    Shows iteration, residual, rate and estimated end of a solve.
-
-    Parameters
-    ----------
-    name : str
-        Of the method.
-    norms, targets : (k,) arrays
-        Norms of b, and of the residuals that count as converged.
-    most_iterations : int
-        Where the solve ends in any case.
-    verbose : bool
-        Whether to write to the standard error output; otherwise to the logger alone.
-    """
+    """Shows iteration, residual, rate and estimated end of a solve: on stderr if `verbose`, and logged."""
 
     def __init__(
         self,
@@ -161,8 +148,7 @@ def live_line(
 
 
 def duration(seconds: float) -> str:
-    """
-    Seconds in the unit that fits.
+    """Seconds in the unit that fits.
 
     Examples
     --------

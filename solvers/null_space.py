@@ -24,15 +24,7 @@ ROUNDING = 100.0
 
 
 class NullSpace:
-    """The projection that removes a null space, given by an orthonormal basis.
-
-    Parameters
-    ----------
-    basis : (n, m) array
-        Orthonormal columns.
-    inner : function, optional
-        The user's inner product.
-    """
+    """The projection that removes the span of an orthonormal (n, m) basis, by the user's inner product."""
 
     def __init__(self, basis: Array, inner: Any) -> None:
         self._basis, self._inner = basis, inner
@@ -87,8 +79,7 @@ class ProjectedOperator:
 
     def magnitudes(self, x: Array) -> Array | None:
         """|A| |x|; None where A is an operator."""
-        found: Array | None = self._operator.magnitudes(x)
-        return found
+        return self._operator.magnitudes(x)
 
 
 def null_space_of(
@@ -112,8 +103,7 @@ def null_space_of(
 
 def _orthonormal(vectors: Array, backend: Backend, inner: Any) -> Array:
     if vectors.shape[1] > 1:
-        basis: Array = backend.xp.linalg.qr(vectors)[0]
-        return basis
+        return backend.xp.linalg.qr(vectors)[0]
     norm = norms_of(vectors, inner)[0]
     return vectors / norm if norm > 0 else vectors
 

@@ -48,48 +48,25 @@ class LinearMap(Protocol):
 
 @dataclass(frozen=True)
 class Problem:
-    """k systems A x = b of n rows, and their tolerances.
-
-    Attributes
-    ----------
-    scaling
-        The powers of two that A and b are scaled by: all that follows is of the scaled system.
-    product, preconditioning
-        Products with A and with M.
-    b, x0
-        (n, k) arrays of the working type; x0 is None where it is zero.
-    norms, targets
-        Norms of b's columns, and of the residuals that count as converged: (k,) arrays on the host.
-    unknowns
-        n, or the sum of it over all ranks, which an operator on a rank's vectors has as ``global_rows``.
-    one
-        Whether b is one vector; x then has the shape (n,).
-    null_space
-        What is projected out of all vectors, or None.
-    reordering
-        The order of the rows of A, M and all vectors.
-    zero_rows
-        For each column whose b is not 0 in some row that is 0 in A: the first such row, in A's order.
-    row_bound
-        A bound on the sum of magnitudes of each row of A; 0 where A is an operator.
-    """
+    """k systems A x = b of n rows, scaled by powers of two, and their tolerances."""
 
     backend: Backend
-    scaling: Scaling
+    scaling: Scaling  # all that follows is of the scaled system
     product: MatrixProduct
     preconditioning: Preconditioning
-    b: Array
-    x0: Array | None
-    norms: npt.NDArray[np.float64]
-    targets: npt.NDArray[np.float64]
-    unknowns: int
+    b: Array  # (n, k), of the working type
+    x0: Array | None  # likewise; None where it is zero
+    norms: npt.NDArray[np.float64]  # (k,), of b's columns
+    targets: npt.NDArray[np.float64]  # (k,), norms of residuals that count as converged
+    unknowns: int  # n, or the sum of it over all ranks
     most_iterations: int
     inner: Inner | None
-    one: bool
-    null_space: NullSpace | None = None
-    reordering: Reordering = Reordering()
+    one: bool  # b is one vector; x then has the shape (n,)
+    null_space: NullSpace | None = None  # projected out of all vectors
+    reordering: Reordering = Reordering()  # of the rows of A, M and all vectors
+    # For a column: the first row that is 0 in A, but not in b.
     zero_rows: dict[int, int] = field(default_factory=dict)
-    row_bound: float = 0.0
+    row_bound: float = 0.0  # on the sum of magnitudes of each row of A; 0 where A is an operator
 
     def residual_norms(self, x: Array, residual: Array | None = None) -> npt.NDArray[np.float64]:
         """Of b - A x, for an (n, k) array x of the scaled system; also writes the residual where asked to.

@@ -52,8 +52,7 @@ class Reordering:
         rows = csr.backend.matrix.row_scaling
 
         def permuted(data: Array) -> CSRArrays:
-            arrays: CSRArrays = rows.permuted_matrix(csr.indptr, csr.indices, data, order, rank)
-            return arrays
+            return rows.permuted_matrix(csr.indptr, csr.indices, data, order, rank)
 
         given_data = None if csr.given_data is None else permuted(csr.given_data)[2]
         return PermutedMatrix(*permuted(csr.data), csr.longest_row, given_data)

@@ -40,8 +40,7 @@ def extremes(values: npt.ArrayLike, stretches: int) -> Array:
 
 
 def oscillates(values: npt.ArrayLike, stretches: int = STRETCHES) -> bool:
-    """
-    Whether a curve goes up and down by large factors in many of its stretches.
+    """Whether a curve goes up and down by large factors in many of its stretches.
 
     Examples
     --------
@@ -67,8 +66,7 @@ def _is_wild(part: Array) -> bool:
 
 
 def envelope(x: npt.ArrayLike, values: npt.ArrayLike, stretches: int = STRETCHES) -> tuple[Array, ...]:
-    """
-    The middle of each stretch, its least and its greatest value, and their geometric mean.
+    """The middle of each stretch, its least and its greatest value, and their geometric mean.
 
     Examples
     --------

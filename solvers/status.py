@@ -10,8 +10,7 @@ from linforest_precond.backends.krylov_codes import StatusCode
 
 
 class Status(IntEnum):
-    """
-    How a solve ended, with advice; equal to the returned `info`, except for `MAXITER`.
+    """How a solve ended, with advice; equal to the returned `info`, except for `MAXITER`.
 
     ``info > 0`` is a number of iterations and means `MAXITER`: see `from_info`.
 
@@ -112,8 +111,7 @@ class Status(IntEnum):
 
 
 class Interrupted(KeyboardInterrupt):
-    """
-    Ctrl-C during a solve: a KeyboardInterrupt that has the present iterate.
+    """Ctrl-C during a solve: a KeyboardInterrupt that has the present iterate.
 
     Attributes
     ----------

@@ -15,13 +15,7 @@ from linforest_precond.records.forest import Ordering
 
 
 class MatrixProduct(Protocol):
-    """Products with A, the backend's `krylov.spmv.Product`.
-
-    Attributes
-    ----------
-    capturable
-        Whether products can be captured in a CUDA graph.
-    """
+    """Products with A, the backend's `krylov.spmv.Product`, `capturable` in a CUDA graph or not."""
 
     capturable: bool
 
@@ -36,15 +30,7 @@ class MatrixProduct(Protocol):
 
 
 class Preconditioning(Protocol):
-    """Products with M, the backend's `krylov.spmv.Preconditioning`.
-
-    Attributes
-    ----------
-    capturable
-        As of `MatrixProduct`.
-    is_identity
-        Whether there is no M.
-    """
+    """Products with M, the backend's `krylov.spmv.Preconditioning`; the identity where there is no M."""
 
     capturable: bool
     is_identity: bool

@@ -67,18 +67,7 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """
-    Run the command line and return its exit code.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        The arguments, those of the process by default.
-
-    Returns
-    -------
-    int
-        0 done, 1 not converged, 2 an error, 3 a matrix or a file that is not available, 130 interrupted.
+    """Run the command line with these arguments, by default those of the process; an exit code of `Exit`.
 
     Examples
     --------

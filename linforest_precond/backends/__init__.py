@@ -20,23 +20,10 @@ _of_type: dict[type, Backend] = {}
 
 
 def backend_of(array: object) -> Backend:
-    """Return the backend module that works on `array`.
+    """The backend module that works on an array or a sparse matrix.
 
-    Parameters
-    ----------
-    array : array or sparse matrix
-        Types defined by CuPy, or derived from one, select the GPU, and so do arrays of other libraries on a
-        CUDA device; all others the CPU.
-
-    Returns
-    -------
-    module
-        `linforest_precond.backends.cpu` or `linforest_precond.backends.cuda`.
-
-    Raises
-    ------
-    TypeError
-        If `array` is a CuPy object, or on a CUDA device, and no GPU is usable.
+    Types defined by CuPy, or derived from one, select the GPU, and so do arrays of other libraries on a CUDA
+    device; all others the CPU. TypeError where the GPU is selected and not usable.
 
     Examples
     --------
@@ -123,8 +110,13 @@ def cuda_status() -> tuple[bool, str]:
     return True, str(found)
 
 
-def _import_cupy() -> None:
-    importlib.import_module("cupy")
+def require_device(
+    device: str | None, option: str = 'device="cuda"', otherwise: str = 'device="cpu" works everywhere'
+) -> None:
+    """Raise before any work where the GPU is asked for and not usable."""
+    usable, reason = cuda_status() if device == "cuda" else (True, "")
+    if not usable:
+        raise ValueError(f"{option} needs a usable GPU: {reason}; {otherwise}")
 
 
 def _synchronize_device() -> None:
@@ -133,10 +125,6 @@ def _synchronize_device() -> None:
     if cupy.cuda.runtime.getDeviceCount() == 0:
         raise RuntimeError("the driver counts 0 devices")
     cupy.cuda.Device().synchronize()
-
-
-def _load_libraries() -> None:
-    importlib.import_module("cupyx.scipy.sparse.linalg")
 
 
 def _run_kernel() -> str:
@@ -154,9 +142,12 @@ def _run_kernel() -> str:
 
 # The checks in their order, and the reason if one fails.
 _CUDA_CHECKS: tuple[tuple[Callable[[], object], str], ...] = (
-    (_import_cupy, "CuPy does not import: install linforest-precond[cuda13x] or [cuda12x]"),
+    (
+        lambda: importlib.import_module("cupy"),
+        "CuPy does not import: install linforest-precond[cuda13x] or [cuda12x]",
+    ),
     (_synchronize_device, "no CUDA device answers"),
-    (_load_libraries, "the CUDA libraries do not load"),
+    (lambda: importlib.import_module("cupyx.scipy.sparse.linalg"), "the CUDA libraries do not load"),
     (_run_kernel, "a trivial CUDA kernel does not compile and run"),
 )
 

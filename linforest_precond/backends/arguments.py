@@ -10,14 +10,7 @@ import numpy as np
 
 
 def as_integer(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
-    """An argument as an int; a TypeError that names it for bools and fractions, a ValueError out of bounds.
-
-    Examples
-    --------
-    >>> from linforest_precond.backends.arguments import as_integer
-    >>> as_integer("seed", 3)
-    3
-    """
+    """An argument as an int; a TypeError that names it for bools and fractions, ValueError out of bounds."""
     if isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     try:
@@ -31,28 +24,14 @@ def as_integer(name: str, value: Any, least: int | None = None, most: int | None
 
 
 def as_flag(name: str, value: Any) -> bool:
-    """An argument as True or False; integers are taken, too: 0 is False.
-
-    Examples
-    --------
-    >>> from linforest_precond.backends.arguments import as_flag
-    >>> as_flag("verbose", 1)
-    True
-    """
+    """An argument as True or False; integers are taken, too: 0 is False."""
     if not isinstance(value, bool | int | np.bool_ | np.integer):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
 def as_choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """An argument that is one of several words; a ValueError that names it and them for others.
-
-    Examples
-    --------
-    >>> from linforest_precond.backends.arguments import as_choice
-    >>> as_choice("ties", "index", ("index", "random"))
-    'index'
-    """
+    """An argument that is one of several words; a ValueError that names it and them for others."""
     if isinstance(value, str) and value in choices:
         return value
     *others, last = (f'"{choice}"' for choice in choices)

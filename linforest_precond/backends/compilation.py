@@ -21,15 +21,7 @@ NO_CACHE = (
 
 
 class CompilationWatch(event.Listener):
-    """Follows what Numba compiles. Numba calls it inside its own lock.
-
-    Attributes
-    ----------
-    notice : CompilationNotice
-        What the user is told.
-    functions : int
-        That were compiled, not loaded from the cache.
-    """
+    """Counts the functions that Numba compiles and does not load; Numba calls it inside its own lock."""
 
     def __init__(self) -> None:
         self.notice, self.functions = CompilationNotice(), 0

@@ -19,15 +19,7 @@ PATIENCE = 2.0
 
 
 class CompilationNotice:
-    """Counts seconds of compilation, and tells the user once where its results are kept.
-
-    Compilations may be nested, or run in several threads: the time counts while any of them runs.
-
-    Attributes
-    ----------
-    seconds : float
-        Of compilation in this process so far.
-    """
+    """Counts seconds of compilation, nested or in threads, and tells the user once where results are kept."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

@@ -1,7 +1,5 @@
 """The codes that Krylov solvers and both backends share; CUDA headers are generated from these tables."""
 
-from __future__ import annotations
-
 from enum import IntEnum, StrEnum
 
 # The most inner products that one scalar step takes.
@@ -111,10 +109,7 @@ class NumberSlot(IntEnum):
 
 
 class MinresNumber(IntEnum):
-    """The real numbers of MINRES for a system: of its Lanczos process, its rotations, and its updates.
-
-    The names are those of Paige & Saunders.
-    """
+    """The real numbers of MINRES for a system, by the names of Paige & Saunders."""
 
     ALPHA = 0
     BETA = 1

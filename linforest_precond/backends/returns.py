@@ -22,10 +22,7 @@ class Report(NamedTuple):
 
 
 class PivotFinding(IntEnum):
-    """The counters of a (block) tridiagonal factorization.
-
-    Decisions depend only on whether a counter is 0; the number of `PERTURBED` pivots is reported to the user.
-    """
+    """The counters of a (block) tridiagonal factorization; decisions depend on whether one is 0 alone."""
 
     PERTURBED = 0  # pivots tiny relative to their row, replaced by +-sqrt(eps) times the row's norm
     INDEFINITE = 1  # pivots that a positive definite matrix cannot have
@@ -57,10 +54,7 @@ class NumberedPaths(NamedTuple):
 
 
 class SampledRows(NamedTuple):
-    """Two neighbouring rows of a graph from the middle of each path: all first rows, then all second ones.
-
-    The fields after `indptr` have an item for each entry of these rows.
-    """
+    """Two neighbouring rows of a graph from the middle of each path: all first rows, then all second ones."""
 
     indptr: Array  # where the entries of each row begin
     rows: Array

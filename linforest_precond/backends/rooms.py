@@ -14,33 +14,15 @@ from typing import Any, Protocol
 
 
 class Backend(Protocol):
-    """A backend module, `linforest_precond.backends.cpu` or `linforest_precond.backends.cuda`.
-
-    Attributes
-    ----------
-    name
-        "cpu" or "cuda".
-    converter
-        The function by which users convert an array of the other backend.
-    maps_files
-        Whether the arrays of a matrix may be memory-mapped files.
-    max_rows
-        The largest number of rows of a matrix.
-    checks_shared_indices
-        Whether the kernels that may follow the user's own index array check every index.
-    xp
-        The array library: NumPy or CuPy.
-    sparse
-        Its sparse matrices: `scipy.sparse` or `cupyx.scipy.sparse`.
-    """
+    """A backend module, `linforest_precond.backends.cpu` or `linforest_precond.backends.cuda`."""
 
     name: str
-    converter: str
-    maps_files: bool
-    max_rows: int
-    checks_shared_indices: bool
-    xp: Any
-    sparse: Any
+    converter: str  # the function by which users convert an array of the other backend
+    maps_files: bool  # the arrays of a matrix may be memory-mapped files
+    max_rows: int  # of a matrix
+    checks_shared_indices: bool  # by the kernels that may follow the user's own index array
+    xp: Any  # NumPy or CuPy
+    sparse: Any  # `scipy.sparse` or `cupyx.scipy.sparse`
 
     runtime: ModuleType
     matrix: ModuleType

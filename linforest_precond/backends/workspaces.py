@@ -29,10 +29,7 @@ class Loan:
 
 
 class Workspaces:
-    """The pool of one object.
-
-    A work space of an application that raised an exception is not given back: it may be half written.
-    """
+    """The pool of one object; a work space of an application that raised is not given back."""
 
     def __init__(self) -> None:
         # The last one was given back last. Single operations on a list are atomic, so there is no lock, which

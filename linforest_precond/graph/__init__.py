@@ -92,7 +92,7 @@ Orderings
 from types import ModuleType as _ModuleType
 
 from linforest_precond.backends.batch_options import BatchOptions as BatchOptions
-from linforest_precond.graph.csgraph.bfs_levels import bfs_levels as bfs_levels
+from linforest_precond.graph.csgraph.breadth_first import bfs_levels as bfs_levels
 from linforest_precond.graph.csgraph.breadth_first import breadth_first_order as breadth_first_order
 from linforest_precond.graph.csgraph.checks import is_coloring as is_coloring
 from linforest_precond.graph.csgraph.checks import is_component_labelling as is_component_labelling

@@ -10,15 +10,12 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.interop.adjoint_solves import SolveOptions, attempted, is_function, method_for, solved
 from linforest_precond.interop.dlpack import padded_matrix
+from linforest_precond.package_imports import optional_module
 
 
 def jax_module() -> Any:
     """JAX, which must have been installed."""
-    try:
-        import jax
-    except ImportError as error:
-        raise ImportError("linforest_precond.jax needs JAX: pip install linforest-precond[jax]") from error
-    return jax
+    return optional_module("jax", "linforest_precond.jax needs JAX: pip install linforest-precond[jax]")
 
 
 class SparseSystem(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Any
 from linforest_precond.backends.array_libraries import is_jax_sparse
 from linforest_precond.interop.adjoint_solves import SolveOptions
 from linforest_precond.interop.jax_sparse import SparseSystem, jax_module
+from linforest_precond.package_imports import optional_module
 from linforest_precond.solvers.status import Status
 
 _STRUCTURE_CHECKS = (
@@ -23,11 +24,7 @@ _STRUCTURE_CHECKS = (
 
 
 def _lineax() -> Any:
-    try:
-        import lineax
-    except ImportError as error:
-        raise ImportError("linforest_precond.jax needs lineax: pip install linforest-precond[jax]") from error
-    return lineax
+    return optional_module("lineax", "linforest_precond.jax needs lineax: pip install linforest-precond[jax]")
 
 
 @functools.cache

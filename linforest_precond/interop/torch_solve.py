@@ -10,6 +10,7 @@ from typing import Any
 from linforest_precond.backends.array_libraries import is_torch
 from linforest_precond.interop.adjoint_solves import SolveOptions, solved
 from linforest_precond.interop.dlpack import compressed, coo, native_array, returned_as
+from linforest_precond.package_imports import optional_module
 
 
 def solve(
@@ -145,13 +146,9 @@ def _check_vectors(b: Any, A: Any) -> None:
 
 
 def _torch() -> Any:
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(
-            "linforest_precond.torch needs torch: pip install linforest-precond[torch]"
-        ) from error
-    return torch
+    return optional_module(
+        "torch", "linforest_precond.torch needs torch: pip install linforest-precond[torch]"
+    )
 
 
 @functools.cache

@@ -74,8 +74,7 @@ def stacked(A: MatrixLike, values: npt.ArrayLike) -> tuple[Any, tuple[int, int]]
 def _repeated(indices: Array, systems: int, shift: int, index: DType) -> Array:
     """The indices of each system, which begin `shift` after those of the one before."""
     firsts = shift * xp_of(indices).arange(systems, dtype=index)
-    repeated: Array = (firsts[:, None] + indices.astype(index)).reshape(-1)
-    return repeated
+    return (firsts[:, None] + indices.astype(index)).reshape(-1)
 
 
 def _checked_values(values: Any, entries: int, backend: Backend) -> Array:
@@ -93,5 +92,4 @@ def _checked_values(values: Any, entries: int, backend: Backend) -> Array:
             f"systems, got {tuple(values.shape)}"
         )
     check_finite("values", values)
-    contiguous: Array = backend.xp.ascontiguousarray(values, dtype=dtype)
-    return contiguous
+    return backend.xp.ascontiguousarray(values, dtype=dtype)

@@ -39,43 +39,19 @@ ZERO_SUM = 16
 class CheckedMatrix(OnBackend):
     """A checked square matrix: finite, columns strictly increasing in each row.
 
-    Attributes
-    ----------
-    indptr, indices, data
-        The three CSR arrays. `data` are the user's own where they are sorted; `indices` may be on the GPU,
-        where the kernels that follow them check them.
-    symmetric
-        Whether the magnitudes ``|A|`` are symmetric.
-    total_weight
-        The sum of the off-diagonal magnitudes, times `scale`.
-    adjacent_weight
-        The part of `total_weight` on the sub- and superdiagonal.
-    diagonal
-        The diagonal, 0 where nothing is stored.
-    longest_row
-        Stored entries of the longest row.
-    scale
-        A power of two: 1, or less where the sum would overflow.
-    exponent
-        The binary exponent e of the largest magnitude m, ``2**(e - 1) <= m < 2**e``; None where that is
-        subnormal or 0, and for matrices from files.
-    given
-        The user's own matrix, as it was given; None for matrices that the package computed.
-    to_rounding
-        Whether the user's matrix is Hermitian to rounding, and not exactly. `data` are then a copy, in which
-        each entry below the diagonal is the conjugate of its mirror image.
-    given_data
-        The user's own values where `to_rounding`: residuals are of the user's matrix. None elsewhere.
+    `total_weight` is the sum of the off-diagonal magnitudes, and `adjacent_weight` its part on the sub- and
+    superdiagonal; both times `scale`, a power of two that is 1, or less where the sum would overflow.
+    `given_data` are the user's own values where `to_rounding`: residuals are of the user's matrix.
     """
 
     indptr: Array
-    indices: Array
-    data: Array
-    symmetric: bool
+    indices: Array  # may be on the GPU, where the kernels that follow them check them
+    data: Array  # the user's own where they are sorted; Hermitian copies where `to_rounding`
+    symmetric: bool  # the magnitudes |A| are
     total_weight: float
     adjacent_weight: float
-    diagonal: Array
-    longest_row: int
+    diagonal: Array  # 0 where nothing is stored
+    longest_row: int  # its stored entries
     scale: float = 1.0
     exponent: int | None = field(default=None, metadata={"packed": False})
     given: Any = field(default=None, repr=False, metadata={"packed": False})
@@ -239,7 +215,7 @@ def checked(A: MatrixLike | CheckedMatrix, name: str = "A", *, shared: bool = Fa
 
     Returns
     -------
-    CSR
+    CheckedMatrix
         The user's own values where A is valid CSR, fresh arrays otherwise: index arrays are copies, since the
         user's may change while they are followed. 32-bit indices become 64-bit ones where A and its
         transpose together may have too many entries for them. Where A is Hermitian to rounding, the values
@@ -291,17 +267,7 @@ def _without_rounding(csr: CheckedMatrix) -> CheckedMatrix:
 def described(indptr: Array, indices: Array, data: Array) -> CheckedMatrix:
     """The record of CSR arrays whose columns strictly increase in each row.
 
-    Index arrays are not checked.
-
-    Parameters
-    ----------
-    indptr, indices, data
-        CSR arrays of a square matrix on one device, with one index type and one of the four value types.
-
-    Raises
-    ------
-    ValueError
-        If an entry overflowed while it was computed: the entries of A are finite, sums of them need not be.
+    Index arrays are not checked. ValueError where an entry overflowed while it was computed.
 
     Examples
     --------

@@ -120,8 +120,7 @@ def canonical_csr(
     rows: Array, cols: Array, values: Array, n: int, index: DType, backend: Backend
 ) -> Triplets:
     """CSR arrays of triplets: sorted by (row, column), duplicates summed left to right as stored."""
-    arrays: Triplets = backend.matrix.entries.canonical(rows, cols, values, n, index)
-    return arrays
+    return backend.matrix.entries.canonical(rows, cols, values, n, index)
 
 
 def _triplets(A: Any, dtype: DType, backend: Backend, name: str) -> tuple[Array, Array, Array, DType]:

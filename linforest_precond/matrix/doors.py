@@ -74,19 +74,8 @@ def as_csgraph(A: MatrixLike | CheckedMatrix, name: str = "A") -> CheckedMatrix:
 def as_weighted_graph(A: MatrixLike | CheckedMatrix, weights: str | npt.ArrayLike = "magnitude") -> Graph:
     """Give the undirected graph of a matrix with magnitudes, ones or given numbers as weights.
 
-    Parameters
-    ----------
-    A : sparse matrix, array or dense 2-D array
-        Square, of SciPy, NumPy or CuPy.
-    weights : {"magnitude", "pattern"} or 1-D array
-        Magnitudes, as in `CheckedMatrix.graph`; 1 for every edge; or numbers that replace the values of A's
-        stored entries, in stored order (row by row for a dense array). A's own values are then not read.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `checked`, and for weights of another length, negative, infinite or NaN ones, and those on another
-        device than A.
+    "magnitude" is as in `CheckedMatrix.graph`; numbers replace the values of A's stored entries, in stored
+    order (row by row for a dense array): A's own values are then not read.
 
     Examples
     --------
@@ -152,19 +141,8 @@ def as_pattern(
     Values of a sparse matrix are not read: they may be of any type, and NaN. Of a dense array, the entries
     that are neither zero nor NaN nor infinite are edges, again as in csgraph.
 
-    Parameters
-    ----------
-    A : sparse matrix, array or dense 2-D array
-        Square, of SciPy, NumPy or CuPy.
-    symmetric_mode : bool
-        Whether A's pattern must be symmetric. If not, the pattern of ``A + A.T`` is used.
-    directed : bool
-        Leave a nonsymmetric pattern as it is.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `checked`, and for a pattern that is not symmetric in `symmetric_mode`.
+    In `symmetric_mode` the pattern must be symmetric. Otherwise the pattern of ``A + A.T`` is used, or a
+    nonsymmetric one is left as it is (`directed`).
 
     Examples
     --------

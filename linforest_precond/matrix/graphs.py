@@ -15,26 +15,13 @@ from linforest_precond.matrix.value_range import is_nonzero
 
 @dataclass(frozen=True, eq=False)
 class Pattern(OnBackend):
-    """The pattern of a square matrix: each stored entry is an edge from its row to its column.
-
-    Attributes
-    ----------
-    indptr, indices
-        As in `CSR`, but `indices` are 32-bit whatever `indptr` is. Diagonal entries may be stored; they
-        are no edges.
-    degrees
-        Number of off-diagonal entries of each row, 32-bit.
-    symmetric
-        Whether every edge goes both ways.
-    longest_row
-        Stored entries of the longest row.
-    """
+    """The pattern of a square matrix: each stored entry off the diagonal is an edge from row to column."""
 
     indptr: Array
-    indices: Array
-    degrees: Array
-    symmetric: bool
-    longest_row: int
+    indices: Array  # 32-bit whatever `indptr` is; may hold diagonal entries
+    degrees: Array  # off-diagonal entries of each row, 32-bit
+    symmetric: bool  # every edge goes both ways
+    longest_row: int  # its stored entries
 
     @property
     def n(self) -> int:
@@ -51,27 +38,16 @@ class Graph(OnBackend):
 
     The weight of an edge is the magnitude of its (real) value. Diagonal and zero entries may be stored; they
     are no edges.
-
-    Attributes
-    ----------
-    indptr, indices, values
-        CSR arrays with sorted columns.
-    total_weight, scale, longest_row
-        As in `CSR`.
-    slots_are_matrix
-        Whether the graph has A's pattern, so that an entry has the same slot in both.
-    values_are_matrix
-        Whether `values` are A's own, signs included.
     """
 
     indptr: Array
-    indices: Array
+    indices: Array  # sorted in each row
     values: Array
-    total_weight: float
+    total_weight: float  # as in `CheckedMatrix`, like `scale` and `longest_row`
     scale: float
     longest_row: int
-    slots_are_matrix: bool
-    values_are_matrix: bool
+    slots_are_matrix: bool  # the graph has A's pattern: an entry has the same slot in both
+    values_are_matrix: bool  # `values` are A's own, signs included
 
     @property
     def n(self) -> int:

@@ -9,10 +9,7 @@ from linforest_precond.backends.annotations import Array, MatrixLike
 
 
 def sparse_like(A: MatrixLike, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
-    """Give the matrix of sorted CSR arrays as a sparse matrix or array like A, in A's format.
-
-    For a dense A it is a sparse array (a sparse matrix where CuPy has no arrays) in CSR.
-    """
+    """Sorted CSR arrays as a sparse matrix or array like A, in A's format; for a dense A in CSR."""
     return csr_sparse_like(A, data, indices, indptr, shape).asformat(getattr(A, "format", "csr"))
 
 

@@ -117,13 +117,11 @@ def magnitude_bits(values: Array) -> Array:
 
 def is_nonzero(values: Array) -> Array:
     """Where real numbers are not 0."""
-    nonzero: Array = magnitude_bits(values) != 0
-    return nonzero
+    return magnitude_bits(values) != 0
 
 
 def nonzero_entries(values: Array) -> Array:
     """Where real or complex numbers are not 0, for an array of at most two axes."""
     columns = values.reshape(-1, 1) if values.ndim == 1 else values
     parts: Any = is_nonzero(_real_parts(columns))
-    nonzero: Array = parts.any(axis=2).reshape(values.shape)
-    return nonzero
+    return parts.any(axis=2).reshape(values.shape)

@@ -168,8 +168,6 @@ class GaussSeidelPart(TriangularSolves):
     csr: CheckedMatrix | None  # in the stored type
 
     kind = "gauss_seidel"
-    forest = bands = None
-    coverage = 1.0
     schema = SCHEMA
     omega = property(lambda self: self.relaxation.omega)
     sweeps = property(lambda self: self.relaxation.sweeps)
@@ -248,8 +246,7 @@ class GaussSeidelPart(TriangularSolves):
 
     @property
     def nbytes(self) -> int:
-        """Without the transposed triangles, which the first product with the transpose makes."""
-        return held_bytes(self.ordering, self.starts, self.lower, self.upper, self.inverse, self.csr)
+        return super().nbytes + held_bytes(self.csr)
 
     @property
     def name(self) -> str:
@@ -260,16 +257,11 @@ class GaussSeidelPart(TriangularSolves):
     def repairs(self) -> Repairs:
         return happened(pivots_perturbed=self.lifted)
 
-    @property
-    def positive_definite(self) -> bool:
-        return self.cholesky
-
     def described(self) -> list[tuple[str, str]]:
-        entries = self.lower[2].size + self.upper[2].size + self.n
         return [
             ("colours", f"{self.starts.size - 1:,}"),
             ("sweeps", f"{self.sweeps}"),
-            ("entries", f"{entries:,}"),
+            ("entries", f"{self.entries:,}"),
             ("repairs", in_words(self.repairs, self.positive_definite)),
         ]
 
@@ -282,11 +274,5 @@ def _memory(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
     return operator + kept, setup + kept
 
 
-register(
-    Kind(
-        "gauss_seidel",
-        SCHEMA,
-        follows_indices=True,
-        face=Face(gauss_seidel, "Gauss-Seidel by colours", _memory, setup_products=15),
-    )
-)
+FACE = Face(gauss_seidel, "Gauss-Seidel by colours", _memory, setup_products=15)
+register(Kind("gauss_seidel", SCHEMA, follows_indices=True, face=FACE))

@@ -29,10 +29,7 @@ LARGEST_BLOCK = 32
 
 @without_numpy_warnings
 def jacobi(
-    A: MatrixLike,
-    *,
-    dtype: npt.DTypeLike | None = None,
-    scaling: ScalingName | MatrixScaling | None = None,
+    A: MatrixLike, *, dtype: npt.DTypeLike | None = None, scaling: ScalingName | MatrixScaling | None = None
 ) -> Preconditioner:
     """Divide by the diagonal of A: the Jacobi preconditioner.
 
@@ -232,17 +229,7 @@ def _memory_of_blocks(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, in
     return _memory(sizes, options["block_size"])
 
 
-register(
-    Kind(
-        "jacobi",
-        SCHEMAS["jacobi"],
-        face=Face(jacobi, "the diagonal", lambda sizes, options: _memory(sizes, 1), setup_products=1),
-    )
-)
-register(
-    Kind(
-        "block_jacobi",
-        SCHEMAS["block_jacobi"],
-        face=Face(block_jacobi, "2 x 2 blocks on the diagonal", _memory_of_blocks, setup_products=2),
-    )
-)
+FACE = Face(jacobi, "the diagonal", lambda sizes, _: _memory(sizes, 1), setup_products=1)
+BLOCK_FACE = Face(block_jacobi, "2 x 2 blocks on the diagonal", _memory_of_blocks, setup_products=2)
+register(Kind("jacobi", SCHEMAS["jacobi"], face=FACE))
+register(Kind("block_jacobi", SCHEMAS["block_jacobi"], face=BLOCK_FACE))

@@ -30,31 +30,15 @@ class Variant:
 
 @dataclass(frozen=True)
 class Face:
-    """What users see of a kind, and what it costs them.
+    """What users see of a kind, and what it costs them."""
 
-    Attributes
-    ----------
-    function
-        The public function: its signature has the options, and it checks them.
-    title
-        On the command line.
-    memory
-        The estimate of `memory_estimate`.
-    setup_products
-        The bytes of the setup, in products with A: kinds are listed in this order.
-    aliases, variants
-        Of the command line.
-    linear
-        Whether time and memory of the setup grow like A: others are compared only where a user names them.
-    """
-
-    function: Callable[..., Any]
-    title: str
-    memory: Estimate
-    setup_products: float
+    function: Callable[..., Any]  # public; its signature has the options, and it checks them
+    title: str  # on the command line, as are `aliases` and `variants`
+    memory: Estimate  # the estimate of `memory_estimate`
+    setup_products: float  # bytes of the setup, in products with A: kinds are listed in this order
     aliases: tuple[str, ...] = ()
     variants: tuple[Variant, ...] = ()
-    linear: bool = True
+    linear: bool = True  # setups grow like A; others are compared only where a user names them
 
     def operator(self, A: Any, **options: Any) -> Any:
         """The preconditioner of A; that of a hierarchy is one cycle."""
@@ -64,27 +48,13 @@ class Face:
 
 @dataclass(frozen=True)
 class Kind:
-    """All that other modules have to know of a kind of preconditioner.
+    """All that other modules have to know of a kind of preconditioner."""
 
-    Attributes
-    ----------
-    name
-        That of the public function, and of the kind in files.
-    schema
-        Of the fields that the part's method `state` gives; makes the part of them.
-    follows_indices
-        Whether setups or products follow index arrays without checks, so that copies of them are needed.
-    capturable
-        Whether products can be captured in a CUDA graph: not where a library or the host computes them.
-    face
-        None for a kind that the function of another one makes.
-    """
-
-    name: str
-    schema: FieldsSpec
-    follows_indices: bool = False
-    capturable: bool = True
-    face: Face | None = None
+    name: str  # of the public function, and in files
+    schema: FieldsSpec  # of what the part's `state` gives; makes the part of it
+    follows_indices: bool = False  # kernels follow index arrays without checks, so that copies are needed
+    capturable: bool = True  # in a CUDA graph: not where a library or the host computes products
+    face: Face | None = None  # None for a kind that the function of another one makes
 
 
 _registered: dict[str, Kind] = {}

@@ -77,8 +77,7 @@ def is_same_memory(one: Array, other: Array) -> bool:
 
 
 def _address(array: Any) -> int:
-    address: int = array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
-    return address
+    return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
 
 
 @functools.cache

@@ -18,24 +18,9 @@ from linforest_precond.records.forest import Bands, BlockForest, Forest, Orderin
 class Part(Protocol):
     """The implementation of a kind of preconditioner; frozen, so that an update replaces it as a whole.
 
-    Attributes
-    ----------
-    kind
-        The name of the public function.
-    name
-        The name in the literature, for print.
-    n
-        Rows.
-    stored
-        The type of the stored numbers.
-    forest, ordering, bands
-        None where the kind has none.
-    coverage
-        Share of the matrix's off-diagonal weight that is used.
-    repairs, positive_definite
-        Those of `Preconditioner`.
-    nbytes
-        Bytes held.
+    `name` is that in the literature, for print; `stored` the type of the stored numbers; `coverage` the share
+    of A's off-diagonal weight that is used. `forest`, `ordering` and `bands` are None where the kind has
+    none.
     """
 
     @property

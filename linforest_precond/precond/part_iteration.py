@@ -26,18 +26,10 @@ def visits(count: int, combine: str) -> list[int]:
 
 
 class PartIteration:
-    """Vectors for one shape and type, and what is computed with them.
+    """Vectors for one shape and type, and sweeps or sums of the parts T, approximations of `matrix`.
 
-    Parameters
-    ----------
-    matrix
-        A, or its transpose, as the backend's vector operations take it.
-    parts
-        Approximations T of A, scaled by their damping factors or weights.
-    combine
-        "multiplicative" makes symmetric sweeps of ``x += T^-1 (b - A x)``; "additive" sums ``T^-1 b``.
-    steps
-        Momentum and factor of each step of the polynomial; one step of factor 1 is none.
+    "multiplicative" makes symmetric sweeps of ``x += T^-1 (b - A x)``, "additive" sums ``T^-1 b``. `steps`
+    are momentum and factor of each step of the polynomial; one step of factor 1 is none.
     """
 
     def __init__(

@@ -26,22 +26,13 @@ MATRIX_DTYPES = {str(dtype) for native in NATIVE_DTYPES for dtype in (native, na
 
 @dataclass(frozen=True, eq=False)
 class PatternDigest(OnBackend):
-    """The pattern of a matrix as it was given: explicit zeros, unsorted entries and duplicates included.
+    """The pattern of a matrix as it was given: explicit zeros, unsorted entries and duplicates included."""
 
-    Attributes
-    ----------
-    form, dtype, shape, entries
-        Format and type of the matrix, and its number of stored entries. The entries of a dense array are its
-        nonzeros.
-    digest
-        A 128-bit hash of the index arrays, in two words on the matrix's device.
-    """
-
-    form: str
+    form: str  # format
     dtype: str
     shape: tuple[int, int]
-    entries: int
-    digest: Array
+    entries: int  # stored; the nonzeros of a dense array
+    digest: Array  # 128-bit hash of the index arrays, two words on the matrix's device
 
     def require_same(self, other: PatternDigest, given: str = "A") -> None:
         """Raise a ValueError that names the difference of the `given` matrix, if there is one."""

@@ -303,8 +303,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
     def _with(self, applied: Applied) -> Preconditioner:
         """An operator like this one, with a part that shares arrays with the present one."""
         self._streams.add(self._backend.runtime.streams.handle())
-        operator: Preconditioner = type(self)(self._state._replace(**applied._asdict()))
-        return operator
+        return type(self)(self._state._replace(**applied._asdict()))
 
     def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
         """Apply to the columns of b, converted to a type that the part accepts; shapes are not checked.
@@ -375,8 +374,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
 
 def operator_of(state: OperatorState) -> Preconditioner:
     """The operator of the array library of its backend."""
-    operator: Preconditioner = operator_class(Preconditioner, state.backend.name)(state)
-    return operator
+    return operator_class(Preconditioner, state.backend.name)(state)
 
 
 def packed(M: Preconditioner) -> Packed:

@@ -33,21 +33,10 @@ class Setup:
     """The setup of a preconditioner: checks A, and makes an operator of a part; both are timed.
 
     `values` are those of a stack of systems with A's pattern, which are set up as one block diagonal matrix.
-    `shared` is that of `checked`. `choose` gives the type to store numbers in, for the checked matrix and
-    `dtype`. `scaling` is that of the public functions; `keep_symmetric` is whether a matching of a symmetric
-    matrix pairs rows instead of permuting them.
-
-    Attributes
-    ----------
-    given : CheckedMatrix
-        The checked matrix.
-    csr : CheckedMatrix
-        The same, scaled by a power of two where its entries are at the edge of the number range;
-        permuted and scaled where `scaling` asks for it.
-    stored : dtype
-        The type to store numbers in.
-    scaling : MatrixScaling or None
-        How `csr` was scaled: the operator applies the part between these scalings.
+    `choose` gives the type to store numbers in, for the checked matrix and `dtype`. `keep_symmetric` is
+    whether a matching of a symmetric matrix pairs rows instead of permuting them. `given` is the checked
+    matrix; `csr` is the same, permuted and scaled by `scaling` and, at the edge of the number range, by a
+    power of two.
     """
 
     def __init__(

@@ -18,8 +18,7 @@ Progress: TypeAlias = Array | tuple[int, bool]
 
 def magnitudes_of(values: Array) -> Array:
     """The magnitudes of real or complex values."""
-    magnitudes: Array = backend_of(values).matrix.entries.magnitudes(values)
-    return magnitudes
+    return backend_of(values).matrix.entries.magnitudes(values)
 
 
 def covered_share(kept: Array, total_weight: float, scale: float) -> float:
@@ -43,11 +42,7 @@ def ratio_to_finest(numbers: Sequence[int]) -> float:
 
 
 class ChosenEdges(OnBackend, ReadOnlyArrays, Printed):
-    """Properties that factors, forests and matchings share.
-
-    `progress` holds two numbers: iterations, and whether the result is maximal. They are copied to the host
-    when they are read, so that the computation has no stall.
-    """
+    """Properties of factors, forests and matchings; `progress` (iterations, maximal) is read when needed."""
 
     values: Array
     progress: Progress
@@ -123,8 +118,7 @@ class Factor(ChosenEdges):
     @property
     def degrees(self) -> Array:
         """Number of confirmed edges of each vertex."""
-        degrees: Array = (self.neighbors >= 0).sum(axis=1)
-        return degrees
+        return (self.neighbors >= 0).sum(axis=1)
 
     def _printout(self) -> Printout:
         vertices = self.neighbors.shape[0]
@@ -216,18 +210,10 @@ class Forest(ChosenEdges):
 
 @dataclass(frozen=True, eq=False)
 class Pairs(OnBackend, ReadOnlyArrays):
-    """Disjoint pairs of vertices.
+    """Disjoint pairs of vertices."""
 
-    Attributes
-    ----------
-    members : (pairs, 2) integer array
-        The vertices of each pair, the lower one first; an unmatched vertex is paired with a ghost, -1.
-    places : (N,) integer array
-        The place of each vertex in the raveled `members`: twice its pair, plus one for the second member.
-    """
-
-    members: Array
-    places: Array
+    members: Array  # (pairs, 2): the lower vertex first; -1, a ghost, beside an unmatched one
+    places: Array  # of each vertex in the raveled `members`
 
 
 @dataclass(frozen=True, eq=False, repr=False)

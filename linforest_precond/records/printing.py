@@ -80,8 +80,7 @@ def escape(text: str) -> str:
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""
-    Text with escapes in place of all characters that a terminal, a page or an encoding might not survive.
+    r"""Text with escapes in place of all characters that a terminal, a page or an encoding might not survive.
 
     Names of files, and titles and authors in them, are foreign: they may hold control characters (ANSI
     escapes), marks that reverse the direction of writing, and bytes that are not UTF-8, which Python stores

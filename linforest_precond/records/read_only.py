@@ -11,10 +11,7 @@ from linforest_precond.backends.annotations import Array
 
 
 def handed_out(value: Any) -> Any:
-    """A record or array of an operator for its user, who must not be able to change what products follow.
-
-    NumPy arrays are given as read-only views. CuPy has none, so its arrays are copied.
-    """
+    """A record or array for users: read-only views of NumPy arrays, and copies of CuPy's, which have none."""
     if isinstance(value, np.ndarray):
         return _read_only(value)
     if hasattr(value, "__cuda_array_interface__"):
@@ -35,10 +32,7 @@ def _read_only(array: Array) -> Array:
 
 
 class ReadOnlyArrays:
-    """Records that users get and may give back: NumPy arrays in them are read-only views.
-
-    CuPy has no such flag; the arrays of an operator's records are copied when they are asked for.
-    """
+    """Records with read-only views of NumPy arrays; CuPy's are copied when users ask for them."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

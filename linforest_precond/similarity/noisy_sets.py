@@ -21,8 +21,7 @@ def noisy_sets(
     words: int | None = None,
     seed: int = 0,
 ) -> list[frozenset[str]]:
-    """
-    Sets of words in groups of noisy copies: what a fuzzy join should find together.
+    """Sets of words in groups of noisy copies: what a fuzzy join should find together.
 
     Each group has an original, whose words are drawn from a vocabulary by Zipf's law. A copy leaves words out
     or replaces them by others, and misspells words: a letter is inserted, deleted, replaced, or swapped with

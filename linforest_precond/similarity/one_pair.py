@@ -34,8 +34,7 @@ def match_sets(
     epsilon: float = 0.01,
     device: str | None = None,
 ) -> SetMatching:
-    """
-    The matching between the elements of two sets, their similarity, and a certificate.
+    """The matching between the elements of two sets, their similarity, and a certificate.
 
     Parameters
     ----------

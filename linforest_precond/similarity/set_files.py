@@ -12,8 +12,7 @@ LONGEST_LINE = 2**26
 
 
 def read_sets(path: str | os.PathLike[str], separator: str | None = None) -> list[frozenset[str]]:
-    """
-    The sets of a text file in UTF-8, one a line.
+    """The sets of a text file in UTF-8, one a line.
 
     Parameters
     ----------

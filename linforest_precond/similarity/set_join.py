@@ -48,8 +48,7 @@ def fuzzy_join(
     device: str | None = None,
     progress: bool = False,
 ) -> JoinResult:
-    """
-    Pairs of sets of strings whose fuzzy Jaccard similarity reaches a threshold.
+    """Pairs of sets of strings whose fuzzy Jaccard similarity reaches a threshold.
 
     The elements of two sets R and S form a complete bipartite graph, weighted by their similarities. With the
     weight O of a matching in it, their similarity is ``O / (|R| + |S| - O)`` (Wang, Li and Feng 2014).

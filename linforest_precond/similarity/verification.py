@@ -37,10 +37,7 @@ class Verified(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Weigher:
-    """Similarities of the elements of pairs of sets, on one device.
-
-    `name_of` gives the argument that a set comes from, for messages.
-    """
+    """Similarities of the elements of pairs of sets, on one device; `name_of` a set is for messages."""
 
     backend: Backend
     sets: Sets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,10 +50,12 @@ class Missing(Exception):  # noqa: N818
     """The matrix of a case is not available; the message says what to do."""
 
 
-def named_cases(names: Iterable[str], full: bool = False) -> list[Case]:
-    """The cases of the given names, without duplicates."""
+def named_cases(
+    names: Iterable[str], full: bool = False, case: Callable[[str, bool], Case] | None = None
+) -> list[Case]:
+    """The cases of the given names, without duplicates, as `case_of` or another function gives them."""
     listed = [names] if isinstance(names, str) else names
-    found = {case.name: case for case in (case_of(str(name), full) for name in listed)}
+    found = {each.name: each for each in ((case or case_of)(str(name), full) for name in listed)}
     return _told_apart(list(found.values()))
 
 
@@ -61,17 +63,12 @@ def _told_apart(cases: list[Case]) -> list[Case]:
     """Files of one name get as much of their folders into their titles as it takes to tell them apart."""
     titles = Counter(case.title for case in cases)
     for depth in range(2, 2 + max((len(Path(case.name).parts) for case in cases), default=0)):
-        twins = [case.origin == "file" and titles[case.title] > 1 for case in cases]
-        cases = [
-            replace(case, title=_last(case, depth)) if twin else case for case, twin in zip(cases, twins)
-        ]
+        for place, case in enumerate(cases):
+            if case.origin == "file" and titles[case.title] > 1:
+                end = Path(*Path(case.name).parts[-depth:]).as_posix()
+                cases[place] = replace(case, title=printable(end))
         titles = Counter(case.title for case in cases)
     return cases
-
-
-def _last(case: Case, depth: int) -> str:
-    """The end of a path."""
-    return printable(Path(*Path(case.name).parts[-depth:]).as_posix())
 
 
 def case_of(name: str, full: bool) -> Case:

@@ -32,17 +32,11 @@ class CsvTable:
         values = [[_no_formula(row.get(column)) for column in self.columns] for row in self.rows]
         # Of Python objects, so that integers stay integers beside missing values.
         frame = study_module("pandas").DataFrame(values, columns=list(self.columns), dtype=object)
-        text: str = frame.to_csv(index=False, lineterminator="\r\n")
-        return text
+        return frame.to_csv(index=False, lineterminator="\r\n")
 
 
 def write_tables(tables: Iterable[CsvTable], folder: Path) -> list[Path]:
-    """
-    Write tables as CSV files; the folder is created if necessary.
-
-    Numbers are written with all their digits; an empty field was not computed. Text that a spreadsheet would
-    take for a formula is preceded by an apostrophe.
-    """
+    """Write tables as CSV files, with all digits of their numbers; the folder is created if necessary."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     return [write_text(folder / table.file, table.text()) for table in tables]

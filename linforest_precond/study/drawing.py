@@ -1,4 +1,4 @@
-"""The style of all figures, and helpers to draw them; they need Matplotlib."""
+"""The style of all figures, light and dark, and helpers to draw them; they need Matplotlib."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from linforest_precond.study.number_formats import missing
 from linforest_precond.study.results import JsonObject, label
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:  # Matplotlib is imported where something is drawn
+    Axes = Figure = Any
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -60,8 +62,7 @@ def matplotlib_or_error() -> Any:
 
 def new_figure(width: float, height: float) -> Figure:
     """A figure outside pyplot: no window, no global state."""
-    figure: Figure = matplotlib_or_error().figure.Figure(figsize=(width, height), layout="constrained")
-    return figure
+    return matplotlib_or_error().figure.Figure(figsize=(width, height), layout="constrained")
 
 
 def styled(draw: Callable[P, T]) -> Callable[P, T]:
@@ -158,3 +159,47 @@ def _short_path(match: re.Match[str]) -> str:
     """Two digits after the point, a hundredth of a pixel, where Matplotlib writes six."""
     short = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", match[0])
     return re.sub(r"\s*\n\s*", " ", short)
+
+
+# Colours of the light theme with those of the dark one, on a background of #1d232a. Curves and bars have a
+# contrast of at least 3; colours that have it in both themes are not listed.
+DARK = {
+    "#000000": "#e6e9ec",
+    "#333333": "#d5dade",
+    "#666666": "#a3adb7",
+    "#e4e4e4": "#39434e",
+    "#ffffff": "#1d232a",
+    "#0072b2": "#3f9fdd",
+    "#08306b": "#3f78c4",
+    "#2171b5": "#5ba3e0",
+    "#6baed6": "#93c9ec",
+    "#7a5195": "#b48ccb",
+    "#8b1a4a": "#d9659a",
+}
+QUERY = "@media screen and (prefers-color-scheme: dark)"
+
+
+def _rules(selector: str, properties: tuple[str, ...]) -> str:
+    """A rule for each colour and property, which is stronger than the style of the element itself."""
+    return "".join(
+        f"{selector}[style*='{name}: {light}' i] {{ {name}: {dark} !important; }}\n"
+        for light, dark in DARK.items()
+        for name in properties
+    )
+
+
+# Text without a style attribute is black.
+DARK_STYLE = (
+    f"<style>{QUERY} {{\nsvg {{ fill: {DARK['#000000']}; }}\n{_rules('', ('fill', 'stroke'))}}}</style>\n"
+)
+
+
+def in_both_themes(svg: str) -> str:
+    """An SVG of Matplotlib that follows the reader's colour scheme: one picture in an image element."""
+    end = svg.index(">") + 1
+    return svg[:end] + DARK_STYLE + svg[end:]
+
+
+def swatch_style() -> str:
+    """The rules for the swatches in the legends of a page."""
+    return f"{QUERY} {{\n{_rules('.swatch', ('border-top-color',))}}}\n"

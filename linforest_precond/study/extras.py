@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 from typing import Any
+
+from linforest_precond.package_imports import optional_module
 
 MODULES = ("matplotlib", "jinja2", "pandas")
 ADVICE = 'pip install "linforest-precond[study]"'
@@ -12,10 +13,7 @@ ADVICE = 'pip install "linforest-precond[study]"'
 
 def study_module(name: str) -> Any:
     """A module of the extra; the error names the extra."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(f"studies need {name.partition('.')[0]}: {ADVICE}") from error
+    return optional_module(name, f"studies need {name.partition('.')[0]}: {ADVICE}")
 
 
 def require_extra() -> None:

@@ -20,8 +20,7 @@ CELLS = 512
 
 
 def draw_forest(forest: Forest, coordinates: Array, ax: Any = None, *, A: MatrixLike | None = None) -> Any:
-    """
-    Draw the paths of a forest, each in its own colour; lone vertices are grey dots.
+    """Draw the paths of a forest, each in its own colour; lone vertices are grey dots.
 
     Parameters
     ----------
@@ -70,8 +69,7 @@ def draw_forest(forest: Forest, coordinates: Array, ax: Any = None, *, A: Matrix
 
 @renamed_arguments(order="ordering")
 def spy(A: MatrixLike, ordering: Array | None = None, ax: Any = None) -> Any:
-    """
-    Draw the magnitudes of a matrix: blue in the tridiagonal part, orange elsewhere.
+    """Draw the magnitudes of a matrix: blue in the tridiagonal part, orange elsewhere.
 
     Larger entries are darker; large matrices are drawn as sums over square cells.
 
@@ -108,14 +106,7 @@ def spy(A: MatrixLike, ordering: Array | None = None, ax: Any = None) -> Any:
 
 
 def cell_weights(A: MatrixLike, order: Array | None = None, cells: int = CELLS) -> tuple[Array, Array]:
-    """
-    Sums of magnitudes over square cells, with rows and columns in the given order.
-
-    Returns
-    -------
-    bands, rest : square arrays
-        Of the entries in the tridiagonal part, and of all others.
-    """
+    """Sums of magnitudes over square cells in the given order: of the tridiagonal part, and of the rest."""
     rows, columns, values = _triplets(A)
     n = _rows(A)
     rank = np.arange(n)

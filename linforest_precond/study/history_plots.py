@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.solvers.history import History
 from linforest_precond.solvers.residual_bands import draw_curve
-from linforest_precond.study.drawing import GREY, PALETTE, decades, new_figure, styled
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from linforest_precond.study.drawing import GREY, PALETTE, Axes, decades, new_figure, styled
 
 
 @styled

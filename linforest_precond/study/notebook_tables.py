@@ -14,10 +14,7 @@ class NotebookTable:
     """A table of texts that a notebook shows in the style of the reports; made by `table`."""
 
     def __init__(
-        self,
-        rows: Mapping[str, Mapping[Heading, Any]],
-        caption: str,
-        bold: Collection[tuple[str, Heading]],
+        self, rows: Mapping[str, Mapping[Heading, Any]], caption: str, bold: Collection[tuple[str, Heading]]
     ):
         self.rows, self.caption, self.bold = rows, caption, set(bold)
         self.columns = list(dict.fromkeys(column for row in rows.values() for column in row))
@@ -53,8 +50,7 @@ def table(
     caption: str = "",
     bold: Collection[tuple[str, Heading]] = (),
 ) -> NotebookTable:
-    """
-    A table that notebooks show in the style of the reports, and `print` shows as text.
+    """A table that notebooks show in the style of the reports, and `print` shows as text.
 
     Parameters
     ----------

@@ -7,19 +7,15 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from linforest_precond.matrices.readers.atomic_files import write_text
 from linforest_precond.study.csv_tables import write_tables
-from linforest_precond.study.dark_theme import in_both_themes
-from linforest_precond.study.drawing import as_svg
+from linforest_precond.study.drawing import Figure, as_svg, in_both_themes
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.report_tables import Html
 from linforest_precond.study.results import JsonObject, done
 from linforest_precond.study.templating import environment
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NOT_RUN = Html('<p class="note">No results: this part was not selected, or no case reached it.</p>')
 
@@ -33,27 +29,9 @@ class Section(NamedTuple):
 
 
 def write_report(paper: Paper, study: JsonObject, folder: str | os.PathLike[str]) -> Path:
-    """
-    Write the report of a study as an HTML page, and its tables as CSV files.
+    """Write a study as the page ``report.html``, which needs no other file, and its tables as CSV files.
 
-    Parameters
-    ----------
-    paper : Paper
-        Whose study it is.
-    study : dict
-        The contents of ``study.json``. Parts and values that were not computed may be None.
-    folder : path
-        Where to write; created if necessary.
-
-    Returns
-    -------
-    Path
-        Of ``report.html``, which needs neither the network nor any other file.
-
-    Raises
-    ------
-    ImportError
-        Matplotlib, Jinja or pandas is missing. Without one of the first two the CSV files are written.
+    Without Matplotlib or Jinja (ImportError) the CSV files are written.
     """
     tables = paper.tables(study)
     write_tables(tables, Path(folder))
@@ -90,8 +68,7 @@ def write_pictures(paper: Paper, study: JsonObject, folder: Path) -> list[Path]:
 
 
 def _embedded(figure: Figure) -> str:
-    """
-    The address of a picture inside the page.
+    """The address of a picture inside the page.
 
     Unlike inline SVG it has its own namespace of identifiers, an alternative text, and can be saved. It is
     not loaded lazily, since browsers print pages without the pictures that were never scrolled to.

@@ -55,9 +55,7 @@ class Head(NamedTuple):
 
 
 def headings(columns: Iterable[Heading]) -> list[list[Head]]:
-    """
-    The lines of headings of a table: groups above their columns; a column without a group has both lines.
-    """
+    """The lines of headings of a table: groups above their columns; others have both lines."""
     named = [column if isinstance(column, tuple) else ("", column) for column in columns]
     if not any(group for group, _ in named):
         return [[Head(own) for _, own in named]]

@@ -46,8 +46,6 @@ def label(case: JsonObject) -> str:
 
 
 def name_without_folder(case: JsonObject) -> str:
-    """
-    The name for the command line; files are named without their folder, which other readers do not have.
-    """
+    """The name for the command line; files without their folder, which other readers do not have."""
     name = str(case["name"])
     return re.split(r"[/\\]", name)[-1] if case.get("origin") == "file" else name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from linforest_precond.backends import cuda_status
+from linforest_precond.backends import require_device
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.study.results import JsonObject
 
@@ -19,9 +19,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         as_choice("device", self.device, ("cpu", "cuda"))
-        usable, reason = cuda_status() if self.device == "cuda" else (True, "")
-        if not usable:
-            raise ValueError(f'device="cuda" needs a usable GPU: {reason}; device="cpu" works everywhere')
+        require_device(self.device)
 
     @property
     def mode(self) -> str:

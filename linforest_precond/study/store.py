@@ -41,11 +41,7 @@ def plain(value: Any) -> Any:
 
 
 def case_file(name: str) -> str:
-    """
-    The name of a case's file: readable, and different for every name.
-
-    The digest tells names apart that are equal as plain ASCII, or on file systems that ignore case.
-    """
+    """A readable file name; a digest tells names apart that are equal as ASCII or without regard to case."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{slug(name)}-{digest}.json"
 
@@ -112,23 +108,7 @@ def _existing(folder: Path) -> Path:
 
 
 def require_own(folder: Path, page: Path | None, force: bool) -> None:
-    """
-    Raise where the files of a study would overwrite others.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the report.
-    page : Path, optional
-        The Markdown page to write, too.
-    force : bool
-        Whether to overwrite them all the same.
-
-    Raises
-    ------
-    FileExistsError
-        Names the first such file.
-    """
+    """Raise FileExistsError where the files of a study, or its Markdown page, would overwrite others."""
     found = [*_foreign_files(folder), *_foreign_page(page)]
     if found and not force:
         raise FileExistsError(

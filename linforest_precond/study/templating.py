@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from linforest_precond.records.printing import printable
 from linforest_precond.study import results
-from linforest_precond.study.dark_theme import swatch_style
+from linforest_precond.study.drawing import swatch_style
 from linforest_precond.study.extras import study_module
 from linforest_precond.study.number_formats import count, listed, moment
 from linforest_precond.study.report_tables import Cell, bodies, headings

@@ -74,16 +74,7 @@ class Entry:
 
 
 def look_up(group: str | None, name: str, *, cache: PathLike | None = None, offline: bool = False) -> Entry:
-    """
-    The matrix of this group (None: any group) and exactly this name.
-
-    Raises
-    ------
-    UnknownMatrix
-        If there is none (the message lists similar names) or more than one (it lists all).
-    MatrixOffline
-        If there is no local index and none can be downloaded.
-    """
+    """The matrix of this group (None: any group) and exactly this name; UnknownMatrix names similar ones."""
     listed = local_entries(cache)
     found = _exact(group, name, listed)
     if not found and not offline and not _is_fresh(cache_folder(cache) / INDEX):

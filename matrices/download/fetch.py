@@ -45,31 +45,11 @@ def server() -> str:
 
 
 def fetch(address: str, target: Path, *, most_bytes: int, label: str | None = None) -> Path:
-    """
-    Download a file to a temporary file in the folder of ``target``.
+    """Download a file of an https:// URL, or http:// on localhost, to a temporary file beside ``target``.
 
-    Parameters
-    ----------
-    address : str
-        An https:// URL, or http:// on localhost.
-    target : Path
-        The final path, from which temporary names are derived; it is not written.
-    most_bytes : int
-        Larger responses are rejected.
-    label : str, optional
-        Label of the progress bar; None shows no bar.
-
-    Returns
-    -------
-    Path
-        The complete file; the caller verifies, renames or deletes it.
-
-    Raises
-    ------
-    MatrixOffline
-        If there is no connection.
-    MatrixNotAvailable
-        If the server responds with an error, or the connection breaks repeatedly or is too slow.
+    The caller verifies, renames or deletes the complete file. Responses of more than `most_bytes` are
+    rejected. MatrixOffline means that there is no connection, MatrixNotAvailable that the server responds
+    with an error, or that the connection breaks repeatedly or is too slow. `label` is that of a progress bar.
     """
     _check_address(address)
     remove_abandoned(target)

@@ -29,16 +29,10 @@ LONGEST_CREDIT = 200
 
 
 def download(entry: Entry, cache: PathLike | None = None) -> Path:
-    """
-    Download one matrix to ``<cache>/<group>/<name>.mtx``.
+    """Download one matrix to ``<cache>/<group>/<name>.mtx``; it must agree with the index.
 
     Processes that download the same matrix at once use separate temporary files; the last one to finish
-    replaces the equal files of the others.
-
-    Raises
-    ------
-    MatrixNotAvailable
-        If the download fails or does not agree with the index. No incomplete file is left behind.
+    replaces the equal files of the others. No incomplete file is left behind.
     """
     target = make_folder(cache_folder(cache) / entry.group) / f"{entry.name}.mtx"
     archive = fetch(

@@ -38,30 +38,11 @@ def is_generator(name: str) -> bool:
 
 
 def generate(name: str, *, device: Device = None, dtype: npt.DTypeLike | None = None) -> CsrArray:
-    """
-    Generate the matrix with the given name.
+    """Generate the matrix with the name ``kind:size``, see `names`; LookupError where there is none.
 
-    Parameters
-    ----------
-    name : str
-        ``kind:size``, see `names`: a side ("poisson3d:50"), sides ("poisson:100x200x3"), a count of
-        vertices ("delaunay:10000") or its logarithm ("rmat:18"), the name of a stand-in with the number its
-        sides are divided by ("standin:atmosmodm/4"), or of an example of PyAMG's gallery ("pyamg:bar").
-    device : {None, "cpu", "cuda"}, optional
-        Where to create the matrix; None means the CPU.
-    dtype : dtype, optional
-        None means float64, and for PyAMG's examples their own.
-
-    Returns
-    -------
-    csr_array
-
-    Raises
-    ------
-    LookupError
-        There is no such generator.
-    ValueError
-        The text after the colon is invalid.
+    The size is a side ("poisson3d:50"), sides ("poisson:100x200x3"), a count of vertices ("delaunay:10000")
+    or its logarithm ("rmat:18"), the name of a stand-in with the number its sides are divided by
+    ("standin:atmosmodm/4"), or of an example of PyAMG's gallery ("pyamg:bar"), which keeps its own type.
     """
     kind, colon, argument = str(name).partition(":")
     generator = GENERATORS.get(kind.lower())

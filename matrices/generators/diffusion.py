@@ -33,8 +33,7 @@ def convection_diffusion(
     device: Device = None,
     index_dtype: npt.DTypeLike | None = None,
 ) -> CsrArray:
-    """
-    Finite differences of -div(diffusion grad u) + velocity . grad u on a grid of spacing one.
+    """Finite differences of -div(diffusion grad u) + velocity . grad u on a grid of spacing one.
 
     Nonsymmetric for nonzero velocity; homogeneous Dirichlet conditions: u = 0 just outside the grid.
 
@@ -90,8 +89,7 @@ def anisotropic_diffusion(
     device: Device = None,
     index_dtype: npt.DTypeLike | None = None,
 ) -> CsrArray:
-    """
-    Rotated anisotropic diffusion in the plane: -div Q diag(1, epsilon) Qᵀ grad u.
+    """Rotated anisotropic diffusion in the plane: -div Q diag(1, epsilon) Qᵀ grad u.
 
     Q rotates by theta; u = 0 just outside the grid. The stencil is that of PyAMG's
     ``diffusion_stencil_2d`` transposed, since x is the last axis here.

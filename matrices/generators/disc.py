@@ -19,11 +19,7 @@ STRIP = 4.6
 
 
 def disc_conduction(vertices: int, rim: int, seed: int = 0) -> Any:
-    """
-    The Laplacian of a disc with heat transfer (Robin condition) at its rim: symmetric positive definite.
-
-    The matrix has 7 vertices - 6 - 2 rim entries. Vertices are numbered strip by strip, along x.
-    """
+    """The Laplacian of a disc with heat transfer at its rim (Robin), numbered strip by strip along x."""
     rng = np.random.default_rng(seed)
     points = np.concatenate([_inner_points(vertices - rim, rng), _rim_points(rim)])
     on_rim = np.arange(vertices) >= vertices - rim

@@ -27,8 +27,7 @@ def elasticity(
     device: Device = None,
     index_dtype: npt.DTypeLike | None = None,
 ) -> tuple[CsrArray, Array]:
-    """
-    The stiffness matrix of an elastic body of unit squares or cubes, and the coordinates of its nodes.
+    """The stiffness matrix of an elastic body of unit squares or cubes, and the coordinates of its nodes.
 
     Linear elasticity, isotropic and homogeneous, by bilinear (2-D, plane strain) or trilinear (3-D) finite
     elements on a grid of spacing one. The body is clamped at coordinate 0 of the first axis, where no

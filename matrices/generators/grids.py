@@ -38,8 +38,7 @@ def stencil(
     device: Device = None,
     index_dtype: npt.DTypeLike | None = None,
 ) -> CsrArray:
-    """
-    The matrix of a constant stencil on a grid.
+    """The matrix of a constant stencil on a grid.
 
     Parameters
     ----------
@@ -85,8 +84,7 @@ def poisson(
     device: Device = None,
     index_dtype: npt.DTypeLike | None = None,
 ) -> CsrArray:
-    """
-    The finite-difference Laplacian of a grid: 2d on the diagonal, -1 to each of the 2d neighbours.
+    """The finite-difference Laplacian of a grid: 2d on the diagonal, -1 to each of the 2d neighbours.
 
     Parameters
     ----------
@@ -178,8 +176,7 @@ def assemble(
     index_dtype: npt.DTypeLike | None,
     number: Callable[[Any, Sequence[int], DType], Array] | None = None,
 ) -> CsrArray:
-    """
-    Fill the CSR arrays coupling by coupling, vectorized over all vertices that have it.
+    """Fill the CSR arrays coupling by coupling, vectorized over all vertices that have it.
 
     A coupling is (box, neighbours, weight): a box of vertices and the equally shaped box of their neighbours,
     both as slices, see `boxes`, and a number or an array of that shape. Couplings are given in ascending

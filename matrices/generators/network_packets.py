@@ -34,8 +34,7 @@ def packets(
     first: int = 0,
     device: Device = None,
 ) -> tuple[Array, Array]:
-    """
-    The addresses of 2**scale synthetic packets, with few busy hosts and many that occur once.
+    """The addresses of 2**scale synthetic packets, with few busy hosts and many that occur once.
 
     Sources and destinations are drawn independently. The host of rank r = 0, 1, 2 ... has a probability
     proportional to (r + offset)**-exponent (Zipf-Mandelbrot), constant between neighbouring ones of

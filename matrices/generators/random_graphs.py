@@ -35,8 +35,7 @@ def rmat(
     device: Device = None,
     index_dtype: npt.DTypeLike | None = None,
 ) -> CsrArray:
-    """
-    An R-MAT graph of 2**scale vertices with a skewed degree distribution, as in Graph500.
+    """An R-MAT graph of 2**scale vertices with a skewed degree distribution, as in Graph500.
 
     Every edge is drawn recursively: a quadrant of the adjacency matrix, a quadrant of that, and so on,
     `scale` times. Self loops and repeated edges are dropped, and vertices are permuted at random.
@@ -94,8 +93,7 @@ def delaunay(
     device: Device = None,
     index_dtype: npt.DTypeLike | None = None,
 ) -> CsrArray:
-    """
-    The edges of the Delaunay triangulation of n random points of the unit square.
+    """The edges of the Delaunay triangulation of n random points of the unit square.
 
     Parameters
     ----------
@@ -137,8 +135,7 @@ def random_geometric(
     device: Device = None,
     index_dtype: npt.DTypeLike | None = None,
 ) -> CsrArray:
-    """
-    Random geometric graph: n random points of the unit square, adjacent within a radius.
+    """Random geometric graph: n random points of the unit square, adjacent within a radius.
 
     Parameters
     ----------

@@ -32,8 +32,7 @@ from .tetrahedra import (
 
 @dataclass(frozen=True)
 class StandIn:
-    """
-    A generated stand-in for a matrix of the paper.
+    """A generated stand-in for a matrix of the paper.
 
     Attributes
     ----------
@@ -74,8 +73,7 @@ class StandIn:
 def standin(
     name: str, *, shrink: int = 1, device: Device = None, dtype: npt.DTypeLike = np.float64
 ) -> CsrArray:
-    """
-    A stand-in for a test matrix of Klein & Strzodka (2022), for use where the original is not available.
+    """A stand-in for a test matrix of Klein & Strzodka (2022), for use where the original is not available.
 
     It is not the original: it has (nearly) the same number of rows and entries, couplings of the same kind,
     and similar coverages; iteration counts differ. `standin_info` describes its construction. In the table
@@ -136,8 +134,7 @@ def standin(
 
 
 def standins() -> list[str]:
-    """
-    The names of the paper's matrices that have a stand-in.
+    """The names of the paper's matrices that have a stand-in.
 
     Examples
     --------
@@ -149,8 +146,7 @@ def standins() -> list[str]:
 
 
 def standin_info(name: str) -> StandIn:
-    """
-    The stand-in for a matrix of the paper; prints its size and the original's.
+    """The stand-in for a matrix of the paper; prints its size and the original's.
 
     Examples
     --------

@@ -48,10 +48,7 @@ def elasticity_elements(cell: npt.ArrayLike, poisson_ratio: float) -> Any:
 def consolidation_elements(
     cell: npt.ArrayLike, poisson_ratio: float, coupling: float, storage: float
 ) -> Array:
-    """Element matrices of a saturated porous solid (Biot consolidation), symmetric indefinite.
-
-    Three displacements and a pressure per vertex.
-    """
+    """Element matrices of Biot consolidation, symmetric indefinite: three displacements and a pressure."""
     gradients, volume = _gradients(cell)
     # The divergence of a test displacement at corner a, times the pressure at corner b: equal for all b.
     divergence = np.broadcast_to(-coupling * volume / 4 * gradients[:, :, None, :], (6, 4, 4, 3))
@@ -64,9 +61,7 @@ def consolidation_elements(
 
 
 def curl_curl_elements(cell: npt.ArrayLike) -> Array:
-    """Element matrices of curl-curl by lowest-order Nédélec elements; the unknowns of a vertex are its seven
-    edges to higher vertices.
-    """
+    """Elements of curl-curl, lowest-order Nédélec: a vertex has its seven edges to higher vertices."""
     gradients, volume = _gradients(cell)
     blocks = np.zeros((6, 4, 4, 7, 7))
     for t, first, second in product(range(6), combinations(range(4), 2), combinations(range(4), 2)):
@@ -85,23 +80,10 @@ def mesh_matrix(
     device: Device = None,
     index_dtype: npt.DTypeLike | None = None,
 ) -> CsrArray:
-    """
-    Assemble the element matrices of six tetrahedra over all boxes of a grid.
+    """Assemble the element matrices of six tetrahedra over all boxes of a grid with `shape` inner vertices.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Vertices (nz, ny, nx) inside the boundary.
-    blocks : array
-        ``blocks[t, a, b]`` is the block of tetrahedron t that couples its corners a and b.
-    factors : array, optional
-        Factors of the element matrices of each box, of shape (nz + 1, ny + 1, nx + 1); None means one.
-    dtype, device, index_dtype
-        As for `stencil`.
-
-    Returns
-    -------
-    csr_array
+    ``blocks[t, a, b]`` is the block of tetrahedron t that couples its corners a and b; `factors`, of shape
+    (nz + 1, ny + 1, nx + 1), those of the element matrices of each box.
     """
     couplings = [
         coupling for offset in _mesh_offsets() for coupling in _couplings(shape, offset, blocks, factors)
@@ -110,10 +92,7 @@ def mesh_matrix(
 
 
 def _gradients(cell: npt.ArrayLike) -> tuple[Any, float]:
-    """Gradients of the four hat functions on each tetrahedron, and its volume.
-
-    `cell` has the edges of a box as rows, or their lengths if they are orthogonal.
-    """
+    """Gradients of the hat functions on each tetrahedron, and its volume; `cell` has a box's edges."""
     edges = np.asarray(cell, dtype=float)
     edges = np.diag(edges) if edges.ndim == 1 else edges
     # On the path along axes p, q, r the hat functions are 1 - x_p, x_p - x_q, x_q - x_r and x_r.

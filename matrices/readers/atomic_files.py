@@ -11,14 +11,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """
-    A temporary path in the folder of ``target``, renamed to it at the end; after an error it is removed.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; the message names the target.
-    """
+    """A temporary path beside ``target``, renamed to it at the end; an OSError names the target."""
     temporary = _temporary(target)
     try:
         yield temporary
@@ -37,10 +30,7 @@ def write_text(target: Path, text: str) -> Path:
 
 
 def check_writable(folder: Path) -> None:
-    """Raise an OSError that names the folder unless files can be created in it: before work, not after it.
-
-    The permissions alone do not tell: file systems may be read-only, and full.
-    """
+    """Raise an OSError that names the folder unless files can be created in it; permissions do not tell."""
     temporary = _temporary(folder / "check")
     try:
         temporary.touch(exist_ok=False)

@@ -65,14 +65,7 @@ class Bounded:
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """
-    A regular file, opened for reading: devices and pipes may be endless.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no file, or not a regular one; the message names it.
-    """
+    """A regular file, opened for reading: devices and pipes may be endless. FileNotFoundError for others."""
     try:
         file = open(path, "rb", opener=_without_waiting)
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -108,21 +101,9 @@ def open_bounded(path: str | os.PathLike[str]) -> Iterator[Bounded]:
 
 
 def text_lines(path: str | os.PathLike[str], most_bytes: int) -> Iterator[str]:
-    """
-    The lines of a text file in UTF-8, plain or compressed, without a byte order mark.
+    """The lines of a text file in UTF-8, plain or compressed, without a byte order mark.
 
-    Parameters
-    ----------
-    path : path-like
-        A regular file.
-    most_bytes : int
-        The longest accepted line, without its end.
-
-    Raises
-    ------
-    ValueError
-        For a longer line, one that is not UTF-8, and a carriage return within a line; the message names
-        the file and the line.
+    A ValueError names the line that has more than `most_bytes`, is not UTF-8, or holds a carriage return.
     """
     with open_bounded(path) as stream:
         before, rest = 0, b""

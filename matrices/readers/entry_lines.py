@@ -83,23 +83,9 @@ class Entries:
 
 
 def read_entry_lines(stream: Any, layout: Layout, *, line: int = 0) -> Entries:
-    """
-    Read exactly ``layout.count`` entries, up to the end of a stream.
+    """Read exactly ``layout.count`` entries up to the end of a stream, `line` lines into the file.
 
-    Parameters
-    ----------
-    stream : binary stream
-        At the start of a line.
-    layout : Layout
-        The columns of a line, the shape, and the number of entries.
-    line : int, optional
-        The number of lines before, for messages.
-
-    Raises
-    ------
-    ValueError
-        If a line does not follow the layout, or there are more or fewer of them. The message has the number
-        of the line and its text.
+    A ValueError has the number and the text of the first line that does not follow the layout.
     """
     lines = _Lines(stream, line)
     left, found = layout.count, [_Scan(b"\n", line, layout, 0).entries()]

@@ -32,8 +32,7 @@ def matrix_suffix(path: str | os.PathLike[str]) -> str | None:
 
 
 def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
-    """
-    Read a sparse matrix; the file's suffix determines the format.
+    """Read a sparse matrix; the file's suffix determines the format.
 
     Parameters
     ----------

@@ -28,10 +28,7 @@ BYTES_AT_ONCE = 2**22
 def read_array(content: IO[bytes], size: int) -> Array:
     """The array in a stream of `size` bytes, writable and C-contiguous; read to the end of the stream.
 
-    Raises
-    ------
-    ValueError
-        Where the stream is no such array; the message begins with "it" or "its".
+    Messages of a ValueError begin with "it" or "its".
     """
     dtype, fortran, shape, header_bytes = _read_header(content)
     count = math.prod(shape)

@@ -62,18 +62,7 @@ def read_boeing_header(lines: list[bytes]) -> BoeingHeader:
 
 
 def read_rutherford_boeing(source: bytes | Bounded) -> Any:
-    """The matrix in a file, in coordinate format.
-
-    Parameters
-    ----------
-    source : bytes or Bounded
-        The contents of the file, or a stream of them.
-
-    Returns
-    -------
-    coo_array
-        float64 or complex128, both triangles of symmetric matrices, explicit zeros as stored.
-    """
+    """The matrix in a file, both triangles of a symmetric one, in coordinate format."""
     stream = Bounded(io.BytesIO(source), len(source)) if isinstance(source, bytes) else source
     sections = _Sections(stream)
     header = read_boeing_header([sections.line() for _ in range(4)])

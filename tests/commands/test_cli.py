@@ -154,9 +154,7 @@ class TestErrors:
         assert os.listdir() == ["A.mtx"]
 
     def test_unusable_gpu(self, linforest, monkeypatch):
-        monkeypatch.setattr(
-            "linforest_precond.app.commands.inputs.cuda_status", lambda: (False, "none is there")
-        )
+        monkeypatch.setattr("linforest_precond.backends.cuda_status", lambda: (False, "none is there"))
         code, _, err = linforest("solve", "aniso1:10", "--device", "cuda")
         assert code == 2 and "none is there" in one_line(err)
 

@@ -12,7 +12,7 @@ from test_linear_forest import CYCLE_LENGTHS, assert_is_the_walked_forest, whole
 from test_ordering_bands import module_of
 
 import linforest_precond as lf
-from linforest_precond.graph.forest.proposition_times import proposition_times
+from linforest_precond.graph.forest.factor import proposition_times
 from linforest_precond.matrix.checked import checked
 
 BY_SCAN = {"method": "bidirectional_scan", "sorting": "radix_sort"}

@@ -253,7 +253,7 @@ def test_plot_of_a_long_oscillating_history():
 
 
 def test_plot_without_matplotlib_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"\[study\]"):
         one_system().plot()
 

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from collection_server import pack
 
 from linforest_precond import matrices
-from linforest_precond.matrices.readers import bounded_streams, tar_members
+from linforest_precond.matrices.readers import archive, bounded_streams
 
 GENERAL = b"%%MatrixMarket matrix coordinate real general\n"
 TEXT = GENERAL + b"2 2 2\n1 1 1.5\n2 2 -2\n"
@@ -147,7 +147,7 @@ def test_a_binary_size(tmp_path):
     block[148:156] = b"%06o\0 " % (sum(block) - sum(block[148:156]) + 256)
     A = matrices.load(written(tmp_path / "A.tar.gz", tar_of(bytes(block), padded(TEXT))))
     np.testing.assert_array_equal(A.toarray(), DENSE)
-    assert tar_members._number(bytes(block[124:136])) == len(TEXT)
+    assert archive._number(bytes(block[124:136])) == len(TEXT)
 
 
 def test_an_archive_whose_last_number_may_be_cut_gives_a_warning(tmp_path):

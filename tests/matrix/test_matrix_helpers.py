@@ -73,7 +73,7 @@ def test_in_words():
 
 
 def test_proposition_times():
-    from linforest_precond.graph.forest.proposition_times import proposition_times
+    from linforest_precond.graph.forest.factor import proposition_times
     from linforest_precond.matrix.checked import checked
 
     found = proposition_times(checked(lf.matrices.poisson((20, 20))).graph, n=2, k=1, repeats=3)

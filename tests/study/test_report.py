@@ -440,12 +440,12 @@ def contrast(one, other):
 
 class TestDarkTheme:
     def test_every_colour_of_a_picture_can_be_seen_in_the_dark(self, mixed):
-        from linforest_precond.study.dark_theme import DARK, STYLE
+        from linforest_precond.study.drawing import DARK, DARK_STYLE
 
         for svg in pictures_of(mixed[-1]):
-            assert STYLE in svg
+            assert DARK_STYLE in svg
             for property_, colour in set(
-                re.findall(r"(fill|stroke): (#[0-9a-f]{6})", svg.replace(STYLE, ""))
+                re.findall(r"(fill|stroke): (#[0-9a-f]{6})", svg.replace(DARK_STYLE, ""))
             ):
                 shown = DARK.get(colour, colour)
                 if colour in ("#ffffff", "#e4e4e4"):  # the background, and the grid, which is to be faint
@@ -455,7 +455,7 @@ class TestDarkTheme:
                     assert f"[style*='{property_}: {colour}' i]" in svg or shown == colour
 
     def test_swatches_have_the_colours_of_the_curves(self, mixed):
-        from linforest_precond.study.dark_theme import DARK
+        from linforest_precond.study.drawing import DARK
         from linforest_precond.study.forests.plots import OTHER, PRECONDITIONERS
 
         styles = "".join(style["text"] for style in mixed[-1].all("style"))

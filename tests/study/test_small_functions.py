@@ -30,7 +30,7 @@ def test_slug():
 
 
 def test_in_both_themes():
-    from linforest_precond.study.dark_theme import in_both_themes
+    from linforest_precond.study.drawing import in_both_themes
 
     assert "prefers-color-scheme: dark" in in_both_themes("<svg><path style='fill: #333333'/></svg>")
 
@@ -139,7 +139,7 @@ def test_propositions():
 
 
 def test_permutation():
-    from linforest_precond.study.forests.permuted import Permutation
+    from linforest_precond.study.forests.convergence import Permutation
 
     A = lf.matrices.aniso(2, 10)
     M, r = lf.tridiagonal(A), np.arange(100.0)
@@ -176,7 +176,7 @@ def test_permutations_for():
 
 def test_single_precision():
     from linforest_precond.matrix.checked import checked
-    from linforest_precond.study.forests.single_precision import single_precision
+    from linforest_precond.study.forests.coverage import single_precision
 
     assert [round(row["identity"], 4) for row in single_precision(checked(lf.matrices.aniso(1, 100)))] == [
         0.6688,
@@ -188,7 +188,7 @@ def test_single_precision():
 
 
 def test_running_sum():
-    from linforest_precond.study.forests.single_precision import running_sum
+    from linforest_precond.study.forests.coverage import running_sum
 
     assert [running_sum(np.array([2**24, 1, 1, 1], np.float32), parts) for parts in (1, 2)] == [
         16777216.0,

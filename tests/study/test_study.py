@@ -22,19 +22,20 @@ from linforest_precond.study import cases, run_study, timing
 from linforest_precond.study.forests import paper, performance, settings, warm
 from linforest_precond.study.forests.convergence import (
     FURTHER,
+    ROWS_TOGETHER,
+    Permutation,
     convergence,
     preconditioners,
+    shuffled,
     smooth_solution,
     thinned,
 )
-from linforest_precond.study.forests.coverage import coverages
+from linforest_precond.study.forests.coverage import coverages, running_sum
 from linforest_precond.study.forests.paper import FORESTS, select
 from linforest_precond.study.forests.performance_tables import Timings
-from linforest_precond.study.forests.permuted import ROWS_TOGETHER, Permutation, shuffled
 from linforest_precond.study.forests.plots import colour_of
 from linforest_precond.study.forests.report import FURTHER_ROWS
 from linforest_precond.study.forests.settings import PARTS, ForestSettings
-from linforest_precond.study.forests.single_precision import running_sum
 from linforest_precond.study.report import write_report
 from linforest_precond.study.store import case_file, plain, write_json
 

@@ -18,23 +18,10 @@ LITTLE = 0.3
 
 
 def advice(found: Properties, measured: dict[str, dict[str, Any]], name: str = "A") -> list[str]:
-    """
-    One sentence on the preconditioner, one on the solver.
+    """One sentence on the preconditioner, one on the solver, from the table's rows of ``linforest info``.
 
     Coverage alone is no reason to take a preconditioner: it says how much of the weight is inverted exactly,
     not how many iterations the rest takes. Trials do.
-
-    Parameters
-    ----------
-    found : Properties
-    measured : dict
-        The rows of the table of ``linforest info``, by the names of ``--precond``.
-    name : str
-        The matrix, as the user calls it.
-
-    Returns
-    -------
-    list of str
     """
     if not found.square:
         return ["The matrix is not square: preconditioners and solvers need square matrices."]

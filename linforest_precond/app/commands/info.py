@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
@@ -61,7 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     inputs.add_arguments(parser)
     parser.add_argument(
         "--precond",
-        type=_names,
+        type=inputs.some_of(CHOICES, "name", preconditioner_name),
         default=COMPARED,
         metavar="NAME[,NAME]",
         help=f"only these of {', '.join(CHOICES)}",
@@ -72,14 +72,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--quiet", action="store_true", help="no live line during trial solves")
     parser.add_argument("--json", action="store_true", help="print as JSON")
-
-
-def _names(text: str) -> tuple[str, ...]:
-    names = tuple(preconditioner_name(word.strip()) for word in text.split(",") if word.strip())
-    unknown = [name for name in names if name not in CHOICES]
-    if unknown or not names:
-        raise ArgumentTypeError(f"{', '.join(unknown) or 'no name'} is none of {', '.join(CHOICES)}")
-    return names
 
 
 def run(arguments: Namespace) -> int:

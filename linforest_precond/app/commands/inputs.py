@@ -7,11 +7,12 @@ import logging
 import os
 import re
 import sys
-from argparse import ArgumentParser
-from collections.abc import Iterator
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import Any
 
-from linforest_precond.backends import cuda_status
+from linforest_precond.backends import require_device
 from linforest_precond.matrices.generators.by_name import help_text
 
 MATRIX_HELP = f"""\
@@ -39,9 +40,20 @@ def add_device(parser: ArgumentParser) -> None:
 
 def check_device(device: str) -> None:
     """Raise before any work if the GPU is not usable."""
-    usable, reason = cuda_status() if device == "cuda" else (True, "")
-    if not usable:
-        raise ValueError(f"--device cuda needs a usable GPU: {reason}; --device cpu works everywhere")
+    require_device(device, "--device cuda", "--device cpu works everywhere")
+
+
+def some_of(choices: Collection[str], what: str, read: Callable[[str], str] = str) -> Callable[[str], Any]:
+    """The parser of an option that takes several words, separated by commas."""
+
+    def parse(text: str) -> tuple[str, ...]:
+        words = tuple(read(word.strip()) for word in text.split(",") if word.strip())
+        unknown = [word for word in words if word not in choices]
+        if unknown or not words:
+            raise ArgumentTypeError(f"{', '.join(unknown) or f'no {what}'} is none of {', '.join(choices)}")
+        return words
+
+    return parse
 
 
 def plain_name(name: str) -> str:

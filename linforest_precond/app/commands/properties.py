@@ -16,49 +16,26 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Properties:
-    """
-    Properties of a matrix.
-
-    Attributes
-    ----------
-    entries, explicit_zeros
-        Numbers of stored entries that are not 0, and that are.
-    pattern_symmetric, symmetric
-        Whether the pattern is symmetric, and A = Aᵀ, exactly.
-    hermitian, to_rounding
-        Whether A = Aᴴ, and whether that is so only to rounding.
-    positive_diagonal
-        Whether all diagonal entries are positive, and real where A is not Hermitian to rounding.
-    zero_diagonal, empty_rows
-        Numbers of rows with a zero diagonal, and without any entry.
-    dominant_rows
-        Number of diagonally dominant rows, up to rounding.
-    smallest, largest
-        Magnitudes of the nonzero entries; 0 where there are none.
-    fewest, most
-        Numbers of entries in the shortest and the longest row.
-    components
-        Connected components of the graph of A; None where A is not square.
-    """
+    """What `linforest info` tells of a matrix."""
 
     rows: int
     columns: int
-    entries: int
+    entries: int  # stored and not 0
     explicit_zeros: int
     dtype: str
     pattern_symmetric: bool
-    symmetric: bool
-    hermitian: bool
-    to_rounding: bool
-    positive_diagonal: bool
-    zero_diagonal: int
-    empty_rows: int
-    dominant_rows: int
-    smallest: float
+    symmetric: bool  # exactly, A = Aᵀ
+    hermitian: bool  # A = Aᴴ, at least to rounding
+    to_rounding: bool  # Hermitian, but not exactly
+    positive_diagonal: bool  # and real, unless A is Hermitian to rounding
+    zero_diagonal: int  # rows
+    empty_rows: int  # without any entry
+    dominant_rows: int  # up to rounding
+    smallest: float  # magnitude of the nonzero entries; 0 where there are none
     largest: float
-    fewest: int
+    fewest: int  # entries of a row
     most: int
-    components: int | None
+    components: int | None  # of the graph; None where A is not square
 
     @property
     def square(self) -> bool:
@@ -71,18 +48,7 @@ class Properties:
 
 
 def properties(A: Any) -> Properties:
-    """
-    The properties of a matrix.
-
-    Parameters
-    ----------
-    A : sparse matrix of SciPy
-        Of any shape.
-
-    Returns
-    -------
-    Properties
-    """
+    """The properties of a matrix, of any shape; errors name a matrix that the command cannot take."""
     A = csr_array(A, copy=True)
     A.sum_duplicates()
     stored = A.nnz

@@ -27,6 +27,7 @@ from linforest_precond.chooser.solver import solve
 from linforest_precond.chooser.trials import method_for
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.matrices.readers.atomic_files import replacing
+from linforest_precond.package_imports import optional_module
 from linforest_precond.precond.scaling.matrix_scaling import METHODS
 from linforest_precond.records.printing import as_table, one_line
 
@@ -271,10 +272,5 @@ def _write(outputs: dict[str, Path], x: np.ndarray, history: Any, label: str) ->
 
 
 def _new_figure() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            '--plot needs matplotlib: pip install "linforest-precond[study]", or plain matplotlib'
-        ) from error
-    return Figure(layout="constrained")
+    advice = '--plot needs matplotlib: pip install "linforest-precond[study]", or plain matplotlib'
+    return optional_module("matplotlib.figure", advice).Figure(layout="constrained")

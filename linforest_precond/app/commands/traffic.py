@@ -26,9 +26,7 @@ examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="packets, or a traffic matrix")
-    parser.add_argument(
-        "--device", choices=("cpu", "cuda"), default="cpu", help="where to compute (default: cpu)"
-    )
+    inputs.add_device(parser)
     parser.add_argument("--batches", type=int, metavar="N", help="pieces of each file (default: by its size)")
     parser.add_argument("--json", action="store_true", help="print as JSON")
 

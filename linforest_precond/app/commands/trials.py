@@ -20,23 +20,7 @@ NOISE = 1.1
 
 
 def trial(A: SparseMatrix, M: Any, solver: str, verbose: bool = False) -> dict[str, Any]:
-    """
-    A short solve of A x = b, for b = A times a random vector.
-
-    Parameters
-    ----------
-    A : sparse matrix
-    M : Preconditioner
-    solver : {"cg", "bicgstab"}
-        Where cg finds that A is not positive definite, bicgstab is tried, too.
-    verbose : bool
-        Show a live line.
-
-    Returns
-    -------
-    dict
-        solver, iterations, residual, converged, solve_milliseconds.
-    """
+    """A short solve for b = A times a random vector: its numbers, by bicgstab where cg finds A indefinite."""
     random = np.random.default_rng(0).standard_normal(A.shape[0])
     b = A @ xp_of(A).asarray(random.astype(A.dtype))
     name, history = method_for(M, solver), History()

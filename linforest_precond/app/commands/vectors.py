@@ -7,6 +7,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,7 @@ def right_hand_side(text: str, A: SparseMatrix, seed: int) -> tuple[Array, Array
 
 
 def read_vector(path: str, option: str, rows: int) -> Array:
-    """One vector, or several as columns, from a file of NumPy, Matrix Market or plain text.
-
-    Of plain text, no more than a row after `rows` is read.
-    """
+    """One vector, or several as columns, from a file of NumPy, Matrix Market or plain text."""
     suffix = _known_suffix(Path(path.removesuffix(".gz")), option)
     try:
         vectors = np.asarray(_READERS[suffix](path, rows))
@@ -141,10 +139,6 @@ def _write_matrix_market(path: Path, x: Array) -> None:
     path.write_bytes(text.getvalue())
 
 
-def _write_text(path: Path, x: Array) -> None:
-    np.savetxt(path, x, fmt="%.17g")
-
-
 _READERS: dict[str, Callable[[str, int], Any]] = {
     ".npy": _read_npy,
     ".mtx": _read_matrix_market,
@@ -153,5 +147,5 @@ _READERS: dict[str, Callable[[str, int], Any]] = {
 _WRITERS: dict[str, Callable[[Path, Array], None]] = {
     ".npy": np.save,
     ".mtx": _write_matrix_market,
-    ".txt": _write_text,
+    ".txt": partial(np.savetxt, fmt="%.17g"),
 }

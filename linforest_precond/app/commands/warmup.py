@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 
+from linforest_precond.app.commands.inputs import some_of
 from linforest_precond.app.interrupts import Exit
 from linforest_precond.app.warm_up import warmup
 from linforest_precond.backends import backend_named
@@ -29,25 +30,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     for option, choices in (("--dtype", DTYPES), ("--index", INDEX_DTYPES)):
         parser.add_argument(
             option,
-            type=_listed(choices),
+            type=some_of(choices, "type"),
             default=choices[:1],
             metavar="TYPE[,TYPE]",
             help=f"some of {', '.join(choices)} (default: {choices[0]})",
         )
     parser.add_argument("--quiet", action="store_true", help="no progress")
-
-
-def _listed(choices: tuple[str, ...]):  # type: ignore[no-untyped-def]
-    """The parser of an option that takes several words."""
-
-    def parse(text: str) -> tuple[str, ...]:
-        words = tuple(word.strip() for word in text.split(",") if word.strip())
-        unknown = [word for word in words if word not in choices]
-        if unknown or not words:
-            raise ArgumentTypeError(f"{', '.join(unknown) or 'no type'} is none of {', '.join(choices)}")
-        return words
-
-    return parse
 
 
 def run(arguments: Namespace) -> int:

@@ -13,7 +13,7 @@ from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.distributed.grid2d.exchange import EXCHANGES, combine_minima, is_dense
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.vectors import own_results, vertex_dtype
-from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
+from linforest_precond.graph.csgraph.breadth_first import checked_vertex
 
 NOT_FOUND = np.iinfo(np.int64).max
 

@@ -115,8 +115,7 @@ def real_numbers(name: str, values: Array, n: int, each: str) -> Array:
 def _distribution(name: str, weights: npt.ArrayLike | None, n: int, backend: Backend) -> Array:
     """Weights of the vertices scaled to the sum 1; uniform where none are given."""
     if weights is None:
-        uniform: Array = backend.xp.full(n, 1.0 / n)
-        return uniform
+        return backend.xp.full(n, 1.0 / n)
     if not is_on(weights, backend):
         raise TypeError(f"{name} must be on A's device, got a {type(weights).__name__}")
     values = real_numbers(name, backend.xp.asarray(weights), n, "a vertex")
@@ -124,5 +123,4 @@ def _distribution(name: str, weights: npt.ArrayLike | None, n: int, backend: Bac
     # stall: validation of the weights
     if not 0.0 < total < math.inf or any_set(values < 0):
         raise ValueError(f"{name} must hold finite weights that are not negative, one at least above 0")
-    distribution: Array = values / total
-    return distribution
+    return values / total

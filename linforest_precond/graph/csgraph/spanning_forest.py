@@ -93,5 +93,4 @@ def _forest(A: MatrixLike, largest: bool, method: str) -> SparseMatrix:
     as_choice(f"method on {backend.name}", method, ("auto", *methods))
     method = methods[0] if method == "auto" else method
     indptr, indices, data = backend.csgraph.spanning_forest.spanning_forest(csr, largest, method)
-    forest: SparseMatrix = csr_sparse_like(A, data, indices, indptr, (csr.n, csr.n))
-    return forest
+    return csr_sparse_like(A, data, indices, indptr, (csr.n, csr.n))

@@ -77,5 +77,4 @@ def _checked_parents(parent: npt.ArrayLike, xp: Any) -> Array:
     if parents.ndim != 1:
         raise ValueError(f"parent must be 1-D, got shape {tuple(parents.shape)}")
     # A copy: kernels follow them, and the user's may change.
-    checked: Array = xp.array(parents, dtype=np.int32 if parents.dtype == np.int32 else np.int64, order="C")
-    return checked
+    return xp.array(parents, dtype=np.int32 if parents.dtype == np.int32 else np.int64, order="C")

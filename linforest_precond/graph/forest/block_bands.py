@@ -32,8 +32,7 @@ def block_slots(csr: CheckedMatrix, forest: BlockForest) -> BandSlots:
     b = forest.block_size
     own = places[1].reshape(-1, b * b)[:, :: b + 1]  # of the vertices of each block, a view
     own[...] = rooms.xp.where(members < 0, ghost_code(own[:, :1]), own)
-    slots: BandSlots = rooms.forest.band_refresh.with_places(csr, places)
-    return slots
+    return rooms.forest.band_refresh.with_places(csr, places)
 
 
 def _blocks_in_order(csr: CheckedMatrix, forest: BlockForest) -> tuple[Array, Array]:

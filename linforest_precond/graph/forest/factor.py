@@ -90,26 +90,14 @@ def factor(
 
 @dataclass(frozen=True)
 class FactorOptions:
-    """The checked options of a factor, as the backends take them.
-
-    Attributes
-    ----------
-    n, m, k_m, seed, charge, ties
-        Those of `factor`; the seed modulo 2**64.
-    limit
-        The most iterations; None for any number.
-    automatic
-        Whether fewer are made where they add few edges.
-    threshold
-        The charge of a vertex compares 53 bits of a hash with this integer: exact on every device.
-    """
+    """The checked options of `factor`, as the backends take them; the seed modulo 2**64."""
 
     n: int
-    limit: int | None
-    automatic: bool
+    limit: int | None  # the most iterations; None for any number
+    automatic: bool  # fewer iterations where they add few edges
     m: int
     k_m: int
-    threshold: int
+    threshold: int  # p as an integer, compared with 53 bits of a hash: exact on every device
     seed: int
     charge: str
     ties: str
@@ -177,3 +165,35 @@ def propose_factor(graph: Graph, options: FactorOptions) -> Factor:
     neighbors, values, slots, progress = backend.forest.factor.propose_factor(graph, **vars(options))
     own_slots = slots if graph.slots_are_matrix else None
     return Factor(neighbors, values, own_slots, progress, graph.total_weight, graph.scale)
+
+
+# Iterations that both backends run in one go.
+MOST_ITERATIONS = 1000
+
+
+@dataclass(frozen=True)
+class PropositionTimes:
+    """The times of the proposition of one iteration; none where the factor is maximal before it."""
+
+    seconds: tuple[float, ...]
+    vertices: int  # that propose, those with a free edge; the rows of others are not read
+    counted_bytes: int  # what the paper counts for all rows (table 2)
+
+
+def proposition_times(graph: Graph, n: int, k: int, repeats: int = 10) -> PropositionTimes:
+    """Time the proposition of iteration k without charging (m = 1), by the kernel's own clock on the GPU."""
+    if not 0 <= k < MOST_ITERATIONS:
+        raise ValueError(f"k must lie in [0, {MOST_ITERATIONS}), got {k}")
+    seconds, vertices = graph.backend.forest.factor.proposition_times(graph, n, k, repeats)
+    return PropositionTimes(tuple(seconds), vertices, counted_bytes(graph, n, k))
+
+
+def counted_bytes(graph: Graph, n: int, k: int) -> int:
+    """Bytes of a proposition by table 2: matrix and charges read, proposals and their weights written.
+
+    After iteration 0 also the confirmed edges are read.
+    """
+    entries, index, weight = graph.indices.size, graph.indices.dtype.itemsize, graph.values.dtype.itemsize
+    matrix = entries * (index + weight) + (graph.n + 1) * index
+    edges = n * graph.n * (index + weight) + (n * graph.n * index if k > 0 else 0)
+    return int(matrix + graph.n + edges)

@@ -76,5 +76,4 @@ def _copied(field: str, array: Any, shape: tuple[int, ...], backend: Backend) ->
         raise TypeError(f"{field} must be an array of int32 or int64 on {backend.name}, got {kind}")
     if array.shape != shape:
         raise ValueError(f"{field} must have shape {shape}, got {array.shape}")
-    copied: Array = backend.xp.array(array, order="C")
-    return copied
+    return backend.xp.array(array, order="C")

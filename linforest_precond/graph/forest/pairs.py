@@ -37,10 +37,7 @@ def check_block_options(
     charge: Any = "splitmix64",
     ties: Any = "auto",
 ) -> list[tuple[FactorOptions, ...]]:
-    """Check the options of a block forest: a list of candidates, each with the options of all factors.
-
-    The pairings' factors come first, that of the paths last.
-    """
+    """Checked options of a block forest: candidates, each with those of the pairings, then of the paths."""
     block_size = as_integer("block_size", block_size)
     if block_size not in PAIRINGS:
         raise ValueError(f"block_size must be 1, 2 or 4, got {block_size}")
@@ -139,28 +136,13 @@ def block_forest(graph: Graph, options: tuple[FactorOptions, ...]) -> BlockFores
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Blocks of paired vertices, whose paths are not found yet.
+    """Blocks of paired vertices, whose paths are not found yet."""
 
-    Attributes
-    ----------
-    graph
-        The graph whose vertices are the blocks.
-    pairings
-        The pairs of each pairing.
-    options
-        Those of all factors.
-    pairing
-        How vertices were paired: along "edges", or across "paths".
-    kept
-        The values of the factors along whose edges vertices were paired; of pairs across paths, those of the
-        graph.
-    """
-
-    graph: Graph
+    graph: Graph  # its vertices are the blocks
     pairings: list[Pairs]
-    options: tuple[FactorOptions, ...]
-    pairing: str
-    kept: tuple[Array, ...]
+    options: tuple[FactorOptions, ...]  # of all factors
+    pairing: str  # along "edges", or across "paths"
+    kept: tuple[Array, ...]  # values of the pairing factors; of pairs across paths, those of the graph
 
     def coverages(self) -> Iterator[tuple[float, float]]:
         """Lower and upper bounds of the coverage; each pair is tighter and costs more, the last is exact."""

@@ -52,10 +52,7 @@ def bands_along_forest(
 
 
 def bands_along_forests(csr: CheckedMatrix, options: FactorOptions, count: int) -> list[tuple[Forest, Bands]]:
-    """Disjoint linear forests, each of the edges that those before have left, and the bands along them.
-
-    There are fewer where no edges are left.
-    """
+    """At most `count` disjoint linear forests, each of the edges that are left, and the bands along them."""
     graph = checked(csr).graph
     found: list[tuple[Forest, Bands]] = []
     for _ in range(count):
@@ -87,11 +84,7 @@ def bands_along_block_forest(
 
 @renamed_arguments(permutation="sorting")
 def tridiagonal_bands(
-    A: MatrixLike,
-    *,
-    method: str = "list_ranking",
-    sorting: str = "scan",
-    **options: Unpack[FactorKeywords],
+    A: MatrixLike, *, method: str = "list_ranking", sorting: str = "scan", **options: Unpack[FactorKeywords]
 ) -> tuple[Forest, Bands]:
     """Find a linear forest of A and copy A's bands along it; A is checked once.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import backend_named, cuda_status
+from linforest_precond.backends import backend_named, require_device
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.hash_keys import iteration_keys
@@ -165,9 +165,7 @@ def _match_out_of_core(
     graph: Graph, seed: int, batches: int | None, device: str | None
 ) -> tuple[Array, Progress]:
     """Match locally dominant edges of a graph on the host in batches, on the GPU if asked for."""
-    usable, reason = cuda_status() if device == "cuda" else (True, "")
-    if not usable:
-        raise ValueError(f'device="cuda" needs a usable GPU: {reason}; device=None works on the CPU')
+    require_device(device, otherwise="device=None works on the CPU")
     room: Any = backend_named(device or "cpu").matching
     return room.out_of_core_matching.match(graph, tie_key_of(seed), batches)
 

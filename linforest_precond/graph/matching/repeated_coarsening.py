@@ -24,19 +24,9 @@ def coarsen_repeatedly(
     coarsen: Callable[[Matrix, bool], tuple[Transfer, Any]],
     compose: Callable[[Transfer, Transfer], Transfer],
 ) -> tuple[Transfer, Any]:
-    """Coarsen a matrix several times, at least once, and compose the prolongators.
+    """Coarsen a matrix `steps` times; the composed prolongator, and the coarse matrix of the last step.
 
-    Parameters
-    ----------
-    coarsen : function
-        ``coarsen(matrix, last)`` gives a prolongator and the coarse matrix, None if not needed after the last
-        step.
-    compose : function
-        The product of two prolongators, the finer one first.
-
-    Returns
-    -------
-    The composed prolongator, and the coarse matrix of the last step.
+    ``coarsen(matrix, last)`` gives a prolongator and the coarse matrix, which the last step may leave out.
     """
     composed, coarse = coarsen(fine, steps == 1)
     for left in reversed(range(steps - 1)):
@@ -52,22 +42,9 @@ def coarsen_until_small(
     max_levels: int,
     cause: str,
 ) -> tuple[list[tuple[Matrix, Transfer]], Matrix, str]:
-    """Coarsen level by level until a matrix has at most `max_coarse` unknowns or coarsening stalls.
+    """(matrix, transfer) of all levels but the coarsest, its matrix, and a warning where coarsening stalled.
 
-    Parameters
-    ----------
-    coarsen : function
-        ``coarsen(matrix)`` gives the transfer to the next level and that level's matrix.
-    cause : str
-        Ends the message of a stall; ``{left}`` stands for the unknowns that would be left.
-
-    Returns
-    -------
-    levels : list of (matrix, transfer)
-        All levels but the coarsest.
-    coarsest : matrix
-    stall : str
-        The warning where coarsening stalled, else empty.
+    In `cause`, the end of the warning, ``{left}`` stands for the unknowns that would be left.
     """
     levels: list[tuple[Matrix, Transfer]] = []
     fine = finest

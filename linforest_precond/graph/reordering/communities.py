@@ -59,8 +59,7 @@ def modularity_gains(csr: CheckedMatrix) -> Array:
     rows = backend.matrix.entries.rows_of(csr.indptr, csr.nnz)
     degrees = backend.xp.bincount(rows, csr.data, csr.n)
     expected = degrees[rows] * degrees[csr.indices] / max(float(csr.data.sum()), 1.0)  # stall: edges
-    gains: Array = backend.xp.maximum(csr.data - expected, 0.0)
-    return gains
+    return backend.xp.maximum(csr.data - expected, 0.0)
 
 
 def _order_by_communities(pattern: Pattern, merge: Merge, seed: int) -> Array:

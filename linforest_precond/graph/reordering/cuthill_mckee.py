@@ -9,7 +9,7 @@ from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.batch_options import BatchOptions
 from linforest_precond.backends.user_warnings import renamed_arguments
-from linforest_precond.graph.csgraph.bfs_levels import checked_vertex
+from linforest_precond.graph.csgraph.breadth_first import checked_vertex
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
@@ -133,10 +133,8 @@ def order_pattern(
     if start is not None:
         start = checked_vertex("i_start", start, pattern.n)
     if pattern.n == 0:
-        empty: Array = backend.xp.empty(0, np.int32)
-        return empty
-    order: Array = backend.reordering.cuthill_mckee.order(pattern, start, method, batch)
-    return order
+        return backend.xp.empty(0, np.int32)
+    return backend.reordering.cuthill_mckee.order(pattern, start, method, batch)
 
 
 def _check_method(method: str, batch: BatchOptions | None, backend: Backend) -> None:

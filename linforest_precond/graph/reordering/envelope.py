@@ -119,5 +119,4 @@ def _coordinates(A: MatrixLike, ordering: npt.ArrayLike | None) -> tuple[Array, 
 
 
 def _row_numbers(first: Array) -> Array:
-    rows: Array = xp_of(first).arange(first.size)
-    return rows
+    return xp_of(first).arange(first.size)

@@ -63,8 +63,7 @@ def minimum_degree(A: MatrixLike) -> Array:
 
 def order_by_degree(pattern: Pattern) -> Array:
     """The minimum degree order of a checked symmetric pattern."""
-    order: Array = pattern.backend.xp.asarray(_host().minimum_degree.order(_on_host(pattern)))
-    return order
+    return pattern.backend.xp.asarray(_host().minimum_degree.order(_on_host(pattern)))
 
 
 @renamed_arguments(order="ordering")

@@ -74,26 +74,12 @@ def order(A: MatrixLike, method: str = "rcm", *, seed: int = 0) -> Array:
     seed = as_integer("seed", seed) % 2**64
     if method == "forest":
         # A copy: the record's own may be read-only, and is of A's index type.
-        along: Array = linear_forest(A, seed=seed).order.astype(np.int32)
-        return along
+        return linear_forest(A, seed=seed).order.astype(np.int32)
     return METHODS[method](as_pattern(A), seed)
 
 
 def _natural(pattern: Pattern, seed: int) -> Array:
-    own: Array = pattern.backend.xp.arange(pattern.n, dtype=np.int32)
-    return own
-
-
-def _rcm(pattern: Pattern, seed: int) -> Array:
-    return order_pattern(pattern)[::-1].copy()
-
-
-def _minimum_degree(pattern: Pattern, seed: int) -> Array:
-    return order_by_degree(pattern)
-
-
-def _by_degree(pattern: Pattern, seed: int) -> Array:
-    return _stable_order(-pattern.degrees)
+    return pattern.backend.xp.arange(pattern.n, dtype=np.int32)
 
 
 def _hubs_first(pattern: Pattern, seed: int) -> Array:
@@ -102,15 +88,14 @@ def _hubs_first(pattern: Pattern, seed: int) -> Array:
 
 
 def _stable_order(keys: Array) -> Array:
-    indices: Array = xp_of(keys).argsort(keys, kind="stable").astype(np.int32)
-    return indices
+    return xp_of(keys).argsort(keys, kind="stable").astype(np.int32)
 
 
 METHODS: dict[str, Callable[[Pattern, int], Array]] = {
     "natural": _natural,
-    "rcm": _rcm,
-    "minimum_degree": _minimum_degree,
-    "degree": _by_degree,
+    "rcm": lambda pattern, seed: order_pattern(pattern)[::-1].copy(),
+    "minimum_degree": lambda pattern, seed: order_by_degree(pattern),
+    "degree": lambda pattern, seed: _stable_order(-pattern.degrees),
     "hubs": _hubs_first,
     "forest": _natural,  # by the values of A, see `order`
     "matching": order_by_matchings,

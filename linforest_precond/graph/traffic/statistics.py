@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -110,7 +111,9 @@ def traffic_statistics(
     pieces = pieces_of(A, batches)
     first = next(pieces, ((), ()))
     backend = _backend(first[0], device)
-    return _statistics_of(merged(_shown(_chained(first, pieces), progress), backend), batches, device)
+    return _statistics_of(
+        merged(_shown(itertools.chain([first], pieces), progress), backend), batches, device
+    )
 
 
 def _statistics_of(A: TrafficMatrix, batches: int | None, device: Device) -> TrafficStatistics:
@@ -133,7 +136,9 @@ def _of_compressed(A: Any, batches: int | None, device: Device) -> TrafficStatis
     if not scan.sorted:
         return None
     check_total(scan.packets)
-    return _from_scan(scan if A.format == "csr" else _transposed(scan))
+    if A.format == "csc":
+        scan = scan._replace(sources=scan.destinations, destinations=scan.sources)
+    return _from_scan(scan)
 
 
 def _as_values(values: Array) -> Array:
@@ -173,21 +178,12 @@ def _from_scan(scan: TrafficScan) -> TrafficStatistics:
     return TrafficStatistics(scan.packets, scan.links, scan.largest_link, *scan.sources, *scan.destinations)
 
 
-def _transposed(scan: TrafficScan) -> TrafficScan:
-    return scan._replace(sources=scan.destinations, destinations=scan.sources)
-
-
 def _backend(array: Any, device: Device) -> Backend:
     """The backend of a device, by default of an array."""
     wanted = backend_of(array) if device is None else backend_named(device)
     if device == "cpu" and not is_on(array, wanted):
         raise TypeError('A is on the GPU, and device="cpu" asks for the CPU; pass arrays of NumPy')
     return wanted
-
-
-def _chained(first: Any, others: Iterable[Any]) -> Iterable[Any]:
-    yield first
-    yield from others
 
 
 def _shown(pieces: Iterable[Any], wanted: bool) -> Iterator[Any]:

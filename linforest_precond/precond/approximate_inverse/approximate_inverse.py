@@ -125,11 +125,5 @@ def _memory(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
     return operator, operator + 3 * rows + matrix + 32 * sizes.rows
 
 
-register(
-    Kind(
-        "approximate_inverse",
-        SCHEMA,
-        follows_indices=True,
-        face=Face(approximate_inverse, "sparse approximate inverse", _memory, setup_products=120),
-    )
-)
+FACE = Face(approximate_inverse, "sparse approximate inverse", _memory, setup_products=120)
+register(Kind("approximate_inverse", SCHEMA, follows_indices=True, face=FACE))

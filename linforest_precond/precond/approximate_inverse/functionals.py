@@ -21,25 +21,13 @@ TERMS_PER_ENTRY = 256
 
 @dataclass(frozen=True, eq=False)
 class Functionals(OnBackend):
-    """What the rows of an approximate inverse minimize: see `row_systems` of the backends.
+    """What the rows of an approximate inverse minimize: see `row_systems` of the backends."""
 
-    Attributes
-    ----------
-    matrix, start
-        The CSR arrays of N and S, in double precision.
-    diagonal
-        That of N.
-    triangular
-        Whether rows are those of a lower triangular factor.
-    row_scales
-        Factors of the rows after they were found; None are ones.
-    """
-
-    matrix: CSRArrays
-    start: CSRArrays
-    diagonal: Array
-    triangular: bool
-    row_scales: Array | None
+    matrix: CSRArrays  # N, in double precision
+    start: CSRArrays  # S, in double precision
+    diagonal: Array  # of N
+    triangular: bool  # rows are those of a lower triangular factor
+    row_scales: Array | None  # applied to the rows that were found; None are ones
 
     def grow(self, entries: int, tolerance: float) -> tuple[CSRArrays, Array]:
         """The rows on growing patterns, and the counts of dependent and of empty ones."""

@@ -153,12 +153,5 @@ def memory_of_factors(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, in
     return operator, operator + max(pattern, 3 * matrix)
 
 
-register(
-    Kind(
-        "direct",
-        SCHEMA,
-        follows_indices=True,
-        capturable=False,
-        face=Face(direct, "sparse LU factors", memory_of_factors, setup_products=300, linear=False),
-    )
-)
+FACE = Face(direct, "sparse LU factors", memory_of_factors, setup_products=300, linear=False)
+register(Kind("direct", SCHEMA, follows_indices=True, capturable=False, face=FACE))

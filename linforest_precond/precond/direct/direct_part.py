@@ -49,34 +49,16 @@ SCHEMA = schema.FieldsSpec(
 
 @dataclass(frozen=True, eq=False)
 class DirectPart(OnBackend, schema.Stored):
-    """LU factors of a matrix.
+    """LU factors of a matrix."""
 
-    Attributes
-    ----------
-    csr
-        The matrix in the stored type: files hold it, and factors are made anew from it.
-    order, ordering
-        The name of the order, and the order itself; None where the library finds it.
-    pivoting
-        "diagonal" or "partial".
-    automatic
-        Whether an update may go from diagonal to partial pivoting.
-    factors
-        The backend's, of `direct.sparse_lu`.
-    flops
-        Operations of the factorization, without those of interchanges; 0 where they are not known.
-    error
-        The backward error of a refined solution; None where it is infinite.
-    """
-
-    csr: CheckedMatrix
+    csr: CheckedMatrix  # in the stored type: files hold it, and factors are made anew from it
     order: str
-    ordering: Ordering | None
-    pivoting: str
-    automatic: bool
-    factors: Any
-    flops: float
-    error: float | None
+    ordering: Ordering | None  # None where the library finds it
+    pivoting: str  # "diagonal" or "partial"
+    automatic: bool  # an update may go from diagonal to partial pivoting
+    factors: Any  # the backend's, of `direct.sparse_lu`
+    flops: float  # without those of interchanges; 0 where they are not known
+    error: float | None  # backward error of a refined solution; None where it is infinite
 
     kind = "direct"
     name = "sparse LU factorization"

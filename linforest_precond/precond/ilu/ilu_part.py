@@ -22,7 +22,7 @@ from linforest_precond.precond.ilu.triangular_solves import (
     adjoint,
     with_triangles,
 )
-from linforest_precond.precond.number_types import held_bytes, stored_array
+from linforest_precond.precond.number_types import stored_array
 from linforest_precond.precond.record_schemas import ORDERING
 from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
@@ -41,22 +41,13 @@ MOST_SWEEPS = 1000
 class Findings(NamedTuple):
     """What the factorization met.
 
-    Attributes
-    ----------
-    perturbed
-        Tiny pivots.
-    shift
-        Of the diagonal, relative to the norms of the rows.
-    breakdowns
-        Smaller shifts that were not enough, none included.
-    dropped
-        The fill-in that is dropped and the shift: the root mean square over the rows of the norms of the rows
-        of ``|LU - A|``, relative to the diagonal of A. Terms of one entry are not added up.
+    `dropped` is the fill-in that is dropped and the shift: the root mean square over the rows of the norms of
+    the rows of ``|LU - A|``, relative to the diagonal of A. Terms of one entry are not added up.
     """
 
-    perturbed: int
-    shift: float
-    breakdowns: int
+    perturbed: int  # tiny pivots
+    shift: float  # of the diagonal, relative to the norms of the rows
+    breakdowns: int  # smaller shifts that were not enough, none included
     dropped: float
 
 
@@ -118,8 +109,6 @@ class IluPart(TriangularSolves):
     findings: Findings
     sweeps: int | None
 
-    forest = bands = None
-    coverage = 1.0
     schema = SCHEMA
 
     @classmethod
@@ -159,22 +148,16 @@ class IluPart(TriangularSolves):
         return self.sweeps
 
     @property
-    def nbytes(self) -> int:
-        """Without the transposed factors, which the first product with the transpose makes."""
-        return held_bytes(self.ordering, self.starts, self.lower, self.upper, self.inverse)
-
-    @property
     def name(self) -> str:
         method = "IC(0): incomplete Cholesky" if self.cholesky else "ILU(0): incomplete LU"
         return f"{method} factors on the pattern of A"
 
     def described(self) -> list[tuple[str, str]]:
-        levels, entries = self.starts.size - 1, self.lower[2].size + self.upper[2].size + self.n
         solves = "exact, by levels" if self.sweeps is None else f"{self.sweeps} Jacobi sweeps each"
         return [
             ("order", self.order),
-            ("levels", f"{levels:,} of L and of U"),
-            ("entries", f"{entries:,}"),
+            ("levels", f"{self.starts.size - 1:,} of L and of U"),
+            ("entries", f"{self.entries:,}"),
             ("dropped fill-in", f"{self.findings.dropped:.3g} of the diagonal"),
             ("triangular solves", solves),
             ("repairs", in_words(self.repairs, self.positive_definite)),
@@ -186,10 +169,6 @@ class IluPart(TriangularSolves):
         shifts = {"diagonal_shift": shift, "breakdowns": breakdowns} if shift else {}
         failed = 0 if shift else breakdowns
         return happened(**shifts, shifts_failed=failed, pivots_perturbed=perturbed)
-
-    @property
-    def positive_definite(self) -> bool:
-        return self.cholesky
 
 
 def has_cholesky_form(csr: CheckedMatrix) -> bool:
@@ -204,8 +183,7 @@ def fill_weights(csr: CheckedMatrix) -> Array:
     if any_set(sizes == 0):  # stall: whether norms are needed
         norms, _ = backend.multigrid.strength.row_sums(csr)
         sizes = xp.where(sizes > 0, sizes, xp.where(norms > 0, norms, 1.0))
-    weights: Array = 1.0 / xp.maximum(sizes, LEAST_SIZE)
-    return weights
+    return 1.0 / xp.maximum(sizes, LEAST_SIZE)
 
 
 class Factors(NamedTuple):

@@ -115,11 +115,5 @@ def memory_of_triangles(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, 
     return operator, operator + max(pattern, 5 * matrix + 16 * sizes.rows)
 
 
-register(
-    Kind(
-        "ilu",
-        SCHEMA,
-        follows_indices=True,
-        face=Face(ilu, "incomplete LU factors", memory_of_triangles, setup_products=20),
-    )
-)
+FACE = Face(ilu, "incomplete LU factors", memory_of_triangles, setup_products=20)
+register(Kind("ilu", SCHEMA, follows_indices=True, face=FACE))

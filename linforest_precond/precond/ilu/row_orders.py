@@ -23,21 +23,11 @@ MOST_LEVELS = 2**31 - 1
 
 
 class Schedule(NamedTuple):
-    """Rows in the order of their levels: neighbours are in different levels.
+    """Rows in the order of their levels: neighbours are in different levels."""
 
-    Attributes
-    ----------
-    name
-        The order that the levels come from.
-    ordering
-        Rows sorted by level, within a level in the order that the levels come from.
-    starts
-        Level i has the rows from ``starts[i]`` to ``starts[i + 1]``.
-    """
-
-    name: str
-    ordering: Ordering
-    starts: Array
+    name: str  # of the order that the levels come from
+    ordering: Ordering  # sorted by level, then by that order
+    starts: Array  # level i has the rows from starts[i] to starts[i + 1]
 
     @property
     def levels(self) -> int:

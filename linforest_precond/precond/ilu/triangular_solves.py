@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from linforest_precond.backends import OnBackend, backend_of
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.precond.number_types import held_bytes
 from linforest_precond.precond.record_schemas import csr_arrays, rows_hold_entries
 from linforest_precond.precond.storage.schema import FieldsSpec, Stored, nested
 from linforest_precond.records.forest import Ordering
@@ -18,28 +19,17 @@ TRIANGLE = nested(FieldsSpec(csr_arrays(below="n"), rows_hold_entries), "n", "va
 
 
 class TriangularSolves(OnBackend, Stored):
-    """Base of the dataclasses of such parts.
+    """Base of the dataclasses of such parts; `jacobi_sweeps` replace a substitution, None for exact ones."""
 
-    Attributes
-    ----------
-    ordering, starts
-        Those of a `Schedule`.
-    lower, upper
-        L and U, in that order of rows and columns.
-    inverse
-        Of D.
-    cholesky
-        Hermitian, with a positive D: L is the conjugate transpose of U.
-    jacobi_sweeps
-        In place of each substitution; None where it is exact.
-    """
-
-    ordering: Ordering
+    ordering: Ordering  # of a `Schedule`
     starts: Array
-    lower: Triangle
-    upper: Triangle
-    inverse: Array
-    cholesky: bool
+    lower: Triangle  # L, in that order of rows and columns
+    upper: Triangle  # U, likewise
+    inverse: Array  # of D
+    cholesky: bool  # Hermitian, with a positive D: L is the conjugate transpose of U
+
+    forest = bands = None
+    coverage = 1.0
 
     def __post_init__(self) -> None:
         self.solver  # noqa: B018  made now: its stall belongs to the setup
@@ -51,6 +41,20 @@ class TriangularSolves(OnBackend, Stored):
     @property
     def stored(self) -> DType:
         return self.inverse.dtype
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.cholesky
+
+    @property
+    def nbytes(self) -> int:
+        """Without the transposed triangles, which the first product with the transpose makes."""
+        return held_bytes(self.ordering, self.starts, self.lower, self.upper, self.inverse)
+
+    @property
+    def entries(self) -> int:
+        """Of L, D and U."""
+        return int(self.lower[2].size + self.upper[2].size + self.inverse.size)
 
     @cached_property
     def solver(self) -> Any:

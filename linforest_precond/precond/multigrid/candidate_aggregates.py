@@ -42,25 +42,13 @@ SCHEMA = schema.FieldsSpec(
 
 @dataclass(frozen=True, eq=False)
 class CandidateAggregates(OnBackend, schema.Stored):
-    """Aggregates of nodes, and near-null space candidates that their prolongator reproduces.
+    """Aggregates of nodes, and near-null space candidates that their prolongator reproduces."""
 
-    Attributes
-    ----------
-    numbers
-        Each node's aggregate; -1 for none.
-    count
-        How many aggregates there are.
-    block_size
-        Unknowns of a node.
-    candidates, coarse_candidates
-        On this level (n, k), and on the next one (k count, k), in the precision of A.
-    """
-
-    numbers: Array
-    count: int
-    block_size: int
-    candidates: Array
-    coarse_candidates: Array
+    numbers: Array  # each node's aggregate; -1 for none
+    count: int  # of aggregates
+    block_size: int  # unknowns of a node
+    candidates: Array  # (n, k), in the precision of A
+    coarse_candidates: Array  # (k count, k), on the next level
 
     schema = SCHEMA
 
@@ -80,10 +68,7 @@ class CandidateAggregates(OnBackend, schema.Stored):
         return [self.numbers, self.candidates, self.coarse_candidates]
 
     def smoothed(self, fine: LevelMatrix) -> tuple[RectangularCSR, RectangularCSR]:
-        """The prolongator smoothed by a damped Jacobi step, and its adjoint.
-
-        The candidates do not depend on the matrix.
-        """
+        """The prolongator smoothed by a damped Jacobi step, and its adjoint; the candidates stay."""
         return self.of(fine, self.numbers, self.count, self.block_size, self.candidates)[1]
 
     def fill_dropped(self, indptr: Array, indices: Array, data: Array) -> None:

@@ -24,15 +24,7 @@ ADAPTIVE_SHARE = 0.75
 
 
 class CandidateCoarsening:
-    """Coarsens a matrix and its candidates; each call continues on the level of the one before.
-
-    Attributes
-    ----------
-    B
-        The candidates (n, k) on the present level.
-    block_size
-        Unknowns of a node there: k on all levels but the finest.
-    """
+    """Coarsens a matrix and its candidates B, (n, k); each call continues on the level of the one before."""
 
     stall_cause = (
         "too few nodes are coupled strongly for this many candidates; "
@@ -82,10 +74,7 @@ class CandidateCoarsening:
 
 
 def without_single_nodes(aggregates: RootAggregates) -> RootAggregates:
-    """The aggregates of at least two nodes; others are too small for their candidates.
-
-    Smoothing interpolates the nodes that are left out from the aggregates next to them.
-    """
+    """The aggregates of at least two nodes; smoothing interpolates the others from their neighbours."""
     numbers, xp = aggregates.numbers, xp_of(aggregates.numbers)
     several = xp.bincount(numbers + 1, minlength=aggregates.count + 1)[1:] > 1
     places = xp.cumsum(several)

@@ -32,10 +32,7 @@ DENSE = "dense"  # instead of a format's name
 
 
 class HierarchyLevel:
-    """The public view of a level: A and, on all but the last, the prolongator P and the restriction R.
-
-    Their arrays are read-only on the CPU, and copies on the GPU.
-    """
+    """A level for users: A, P and R, read-only on the CPU, and copies on the GPU; the last has only A."""
 
     def __init__(self, level: Any, like: Any, exponent: int, csr: CheckedMatrix | None = None):
         self._level, self._like, self._exponent = level, like, exponent

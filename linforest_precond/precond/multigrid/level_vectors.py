@@ -13,16 +13,9 @@ ALIGNMENT = 256
 
 
 class LevelVectors:
-    """The vectors of one level for k columns, and the backend's functions on them.
+    """The vectors of one level for k columns, allocated together, and the backend's functions on them.
 
-    Attributes
-    ----------
-    matrix
-        The level's matrix as the vector operations take it.
-    residual, other
-        Work space; `other` is what smoothers write in turn with x.
-
-    The first `further` vectors are allocated together with these two.
+    `residual` and `other` are work space; smoothers write x and `other` in turn.
     """
 
     def __init__(

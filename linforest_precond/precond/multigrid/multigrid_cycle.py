@@ -40,18 +40,9 @@ def check_cycle(cycle: Any) -> None:
 
 
 class MultigridCycle:
-    """A cycle on a hierarchy, for vectors of one shape and type.
+    """A cycle (`kind`) on a hierarchy, or on a transposed one, for vectors of one shape and type.
 
-    Parameters
-    ----------
-    levels, coarsest
-        As in `MultilevelPart`; the last level has no transfer, and is smoothed where `coarsest` is None.
-    kind
-        One of `CYCLES`.
-    sweeps
-        The numbers of presmoothing and postsmoothing sweeps.
-    transpose
-        Whether the levels are those of a transposed hierarchy.
+    The last level has no transfer, and is smoothed where `coarsest` is None.
     """
 
     def __init__(

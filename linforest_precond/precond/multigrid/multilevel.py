@@ -329,11 +329,5 @@ def memory_of_levels(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int
     return held(sizes.stored), held(max(sizes.stored, sizes.value)) + graph.graph_in_making + pairing
 
 
-register(
-    Kind(
-        "multilevel",
-        SCHEMA,
-        follows_indices=True,
-        face=Face(multilevel, "algebraic multigrid", memory_of_levels, setup_products=100),
-    )
-)
+FACE = Face(multilevel, "algebraic multigrid", memory_of_levels, setup_products=100)
+register(Kind("multilevel", SCHEMA, follows_indices=True, face=FACE))

@@ -304,10 +304,7 @@ def with_coarsest_level(
     stalled: bool,
     finest: CheckedMatrix,
 ) -> MultilevelPart:
-    """The part of all levels: the last one is inverted, or smoothed where it is too large for that.
-
-    `finest` is the matrix itself, which may be of higher precision than the levels.
-    """
+    """The part of all levels, the last one inverted or smoothed; `finest` may be of higher precision."""
     coarsest = Coarsest.of(last.csr, stored, last.hermitian, last.centered)
     smoother = None
     if coarsest is None:

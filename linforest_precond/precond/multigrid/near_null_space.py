@@ -37,8 +37,7 @@ def prolongator_weights(matrix: LevelMatrix) -> Array:
     The largest eigenvalue counts without its safety factor: a step that is too long does no harm here, one
     that is too short costs iterations.
     """
-    weights: Array = SAFETY * matrix.damped_jacobi
-    return weights
+    return SAFETY * matrix.damped_jacobi
 
 
 def adaptive_candidates(matrix: LevelMatrix, k: int, seed: int, sweeps: int = SWEEPS) -> Array:
@@ -86,21 +85,18 @@ def _inverse_root(matrix: LevelMatrix) -> Array:
     So candidates have the same bits for all A 2**k.
     """
     power = 2.0 ** (matrix.csr.exponent or 0)
-    root: Array = matrix.backend.xp.sqrt(abs(matrix.inverse_diagonal) * power)
-    return root
+    return matrix.backend.xp.sqrt(abs(matrix.inverse_diagonal) * power)
 
 
 def _dots(u: Array, v: Array) -> Array:
     """The real parts of the columns' inner products."""
-    products: Array = (u.conj() * v).real.sum(axis=0)
-    return products
+    return (u.conj() * v).real.sum(axis=0)
 
 
 def _ratios(numbers: Array, divisors: Array, xp: Any) -> Array:
     """0 where a column has converged."""
     positive = divisors > 0
-    ratios: Array = xp.where(positive, numbers / xp.where(positive, divisors, 1), 0)
-    return ratios
+    return xp.where(positive, numbers / xp.where(positive, divisors, 1), 0)
 
 
 def orthonormal(x: Array, scale: Array, xp: Any) -> Array:

@@ -24,15 +24,9 @@ SMOOTHER = "chebyshev3"
 
 @dataclass(frozen=True, eq=False)
 class NearNullSpace:
-    """Near-null space candidates and unknowns per node, as asked for.
+    """Near-null space candidates and unknowns per node, as asked for."""
 
-    Attributes
-    ----------
-    candidates
-        (n, count) in A's type, or None for adaptive ones.
-    """
-
-    candidates: Array | None
+    candidates: Array | None  # (n, count) in A's type, or None for adaptive ones
     count: int
     block_size: int
 

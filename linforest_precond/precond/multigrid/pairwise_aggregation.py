@@ -43,10 +43,7 @@ def aggregate_pairwise(
 
 
 def strength_graph(matrix: LevelMatrix, weights: str, strength: float) -> Graph:
-    """The graph whose weights are strengths of connection; weak connections have weight 0.
-
-    Its total weight is not computed: it is needed for coverages alone.
-    """
+    """The graph of strengths of connection, 0 for weak ones; without its total weight."""
     csr = matrix.csr
     if weights == "magnitude":
         return checked(csr).graph

@@ -11,8 +11,7 @@ from linforest_precond.backends.array_libraries import xp_of
 
 
 def rigid_body_modes(coordinates: Array, *, interleaved: bool = True) -> Array:
-    """
-    The translations and infinitesimal rotations of a body, as near-null space candidates of elasticity.
+    """The translations and infinitesimal rotations of a body, as near-null space candidates of elasticity.
 
     A stiffness matrix maps them to zero except where the body is held. Smoothed aggregation that keeps them
     (``lf.multilevel(A, B=...)``) solves problems of elasticity in few iterations.

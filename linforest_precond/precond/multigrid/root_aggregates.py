@@ -39,26 +39,15 @@ SCHEMA = schema.FieldsSpec(
 class RootAggregates(schema.Stored):
     """Aggregates of roots that are more than two strong couplings apart, and of the unknowns next to them.
 
-    Attributes
-    ----------
-    numbers
-        Each unknown's aggregate; -1 for those whose rows are dominant, which the smoother solves alone.
-    count
-        How many aggregates there are.
-    strength
-        A coupling is strong if it has at least this share of the strongest one of both unknowns; for the
-        prolongator, of its row alone.
-    signed
-        Whether only couplings with the opposite sign of the diagonal are strong.
-    kept
-        1 for the couplings that the prolongator smoother keeps, 0 for all other entries of the matrix; None
-        before there is a prolongator, and in older files.
+    A coupling is strong if it has at least the share `strength` of the strongest one of both unknowns; for
+    the prolongator, of its row alone. `kept` is 1 for the couplings that the prolongator smoother keeps, 0
+    for all other entries of the matrix; None before there is a prolongator, and in older files.
     """
 
-    numbers: Array
-    count: int
+    numbers: Array  # each unknown's aggregate; -1 for dominant rows, which the smoother solves alone
+    count: int  # of aggregates
     strength: float
-    signed: bool
+    signed: bool  # only couplings with the opposite sign of the diagonal are strong
     kept: Array | None = None
 
     schema = SCHEMA

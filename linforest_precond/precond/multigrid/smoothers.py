@@ -72,18 +72,11 @@ class DiagonalSmoother(schema.Stored):
     """Jacobi's or Chebyshev's iteration: x += momentum (x - previous x) + factor weights (b - A x).
 
     Each step writes a second vector, which takes the place of x.
-
-    Attributes
-    ----------
-    weights
-        The diagonal matrix.
-    steps
-        Momentum and factor of the steps of one sweep.
     """
 
     kind: str
-    weights: Array
-    steps: tuple[tuple[float, float], ...]
+    weights: Array  # the diagonal matrix
+    steps: tuple[tuple[float, float], ...]  # momentum and factor of each step of a sweep
 
     schema = DIAGONAL_SCHEMA
 

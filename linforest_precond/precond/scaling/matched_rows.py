@@ -8,10 +8,11 @@ import numpy as np
 
 from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.array_libraries import on_host, xp_of
+from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.graphs import Graph
-from linforest_precond.records.forest import magnitudes_of
+from linforest_precond.records.forest import Factor, magnitudes_of
 
 # The step of an auction is divided by this after each pass (epsilon-scaling).
 STEP_DIVISOR = 8
@@ -25,21 +26,12 @@ BALANCING_ITERATIONS = 16
 
 
 class MatchedRows(NamedTuple):
-    """A perfect matching and its dual solution.
+    """A perfect matching, and factors that give matched entries magnitude 1, the others at most about 1."""
 
-    Attributes
-    ----------
-    columns, rows
-        The column of each row, and the row of each column.
-    row, column
-        Factors: the scaled matched entries have magnitude 1, and no entry exceeds 1 by more than the
-        tolerance.
-    """
-
-    columns: Array
-    rows: Array
-    row: Array
-    column: Array
+    columns: Array  # of each row
+    rows: Array  # of each column
+    row: Array  # factor, from the dual solution
+    column: Array  # factor
 
 
 def match_rows(csr: CheckedMatrix, tolerance: float) -> MatchedRows:
@@ -97,3 +89,29 @@ def _completed(
             f'{left} of {csr.n} rows cannot be matched; use "equilibrate"'
         )
     return tuple(xp.asarray(each) for each in duals)
+
+
+def partners_of(matched: MatchedRows) -> Array:
+    """The other row of each row's 2 x 2 pivot, -1 for a 1 x 1 pivot.
+
+    A cycle i -> column of i -> ... of the matching is cut open, and its rows are paired one after the other;
+    an odd cycle leaves one row. Duff & Pralet, "Strategies for scaling and pivoting for sparse symmetric
+    indefinite problems" (2005), doi:10.1137/04061043X.
+    """
+    xp: Any = xp_of(matched.columns)
+    own = xp.arange(matched.columns.size, dtype=matched.columns.dtype)
+    low, high = (each(matched.columns, matched.rows) for each in (xp.minimum, xp.maximum))
+    neighbors = xp.stack([low, xp.where(low != high, high, -1)], axis=1).astype(own.dtype, copy=False)
+    neighbors[matched.columns == own] = -1
+    values = (neighbors >= 0).astype(np.float64)
+    forest = break_cycles(Factor(neighbors, values, None, (1, True), 1.0), in_place=True)
+    return _paired_along(forest.order, forest.position)
+
+
+def _paired_along(order: Array, position: Array) -> Array:
+    """Rows at positions 1 and 2 of each path, 3 and 4, ..."""
+    partners = order * 0 - 1
+    second = (position[order[1:]] % 2 == 0).nonzero()[0] + 1  # stall: the number of pairs
+    partners[order[second]] = order[second - 1]
+    partners[order[second - 1]] = order[second]
+    return partners

@@ -189,5 +189,4 @@ def _array(given: Any, name: str, n: int, backend: Backend) -> Array:
         raise TypeError(f"{name} must be an array on A's device ({backend.name}), got {type(given).__name__}")
     if given.shape != (n,):
         raise ValueError(f"{name} must have one number for each of A's {n} rows, got shape {given.shape}")
-    array: Array = given
-    return array
+    return given

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.scaling.matched_rows import match_rows
+from linforest_precond.precond.scaling.matched_rows import match_rows, partners_of
 from linforest_precond.precond.scaling.matrix_scaling import METHODS, MatrixScaling
-from linforest_precond.precond.scaling.symmetric_pairs import partners_of
 from linforest_precond.records.forest import magnitudes_of
 
 # Of a matching: the scaled entries exceed 1 by a factor of at most 2**TOLERANCE.

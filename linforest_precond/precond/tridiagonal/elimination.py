@@ -50,8 +50,7 @@ class Elimination:
 
     def clip(self, bands: Triple) -> Triple:
         """Clip couplings until the matrix is definite."""
-        clipped: Triple = backend_of_bands(bands).tridiagonal.clipping.clip(*bands)
-        return clipped
+        return backend_of_bands(bands).tridiagonal.clipping.clip(*bands)
 
     def clip_paths(self, bands: Triple, rows: Array) -> tuple[Triple, int, int]:
         """Clip couplings of some paths; the numbers of these and of clipped couplings."""

@@ -18,8 +18,7 @@ def backend_of_bands(bands: Triple) -> Backend:
 
 def entries_of_rows(band: Array) -> Array:
     """A band with one row for each (block) row, of which there may be none."""
-    rows: Array = band.reshape(band.shape[0], math.prod(band.shape[1:]))
-    return rows
+    return band.reshape(band.shape[0], math.prod(band.shape[1:]))
 
 
 def first_rows(bands: Triple) -> Array:
@@ -40,8 +39,7 @@ def segments_of(bands: Triple) -> tuple[Array, Array]:
 
 def sum_of_last(array: Array) -> Array:
     """The sums over the last axis, which has one entry for scalar bands: CuPy's sums of one are slow."""
-    sums: Array = array[..., 0] if array.shape[-1] == 1 else array.sum(axis=-1)
-    return sums
+    return array[..., 0] if array.shape[-1] == 1 else array.sum(axis=-1)
 
 
 def any_of_last(array: Array) -> Array:
@@ -61,5 +59,4 @@ def sums_of_segments(counts: Array, starts: Array) -> Array:
     before = xp.zeros(counts.size + 1, "int64")
     before[1:] = xp.cumsum(counts.astype("int64"))
     ends = xp.append(starts[1:], counts.size)
-    sums: Array = before[ends] - before[starts]
-    return sums
+    return before[ends] - before[starts]

@@ -50,5 +50,4 @@ def _ends_of_odd_segments(lower: Array, diagonal: Array, upper: Array) -> Array:
     place = xp.arange(n) - starts[xp.cumsum(first) - 1]
     useful = xp.cumsum((place % 2 == 0) & (diagonal != 0))
     before = xp.where(starts > 0, useful[starts - 1], 0)
-    singular: Array = ends[(place[ends] % 2 == 0) & (useful[ends] == before)]
-    return singular
+    return ends[(place[ends] % 2 == 0) & (useful[ends] == before)]

@@ -34,10 +34,7 @@ from linforest_precond.precond.tridiagonal.several_forests import (
     several_forests_part,
 )
 from linforest_precond.precond.tridiagonal.several_forests import SCHEMA as SEVERAL_FORESTS
-from linforest_precond.precond.tridiagonal.tridiagonal_costs import (
-    memory_of_blocks,
-    memory_of_paths,
-)
+from linforest_precond.precond.tridiagonal.tridiagonal_costs import memory_of_blocks, memory_of_paths
 from linforest_precond.precond.tridiagonal.tridiagonal_part import (
     REPAIRS,
     SCHEMAS,
@@ -252,38 +249,24 @@ def block_tridiagonal(
     return setup.operator(block_part(setup.csr, setup.stored, candidates, repair, partners))
 
 
-register(
-    Kind(
-        "tridiagonal",
-        SCHEMAS["tridiagonal"],
-        face=Face(
-            tridiagonal,
-            "tridiagonal, linear forest",
-            memory_of_paths,
-            setup_products=10,
-            aliases=("algtriscal",),
-            variants=(
-                Variant(
-                    "tridiagonal_original",
-                    "tridiagonal, original order",
-                    {"ordering": "original"},
-                    ("original", "triscal"),
-                ),
-            ),
-        ),
-    )
+ORIGINAL = Variant(
+    "tridiagonal_original", "tridiagonal, original order", {"ordering": "original"}, ("original", "triscal")
 )
-register(
-    Kind(
-        "block_tridiagonal",
-        SCHEMAS["block_tridiagonal"],
-        face=Face(
-            block_tridiagonal,
-            "2 x 2 block tridiagonal, forest",
-            memory_of_blocks,
-            setup_products=60,
-            aliases=("block", "algtriblock"),
-        ),
-    )
+FACE = Face(
+    tridiagonal,
+    "tridiagonal, linear forest",
+    memory_of_paths,
+    setup_products=10,
+    aliases=("algtriscal",),
+    variants=(ORIGINAL,),
 )
+BLOCK_FACE = Face(
+    block_tridiagonal,
+    "2 x 2 block tridiagonal, forest",
+    memory_of_blocks,
+    setup_products=60,
+    aliases=("block", "algtriblock"),
+)
+register(Kind("tridiagonal", SCHEMAS["tridiagonal"], face=FACE))
+register(Kind("block_tridiagonal", SCHEMAS["block_tridiagonal"], face=BLOCK_FACE))
 register(Kind("several_forests", SEVERAL_FORESTS, follows_indices=True))

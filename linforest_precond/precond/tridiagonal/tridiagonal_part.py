@@ -132,12 +132,7 @@ class TridiagonalPart(schema.Stored):
 
     @classmethod
     def _solved(
-        cls,
-        bands: Bands,
-        decide: Decision,
-        repair: str,
-        started: Factorization | None = None,
-        **fields: Any,
+        cls, bands: Bands, decide: Decision, repair: str, started: Factorization | None = None, **fields: Any
     ) -> TridiagonalPart:
         repairs = {"make_definite": True, "decide": decide} if repair == "auto" else NO_REPAIRS
         return cls(bands=bands, repair=repair, **fields, solver=solver_of(bands, **repairs, started=started))
@@ -185,8 +180,7 @@ class TridiagonalPart(schema.Stored):
         else:
             arrays, index = (self.forest.neighbors, self.forest.order), csr.indices.dtype
             neighbors, order = (array.astype(index, copy=False) for array in arrays)
-        slots: BandSlots = csr.backend.forest.band_refresh.find_slots(csr, neighbors, order)
-        return slots
+        return csr.backend.forest.band_refresh.find_slots(csr, neighbors, order)
 
     def refreshed_in_place(
         self, A: MatrixLike, pattern: PatternDigest, slots: BandSlots

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import math
 import statistics
 import warnings
@@ -13,16 +15,17 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, Repair, SparseMatrix
 from linforest_precond.backends.array_libraries import device_name, xp_of
+from linforest_precond.graph.reordering.permute import ordering_of, permute
 from linforest_precond.precond.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.multigrid.multilevel import multilevel
+from linforest_precond.precond.products import LIBRARIES
 from linforest_precond.precond.tridiagonal.tridiagonal import block_tridiagonal, tridiagonal
 from linforest_precond.solvers import History, Status, bicgstab
 from linforest_precond.solvers.residual_bands import extremes
 from linforest_precond.study import timing
 from linforest_precond.study.forests.coverage import BLOCK_PERIODS, ITERATIONS
-from linforest_precond.study.forests.permuted import Permutation
 from linforest_precond.study.results import JsonObject
 
 SETUP_REPEATS = 3
@@ -49,12 +52,7 @@ def preconditioners(
     further: Sequence[str] = (),
     multigrid: Mapping[str, str] | None = None,
 ) -> dict[str, Callable[[Any], Any]]:
-    """
-    The preconditioners of figure 4 in the paper's configuration, then ours ("+") with the library's defaults.
-
-    `further` names some of `FURTHER`, which are not preconditioners of the paper; `multigrid` has options of
-    the first.
-    """
+    """The preconditioners of figure 4 as the paper configures them, then ours ("+"), then `further` ones."""
     paper: JsonObject = {"iterations": ITERATIONS, "charge": charge, "ties": ties, "repair": repair}
     return {
         "Jacobi": jacobi,
@@ -85,23 +83,16 @@ def convergence(
     further: Sequence[str] = (),
     multigrid: Mapping[str, str] | None = None,
 ) -> JsonObject:
-    """
-    Solve A x = b by BiCGStab with each preconditioner, for the solution x_t[i] = sin(16 π i / N).
+    """Solve A x = b by BiCGStab with each preconditioner, for the solution x_t[i] = sin(16 π i / N).
 
     Times of solves include the recording of residuals and errors; setups are timed after one that compiles.
     BiCGStab's iteration count is sensitive to rounding. Therefore `permutations` symmetrically permuted
     systems are solved too, with the permuted preconditioners. ``median_iterations`` is the median of their
     counts: infinite where half of them did not converge, and None where A's own system did not.
 
-    `charge`, `ties` and `repair` are those of the paper's preconditioners. By default tridiagonal parts are
-    not repaired, as in the paper: a solve that breaks down is a result. `further` names some of "multilevel",
-    "ilu" and "approximate_inverse", which are then measured, too; `multigrid` has options of the first:
-    smoother, coarsening, cycle.
-
-    Returns
-    -------
-    dict
-        The options, and ``runs`` with one entry for each of the `preconditioners`.
+    By default tridiagonal parts are not repaired, as in the paper: a solve that breaks down is a result.
+    `further` names some of "multilevel", "ilu" and "approximate_inverse"; `multigrid` has options of the
+    first.
     """
     makers = preconditioners(charge, ties, repair, further, multigrid)
     system = System(A, rtol, maxiter)
@@ -185,3 +176,50 @@ def _iterations(A: SparseMatrix, b: Array, M: Any, options: JsonObject) -> float
     history = History()
     bicgstab(A, b, M=M, **options, history=history)
     return float(history.iterations[-1]) if history.status is Status.CONVERGED else math.inf
+
+
+# Rows are shuffled within chunks of this size, whose vectors fit into a cache.
+ROWS_TOGETHER = 2048
+
+
+class Permutation:
+    """A random permutation of a system's rows; the same for a seed on every device."""
+
+    def __init__(self, A: SparseMatrix, seed: int):
+        ordering = ordering_of(xp_of(A).asarray(shuffled(A.shape[0], seed)))
+        self.order, self.rank = ordering.order, ordering.rank
+
+    def vector(self, v: Array) -> Array:
+        """The vector with its entries in the new order."""
+        return v[self.order]
+
+    def matrix(self, A: SparseMatrix) -> Any:
+        """The matrix with rows and columns in the new order."""
+        return permute(A, self.order)
+
+    def operator(self, M: Any) -> Any:
+        """M applied in the new order."""
+        return _permuted_class(device_name(M))(self, M)
+
+
+def shuffled(rows: int, seed: int) -> Array:
+    """Rows shuffled within chunks: no row moves far, so that SpMV keeps its locality."""
+    random = np.random.default_rng(seed)
+    return np.argsort(np.arange(rows) // ROWS_TOGETHER + random.random(rows), kind="stable")
+
+
+@functools.cache
+def _permuted_class(backend: str) -> Any:
+    library: Any = importlib.import_module(LIBRARIES[backend])
+
+    class Permuted(library.LinearOperator):  # type: ignore[name-defined, misc, unused-ignore]
+        def __init__(self, permutation: Permutation, M: Any):
+            super().__init__(M.dtype, M.shape)
+            self.permutation, self.M = permutation, M
+
+        def _matvec(self, r: Array) -> Any:
+            return (self.M @ r[self.permutation.rank])[self.permutation.order]
+
+        _matmat = _matvec
+
+    return Permuted

@@ -5,8 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from linforest_precond.graph.forest.factor import check_options, propose_factor
-from linforest_precond.graph.forest.proposition_times import proposition_times
+from linforest_precond.graph.forest.factor import check_options, propose_factor, proposition_times
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.records.forest import Factor
 from linforest_precond.study.forests.coverage import DEGREES, ITERATIONS
@@ -30,8 +29,7 @@ def spmv_record(A: Any, seconds: float) -> JsonObject:
 
 
 def scan_bytes(vertices: int, index: int, value: int) -> dict[str, int]:
-    """
-    The bytes of a step of the bidirectional scans: every buffer is read and written once.
+    """The bytes of a step of the bidirectional scans: every buffer is read and written once.
 
     In both directions a vertex has a stride; for paths a position, and for cycles the weakest edge with its
     weight and its ends (32 bits each).

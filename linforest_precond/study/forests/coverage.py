@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from linforest_precond.backends.annotations import SparseMatrix
+import numpy as np
+
+from linforest_precond.backends.annotations import Array, SparseMatrix
 from linforest_precond.graph.forest.bands import identity_coverage
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.forest.greedy import TIES as GREEDY_TIES
@@ -14,7 +16,6 @@ from linforest_precond.graph.forest.linear_forest import linear_forest
 from linforest_precond.graph.forest.pairs import block_forest, check_block_options
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.graphs import Graph
-from linforest_precond.study.forests.single_precision import single_precision
 from linforest_precond.study.results import JsonObject
 
 # The charging configurations of table 4: (m, k_m).
@@ -34,31 +35,12 @@ SEEDS = range(3)
 def coverages(
     A: SparseMatrix, *, charge: str = "md5", ties: str = PARALLEL_RULE, rounded_sums: bool = False
 ) -> JsonObject:
-    """
-    The coverages of a matrix: shares of its off-diagonal weight, the sum of |a_ij| with i ≠ j.
+    """The coverages of a matrix: shares of its off-diagonal weight, the sum of |a_ij| with i ≠ j.
 
-    Parameters
-    ----------
-    A : sparse matrix
-    charge : {"md5", "splitmix64"}
-        The hash of the charges.
-    ties : {"index", "random", "auto"}
-        The order among equal weights of the parallel algorithm that is compared with the published values.
-    rounded_sums : bool
-        Also add up the weights in single precision.
-
-    Returns
-    -------
-    dict
-        ``identity`` (c_id), ``forest`` (of `linear_forest` with the library's defaults); ``configurations``
-        (table 4), ``parallel`` and ``sequential`` by n, and ``block`` by m (table 5), with the orders named
-        in ``ties``; ``rules``, the same for each order; ``charges``, by hash and n, one for each seed;
-        ``single_precision`` or None.
-
-    Notes
-    -----
-    The sequential algorithm meets the published values with ties at random: by index, it pairs the strong
-    couplings along a grid line perfectly, and ANISO1 has 0.33 for n = 1 instead of the published 0.29.
+    `ties` is the order among equal weights of the parallel algorithm that is compared with the published
+    values. The sequential algorithm meets these with ties at random: by index, it pairs the strong couplings
+    along a grid line perfectly, and ANISO1 has 0.33 for n = 1 instead of the published 0.29. `rounded_sums`
+    adds up the weights in single precision, too.
     """
     csr = checked(A)
     graph = checked(csr).graph
@@ -113,3 +95,44 @@ def _by_seed(graph: Graph, charge: str, ties: str) -> dict[str, list[float]]:
     """The coverages of the parallel factors by n, one for each seed."""
     factor = partial(_factor, graph, charge=charge, ties=ties)
     return {str(n): [factor(n, seed=seed).coverage for seed in SEEDS] for n in DEGREES}
+
+
+# Numbers of partial sums.
+PARTS = (1, 2, 4, 8, 64)
+
+
+def single_precision(csr: CheckedMatrix) -> list[JsonObject]:
+    """c_id by running sums in single precision, for several numbers of partial sums.
+
+    A running sum beyond 2^22 loses weights of 0.2, and one beyond 2^24 those of 1. ``scale`` is the exact sum
+    of all off-diagonal weights over the rounded one.
+    """
+    backend = csr.backend
+    distance = backend.matrix.entries.rows_of(csr.indptr, csr.nnz) - csr.indices
+    weights = abs(csr.data)
+    near = _host(backend.xp, weights[abs(distance) == 1])
+    others = _host(backend.xp, weights[distance != 0])
+    exact = float(others.sum(dtype=np.float64))
+    return [_rounded(near, others, exact, parts) for parts in PARTS]
+
+
+def _host(xp: Any, weights: Array) -> Any:
+    weights = weights.astype(np.float32)
+    return weights if xp is np else xp.asnumpy(weights)
+
+
+def _rounded(near: Any, others: Any, exact: float, parts: int) -> JsonObject:
+    total = running_sum(others, parts)
+    return {
+        "parts": parts,
+        "identity": running_sum(near, parts) / total if total else 0.0,
+        "scale": exact / total if total else 1.0,
+    }
+
+
+def running_sum(weights: Any, parts: int) -> float:
+    """The sum of float32 numbers by `parts` accumulators, one for each contiguous part."""
+    padded = np.zeros(-(-max(weights.size, 1) // parts) * parts, np.float32)
+    padded[: weights.size] = weights
+    sums = np.add.accumulate(padded.reshape(parts, -1), axis=1, dtype=np.float32)[:, -1]
+    return float(sums.sum(dtype=np.float64))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linforest_precond.matrices.catalogue import catalogue
 from linforest_precond.study.cases import Case, named_cases
+from linforest_precond.study.drawing import Figure
 from linforest_precond.study.forests import plots
 from linforest_precond.study.forests.convergence import convergence
 from linforest_precond.study.forests.coverage import coverages
@@ -19,9 +20,6 @@ from linforest_precond.study.forests.tables import tables
 from linforest_precond.study.forests.warm import warm_up
 from linforest_precond.study.paper import Paper, Reference
 from linforest_precond.study.results import JsonObject
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ANISO = ("aniso1", "aniso2", "aniso3")
 QUICK = (*ANISO, "atmosmodm", "ecology1", "pyamg:airfoil", "pyamg:recirc_flow")

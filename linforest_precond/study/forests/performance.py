@@ -10,39 +10,19 @@ from linforest_precond.study.results import JsonObject
 
 
 def performance(A: Any, *, charge: str = "md5", ties: str = "index") -> JsonObject:
-    """
-    Times of the steps from a matrix to its factored bands, medians of several runs.
+    """Times of the steps from a matrix to its factored bands, medians of several runs.
 
     Everything is measured in two ways with the same result: ``paper``, with Algorithm 3 (bidirectional scan),
     a radix sort, and the given charges and ties; ``ours``, with list ranking, a prefix sum, and the library's
     defaults. On the GPU propositions are timed in single precision, as in the paper, and in double precision,
     the rest in single precision; on the CPU all is in double precision.
 
-    Returns
-    -------
-    dict
-        ``precision`` of scans and setups; ``spmv`` by precision, ``seconds`` and ``gb_per_s``, by cuSPARSE
-        on the GPU (d = A x + d) and by SciPy on the CPU (A x); ``copy_gb_per_s``, read plus written bytes;
-        ``propositions``, a list with ``dtype``, ``k``, ``n``, ``seconds``, ``gb_per_s`` and ``vertices``;
-        ``scans``: ``seconds`` by method, and ``launches``, the GB/s of each launch of Algorithm 3, of
-        ``cycles`` and ``paths``, None on the CPU; ``sequential_scan_seconds``, the same by one thread of the
-        CPU that walks along the paths; ``orderings``: seconds of the permutation by method; ``setups``: a
-        list of stages for each way; ``setup_seconds``, their sums; ``threads`` of the CPU: for SpMV, copy,
-        propositions and scans, and for the setups.
-
-    Notes
-    -----
     Throughputs are counted as in the paper: by the buffers that a kernel has to read and write, each once
     (table 2 for propositions). After the first one (k = 0), our propositions skip the rows of vertices
     without free edges, so that they can exceed the bandwidth of a copy: ``vertices`` says how many are left.
     """
     ways: dict[str, JsonObject] = {
-        "paper": {
-            "charge": charge,
-            "ties": ties,
-            "method": "bidirectional_scan",
-            "sorting": "radix_sort",
-        },
+        "paper": {"charge": charge, "ties": ties, "method": "bidirectional_scan", "sorting": "radix_sort"},
         "ours": {},
     }
     times = device_performance if device_name(A) == "cuda" else host_performance

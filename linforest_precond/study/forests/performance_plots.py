@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from linforest_precond.study.drawing import (
     GREY,
     SHADES,
     STAGES,
+    Axes,
+    Figure,
     case_rows,
     legend_above,
     note,
@@ -23,10 +25,6 @@ from linforest_precond.study.forests.performance_tables import METHODS, WAYS, Ti
 from linforest_precond.study.number_formats import digits3, missing, percent, seconds
 from linforest_precond.study.results import JsonObject, done
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 # Colours by the scan that a launch belongs to, and by the method of labelling.
 LAUNCHES = {"cycles": "#E69F00", "paths": "#0072B2"}
 LABELS = {"bidirectional_scan": "Algorithm 3", "list_ranking": "ours"}
@@ -37,22 +35,13 @@ DOUBLE = "float64"
 
 @styled
 def propositions(study: JsonObject) -> Figure:
-    """
-    Figure 3: the time of the first edge proposition (k = 0), n = 1 to 4, in units of one SpMV.
-
-    All vertices propose. On the GPU bars are single precision and marks double precision, each in units of
-    the SpMV of its own precision.
-    """
+    """Figure 3: the first proposition (k = 0) in units of SpMV; marks are double precision."""
     return _relative_times(study, k=0)[0]
 
 
 @styled
 def later_propositions(study: JsonObject) -> Figure:
-    """
-    Figure 3: the same with k = 1, after the first iteration.
-
-    The number after the bars is the share of vertices that propose, n = 2; the rows of others are not read.
-    """
+    """Figure 3: the same with k = 1, and the share of vertices that still propose (n = 2)."""
     figure, ax = _relative_times(study, k=1)
     for place, case in enumerate(done(study, "performance")):
         timings = Timings(case)
@@ -73,11 +62,7 @@ def _relative_times(study: JsonObject, k: int) -> tuple[Figure, Axes]:
 
 @styled
 def proposition_throughput(study: JsonObject) -> Figure:
-    """
-    Figure 3: the throughput of the first proposition, of SpMV, and of a copy.
-
-    The bytes of a proposition are those that the paper counts.
-    """
+    """Figure 3: throughputs of the first proposition, by the paper's bytes, of SpMV, and of a copy."""
     figure, ax = _proposition_bars(study, 0, lambda _, row: row.get("gb_per_s"))
     timings = [Timings(case) for case in done(study, "performance")]
     _marks(ax, [each.spmv("gb_per_s", _precision(each)) for each in timings], GREY, "SpMV")
@@ -123,11 +108,9 @@ def _marks(ax: Axes, values: list[Any], colour: str, label: str) -> None:
 
 @styled
 def scan_launches(study: JsonObject) -> Figure:
-    """
-    Figure 5: box plots of the throughput of all launches of Algorithm 3, and the bandwidth of a copy.
+    """Figure 5: box plots of the throughputs of Algorithm 3's launches, and the bandwidth of a copy.
 
-    Cycles and paths are apart. Cases that were measured on the CPU have no launches, and are left out. The
-    number after the boxes is the speedup over a sequential walk along the paths.
+    The number after the boxes is the speedup over a sequential walk along the paths.
     """
     cases = [case for case in done(study, "performance") if Timings(case).launches]
     figure, ax = case_rows(cases)
@@ -162,11 +145,7 @@ def _times(factor: float | None) -> str:
 
 @styled
 def scan_times(study: JsonObject) -> Figure:
-    """
-    Figure 5: the time of breaking cycles and labelling paths, by Algorithm 3 and by list ranking.
-
-    The number after the bars is the ratio of both.
-    """
+    """Figure 5: breaking cycles and labelling paths by Algorithm 3 and list ranking; the ratio."""
     cases = done(study, "performance")
     figure, ax = case_rows(cases)
     timings = [Timings(case) for case in cases]
@@ -189,11 +168,7 @@ def _milliseconds(time: float | None) -> float:
 
 @styled
 def setup_breakdown(study: JsonObject) -> Figure:
-    """
-    Figure 6: the stages of a setup, by the paper's methods (above) and by ours (below).
-
-    Shares are of the paper's methods; the total time is written after each bar, and the ratio after ours.
-    """
+    """Figure 6: the stages of a setup, by the paper's methods (above, 100 %) and by ours (below)."""
     cases = done(study, "performance")
     figure, ax = case_rows(cases)
     timings = [Timings(case) for case in cases]

@@ -52,8 +52,7 @@ class Timings:
 
     def spmv(self, key: str, dtype: Any = None) -> float | None:
         """Seconds or GB/s of one SpMV, by default in the precision of the setups."""
-        value: float | None = dig(self.record, "spmv", str(dtype or self.record.get("precision")), key)
-        return value
+        return dig(self.record, "spmv", str(dtype or self.record.get("precision")), key)
 
     def per_spmv(self, seconds: float | None, dtype: Any = None) -> float | None:
         """A time in units of one SpMV."""
@@ -72,8 +71,7 @@ class Timings:
         return self._seconds("setup_seconds", way)
 
     def _seconds(self, *keys: str) -> float | None:
-        value: float | None = dig(self.record, *keys)
-        return value
+        return dig(self.record, *keys)
 
     @property
     def scan_ratio(self) -> float | None:

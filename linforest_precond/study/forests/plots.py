@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linforest_precond.solvers.residual_bands import draw_curve
-from linforest_precond.study.drawing import GREY, new_figure, positive, power_of_ten, styled, wrapped
+from linforest_precond.study.drawing import (
+    GREY,
+    Axes,
+    Figure,
+    new_figure,
+    positive,
+    power_of_ten,
+    styled,
+    wrapped,
+)
 from linforest_precond.study.forests.performance_plots import later_propositions as later_propositions
 from linforest_precond.study.forests.performance_plots import proposition_throughput as proposition_throughput
 from linforest_precond.study.forests.performance_plots import propositions as propositions
@@ -15,10 +24,6 @@ from linforest_precond.study.forests.performance_plots import setup_breakdown as
 from linforest_precond.study.forests.tables import history
 from linforest_precond.study.number_formats import missing
 from linforest_precond.study.results import JsonObject, done, label
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # A colour, distinct in grey and for every kind of colour blindness, and a marker.
 PRECONDITIONERS = {
@@ -47,23 +52,10 @@ def colour_of(preconditioner: str) -> str:
 def convergence_panel(
     case: JsonObject, ax: Axes | None = None, *, title: bool = True, legend: bool = True
 ) -> Axes:
-    """
-    One panel of figure 4: relative residual (solid) and forward relative error (dashed) over iterations.
+    """One panel of figure 4: relative residual (solid) and forward relative error (dashed) over iterations.
 
-    The first run and those with the fewest iterations have six curves together; the others are dimmed.
-
-    Parameters
-    ----------
-    case : dict
-        One of ``study["cases"]``, with its ``"convergence"``.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure, ``panel.figure``.
-    title, legend : bool, optional
-        Whether to draw them.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
+    The first run and those with the fewest iterations have six curves together; the others are dimmed. `case`
+    is one of ``study["cases"]``. Without `ax`, a new figure is drawn, ``panel.figure``.
     """
     ax = ax or new_figure(4.0, 2.7).add_subplot()
     result = case.get("convergence") or {}

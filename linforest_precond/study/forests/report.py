@@ -116,7 +116,9 @@ def report(study: JsonObject) -> JsonObject:
         "unconverged": [_unconverged_row(case, run) for case, run in runs if not converged(run)],
         "LARGE_ERROR": LARGE_ERROR,
         "on_gpu": on_gpu,
-        "propositions": [row for case in timed for row in _proposition_rows(case)],
+        "propositions": [
+            _proposition_row(case, dtype) for case in timed for dtype in Timings(case).precisions or [NONE]
+        ],
         "ways": [_way_row(case, on_gpu) for case in timed],
         "settings": study.get("settings") or {},
         "maxiter": _extremes(solved, "maxiter"),
@@ -155,11 +157,7 @@ def _value(value: Any, quantity: Quantity) -> str:
 
 
 def _rule_rows(case: JsonObject, heads: tuple[Heading, ...], quantities: tuple[Quantity, ...]) -> list[Row]:
-    """
-    A row for each order among equal weights; cases of older studies have one.
-
-    The published value is shown where the order is the one that is compared.
-    """
+    """A row for each order among equal weights, with the published value where that order is compared."""
     if not rules(case):
         return [{"Matrix": case, "Ties": NONE} | _compared_cells(case, heads, quantities)]
     compared = case["coverage"].get("ties") or {}
@@ -277,10 +275,6 @@ def _unconverged_row(case: JsonObject, run: JsonObject) -> Row:
         "Status": Cell("", badge=Badge(_status(run), "failed"), after=after),
         "What to do": _advice(run),
     }
-
-
-def _proposition_rows(case: JsonObject) -> list[Row]:
-    return [_proposition_row(case, dtype) for dtype in Timings(case).precisions or [NONE]]
 
 
 def _proposition_row(case: JsonObject, dtype: str) -> Row:

@@ -17,8 +17,7 @@ def run_study(
     precond: str | Sequence[str] = (),
     **options: Any,
 ) -> Path:
-    """
-    Repeat the measurements of Klein & Strzodka (2022) on many matrices, and write a report.
+    """Repeat the measurements of Klein & Strzodka (2022) on many matrices, and write a report.
 
     The paper's own configuration is measured, and ours beside it.
 

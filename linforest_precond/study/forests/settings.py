@@ -33,8 +33,6 @@ class ForestSettings(Settings):
     """The options of a study; None chooses a number by the size of each matrix.
 
     `charge`, `ties` and `repair` are those of the paper's own configuration; ours has the library's defaults.
-    `precond` names further preconditioners, which are measured in the part "convergence"; `smoother`,
-    `coarsening` and `cycle` are those of "multilevel".
     """
 
     parts: tuple[str, ...] = PARTS
@@ -44,8 +42,8 @@ class ForestSettings(Settings):
     charge: str = "md5"
     ties: str = "index"
     repair: str = "none"
-    precond: tuple[str, ...] = ()
-    smoother: str = AUTO
+    precond: tuple[str, ...] = ()  # further ones, for the part "convergence"
+    smoother: str = AUTO  # of "multilevel", as the next two
     coarsening: str = AUTO
     cycle: str = "V"
 

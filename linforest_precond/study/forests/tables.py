@@ -134,10 +134,7 @@ def _compared(
     extra: Mapping[str, tuple[str, ...]],
     description: str,
 ) -> CsvTable:
-    """A table with three columns for each quantity: ours, the paper's and the difference.
-
-    `extra` has the paths of further columns in the record of a case.
-    """
+    """Ours, the paper's and the difference of each quantity, after `extra` columns (paths in a record)."""
 
     def cells(case: JsonObject, quantity: Quantity) -> dict[str, Any]:
         ours, theirs, difference, _ = compare(case, quantity)

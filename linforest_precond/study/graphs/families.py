@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,29 +34,20 @@ class Algorithm(NamedTuple):
 
 
 class Family(NamedTuple):
-    """
-    Algorithms for one problem.
-
-    `prepare` makes the problem's matrix on the host of the case's, `check` what the algorithms take of it, so
-    that times exclude both. `call` gives the arrays of an answer; `size` is a number that describes them.
-    """
+    """Algorithms for one problem."""
 
     title: str
     algorithms: tuple[Algorithm, ...]
-    check: Callable[[Any], Any]
-    call: Callable[[Any, str], tuple[Array, ...]]
-    size: Callable[[tuple[Array, ...]], float]
+    check: Callable[[Any], Any]  # what the algorithms take of the matrix, so that times exclude checks
+    call: Callable[[Any, str], tuple[Array, ...]]  # the arrays of an answer
+    size: Callable[[tuple[Array, ...]], float]  # a number that describes an answer
     is_valid: Callable[[Any, tuple[Array, ...]], bool]
-    prepare: Callable[[Any], Any]
+    prepare: Callable[[Any], Any]  # the problem's matrix on the host
 
     def runs_on(self, graph: Any, key: str) -> bool:
         """Whether the graph's device has the algorithm."""
         backend = graph.backend
         return key != "kruskal" or key in backend.csgraph.spanning_forest.METHODS
-
-
-def _directed(A: Any) -> Pattern:
-    return as_pattern(A, directed=True)
 
 
 def _weak_components(pattern: Pattern, key: str) -> tuple[Array, ...]:
@@ -97,7 +89,7 @@ FAMILIES = {
     "strong": Family(
         "Strongly connected components",
         (Algorithm("auto", "SciPy, ECL-SCC"), Algorithm("coloring", "forward-backward", "SCC")),
-        check=_directed,
+        check=partial(as_pattern, directed=True),
         call=_strong_components,
         size=lambda answer: int(answer[0].max()) + 1,
         is_valid=lambda A, answer: is_component_labelling(A, answer[0], connection="strong"),

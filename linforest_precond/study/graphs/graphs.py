@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.matrix.doors import as_pattern
-from linforest_precond.study.cases import Case, Source, case_of
+from linforest_precond.study.cases import Case, Source, case_of, named_cases
 from linforest_precond.study.published import graph_times
 from linforest_precond.study.results import JsonObject
 
@@ -55,8 +55,7 @@ def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]
     if names is None:
         chosen = sizes() if full else QUICK_SIZES
         names = [Sweep(size, density).name for density in densities() for size in chosen]
-    listed = [names] if isinstance(names, str) else names
-    return list({case.name: case for case in (_case(str(name), full) for name in listed)}.values())
+    return named_cases(names, full, _case)
 
 
 def _case(name: str, full: bool) -> Case:
@@ -107,11 +106,7 @@ def undirected(A: Any) -> sp.csr_array:
 
 
 def weighted(A: Any, seed: int = 0) -> sp.csr_array:
-    """
-    The undirected counterpart with unique weights, 1 to the number of edges, shuffled.
-
-    An edge is stored once, above the diagonal.
-    """
+    """The upper triangle of the undirected graph; the weights are 1 to the number of edges, shuffled."""
     upper = sp.triu(undirected(A), 1, "csr")
     weights = np.random.default_rng(seed).permutation(upper.nnz) + 1.0
     return sp.csr_array((weights, upper.indices, upper.indptr), shape=upper.shape)

@@ -1,7 +1,5 @@
 """The study of Cichra's thesis (2024): its cases, measurements and report."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from linforest_precond.study.graphs.families import FAMILIES

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from linforest_precond.study.drawing import GREY, STAGES, decades, legend_above, panels, positive, styled
+from linforest_precond.study.drawing import (
+    GREY,
+    STAGES,
+    Axes,
+    Figure,
+    decades,
+    legend_above,
+    panels,
+    positive,
+    styled,
+)
 from linforest_precond.study.graphs.families import FAMILIES, Algorithm
 from linforest_precond.study.graphs.tables import DEVICES, TimedAlgorithm, densities_of, rows_of
 from linforest_precond.study.published import GraphKey, graph_times
 from linforest_precond.study.results import JsonObject
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 COLOURS = dict(zip(DEVICES, (STAGES[4], STAGES[2], STAGES[0])))
 # The figure of each algorithm in the thesis.

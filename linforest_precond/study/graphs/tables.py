@@ -65,8 +65,7 @@ def rows_of(study: JsonObject, part: str | None = None, key: str | None = None) 
 
 
 def _found(case: JsonObject, part: str) -> JsonObject:
-    found: JsonObject = case[part]["algorithms"]
-    return found
+    return case[part]["algorithms"]
 
 
 def _row(case: JsonObject, part: str, algorithm: Algorithm) -> TimedAlgorithm:

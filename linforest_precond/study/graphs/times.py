@@ -22,17 +22,7 @@ REPEATS = {"quick": 3, "full": 10}
 
 
 def measured(part: str, A: Any, case: Case, settings: Settings) -> JsonObject:
-    """
-    Seconds of every algorithm of a family on every device, as in section 7.5 of the thesis.
-
-    Returns
-    -------
-    dict
-        ``threads`` of the CPU, and ``algorithms``: for each one seconds on one thread (``cpu``), on all
-        threads (``host``) and on the GPU (``gpu``), None where it was not run; ``size``, a number that
-        describes the answer; ``valid``, by the checkers of `linforest_precond.graph`; ``same``, whether all
-        devices gave the same bits.
-    """
+    """Seconds of every algorithm of a family on every device, as in section 7.5; checked answers."""
     family, repeats = FAMILIES[part], REPEATS[settings.mode]
     problem = family.prepare(A)
     graphs = {"cpu": family.check(problem)}
@@ -66,10 +56,7 @@ def _record(family: Family, key: str, problem: Any, graphs: dict[str, Any], repe
 
 
 def _median(call: Callable[[], T], repeats: int, device: str) -> tuple[float, T]:
-    """The median seconds of several calls after the first, or the first one's if it is long; its result.
-
-    All kernels are compiled before.
-    """
+    """The median seconds of several calls after the first, or the first one's if it is long; its result."""
     seconds, answer = timing.time_of(call, device)
     if seconds > timing.LONG_SECONDS:
         return seconds, answer

@@ -33,12 +33,7 @@ def upper_weights(graph: Graph) -> Any:
 
 
 def serial_matching(graph: Graph, weighted: bool, seed: int) -> tuple[int, float]:
-    """
-    Size and weight of the sequential matching in a random order of the vertices.
-
-    Each vertex is matched to its first free neighbour in that order, or along its heaviest free edge, where
-    the order breaks ties.
-    """
+    """Size and weight of the sequential matching in a random order of vertices, which breaks ties too."""
     order = np.random.default_rng(seed).permutation(graph.n)
     ranks = np.argsort(order)
     size, weight = match_in_order(graph.indptr, graph.indices, graph.values, order, ranks, weighted)

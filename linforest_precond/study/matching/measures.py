@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from scipy.optimize import brentq
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import device_name, xp_of
@@ -103,15 +104,8 @@ def first_round(p: float) -> float:
 
 
 def best_probability() -> float:
-    """The maximum of Eq. 2, where 1 - p = exp(-p / (1 - p)) (2 - p), by bisection."""
-    low, high = 0.1, 0.9
-    for _ in range(60):
-        p = (low + high) / 2
-        if math.exp(-p / (1 - p)) * (2 - p) > 1 - p:  # the derivative of Eq. 2 is positive
-            low = p
-        else:
-            high = p
-    return low
+    """The maximum of Eq. 2, where its derivative is 0: 1 - p = exp(-p / (1 - p)) (2 - p)."""
+    return float(brentq(lambda p: math.exp(-p / (1 - p)) * (2 - p) - (1 - p), 0.1, 0.9))
 
 
 def colours(A: Any, case: Case, settings: Settings) -> JsonObject:
@@ -156,15 +150,11 @@ def _sweep(A: Any, method: str, probabilities: tuple[float, ...]) -> JsonObject:
 
 
 def quality(A: Any, case: Case, settings: MatchingSettings) -> JsonObject:
-    """
-    Averages over random orders of the vertices, and their ratios with the standard deviation.
+    """Averages over random orders of the vertices, and their ratios with the standard deviation.
 
-    Returns
-    -------
-    dict
-        ``size`` (random proposals / Algorithm 1), ``gain`` (weighted proposals / Algorithm 1, weights),
-        ``greedy`` (weighted proposals / Algorithm 2), ``serial`` (Algorithm 1 / Algorithm 2), each with
-        its deviation; ``dominant``: the weight of our locally dominant and suitor matchings / Algorithm 2.
+    ``size``: random proposals / Algorithm 1; ``gain`` and ``greedy``: weighted proposals / Algorithms 1 and
+    2; ``serial``: Algorithm 1 / Algorithm 2; ``dominant``: our locally dominant and suitor matchings /
+    Algorithm 2.
     """
     graph, seeds = host_graph(A), range(settings.orders)
     serial = {
@@ -213,14 +203,10 @@ def edge_weights(graph: Graph) -> Array:
 
 
 def arrangement(A: Any, case: Case, settings: Settings) -> JsonObject:
-    """
-    The weight of weighted proposals / Algorithm 1 (gain), and of Algorithm 1 / Algorithm 2 (serial).
+    """The weight of weighted proposals / Algorithm 1 (gain), and of Algorithm 1 / Algorithm 2 (serial).
 
-    Returns
-    -------
-    dict
-        For the matrix's ``own`` weights; for the same weights ``shuffled`` among the edges; and for unit
-        weights ``scaled`` by random factors of the vertices, d_i d_j, by the spread (``sigmas``) of these.
+    With the matrix's ``own`` weights; the same weights ``shuffled`` among the edges; and unit weights
+    ``scaled`` by random factors of the vertices, d_i d_j, by their spread (``sigmas``).
     """
     W = upper_weights(host_graph(A))
     random = np.random.default_rng(0)
@@ -253,16 +239,7 @@ def _measured(upper: Any) -> JsonObject:
 
 
 def times(A: Any, case: Case, settings: Settings) -> JsonObject:
-    """
-    Median times on the graph with its vertices in random order, as in the paper.
-
-    Returns
-    -------
-    dict
-        ``vertices``, ``edges``; ``seconds`` by method, with "serial_random" and "serial_weighted" for
-        Algorithm 1 and "greedy" for Algorithm 2, all three on one thread of the CPU; ``speedups``;
-        ``degree_ratio``, the largest degree over the smallest positive one; ``threads``.
-    """
+    """Median times on the graph with its vertices in random order, as in the paper."""
     B = permute(A, xp_of(A).asarray(np.random.default_rng(0).permutation(A.shape[0])))
     host, device = host_graph(B), device_name(B)
     seconds = {name: timing.median_time(call, REPEATS, "cpu")[0] for name, call in _sequential(host).items()}

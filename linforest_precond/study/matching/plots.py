@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linforest_precond.study.drawing import (
     GREY,
     STAGES,
+    Axes,
+    Figure,
     colour_of_case,
     decades,
     legend_above,
@@ -18,10 +20,6 @@ from linforest_precond.study.drawing import (
 from linforest_precond.study.matching.measures import METHODS, PROPOSALS, SPEEDUPS
 from linforest_precond.study.published import matching_numbers
 from linforest_precond.study.results import JsonObject, done, label
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NAMES = {
     "random": "random",

@@ -18,11 +18,7 @@ RATIOS = {
     "serial": "Weight: Alg. 1 / Alg. 2",
 }
 DOMINANT = {"locally_dominant": "Locally dominant / Alg. 2", "suitor": "Suitor / Alg. 2"}
-SEQUENTIAL = {
-    "serial_random": "Alg. 1 random",
-    "serial_weighted": "Alg. 1 weighted",
-    "greedy": "Alg. 2",
-}
+SEQUENTIAL = {"serial_random": "Alg. 1 random", "serial_weighted": "Alg. 1 weighted", "greedy": "Alg. 2"}
 SPEEDUPS = {"random": "Speedup random", "weighted": "Speedup weighted", "weighted_greedy": "Over Alg. 2"}
 
 

@@ -30,20 +30,17 @@ def _rounds(study: JsonObject) -> CsvTable:
 
 
 def _colours(study: JsonObject) -> CsvTable:
-    measured = ("size", "weight", "seconds", "first")
+    measured, expected = ("size", "weight", "seconds", "first"), ("theory", "independent")
     rows = [
-        {"name": case["name"], "method": method, "p": p, **_expected(case["colours"], place)}
+        {"name": case["name"], "method": method, "p": p}
+        | {key: case["colours"][key][place] for key in expected}
         | {key: case["colours"][method][key][place] for key in measured}
         for case in done(study, "colours")
         for method in PROPOSALS
         for place, p in enumerate(case["colours"]["p"])
     ]
-    columns = ("name", "method", "p", *measured, "theory", "independent")
+    columns = ("name", "method", "p", *measured, *expected)
     return CsvTable("colours", columns, rows, "the probability of blue, as in figure 3")
-
-
-def _expected(found: JsonObject, place: int) -> dict[str, Any]:
-    return {key: found[key][place] for key in ("theory", "independent")}
 
 
 def _threads(study: JsonObject) -> CsvTable:

@@ -55,9 +55,7 @@ def orders(A: Any, case: Case, settings: Settings) -> JsonObject:
 
 
 def mean_front_of_a_vertex(fronts: np.ndarray) -> float:
-    """
-    The mean over vertices of the width of their own front, which the paper's "avg BFS front" turns out to be.
-    """
+    """The mean over vertices of the width of their front, which is the paper's "avg BFS front"."""
     wide = fronts.astype(float)
     return float((wide * wide).sum() / wide.sum())
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from linforest_precond.matrices.generators.by_name import generate
 from linforest_precond.matrices.generators.standins import standins
-from linforest_precond.study.cases import Case, case_of
+from linforest_precond.study.cases import Case, case_of, named_cases
 from linforest_precond.study.paper import Paper, Reference
 from linforest_precond.study.published import rcm_table
 from linforest_precond.study.rcm import measures
@@ -31,10 +31,8 @@ LARGE = {"delaunay_n23": ("delaunay:8388608", True, "2^23 random points in a squ
 
 def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
     """The named cases; by default the quick list, or the paper's 26 matrices."""
-    chosen = (tuple(rcm_table()) if full else QUICK) if names is None else names
-    listed = [chosen] if isinstance(chosen, str) else chosen
-    found = {case.name: case for case in (_case(str(name), full) for name in listed)}
-    return list(found.values())
+    default = tuple(rcm_table()) if full else QUICK
+    return named_cases(default if names is None else names, full, _case)
 
 
 def _case(name: str, full: bool) -> Case:

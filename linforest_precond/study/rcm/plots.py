@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from linforest_precond.study import drawing
+from linforest_precond.study.drawing import Axes, Figure
 from linforest_precond.study.rcm.measures import STAGES
 from linforest_precond.study.rcm.tables import APPROACHES, speedup, speedups
 from linforest_precond.study.results import JsonObject, dig, done
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # The variant of figure 3, which is the paper's GPU version.
 COUNTED = "Algorithm 5, overestimated"
@@ -34,12 +29,12 @@ def figures(study: JsonObject) -> dict[str, Figure]:
 @drawing.styled
 def speedup_bars(study: JsonObject) -> Figure:
     """Figure 2: the speed-up of each approach, bars over SciPy and dots for the paper's over HSL."""
-    cases = done(study, "times")
+    cases, device = done(study, "times"), study["device"]
     figure, ax = drawing.case_rows(cases)
-    shown = [name for name in APPROACHES if any(_pair(case, name, study)[0] for case in cases)]
+    shown = [name for name in APPROACHES if any(speedups(case, name, device)[0] for case in cases)]
     height = BAR / max(len(shown), 1)
     for i, approach in enumerate(shown):
-        ours, theirs = zip(*(_pair(case, approach, study) for case in cases))
+        ours, theirs = zip(*(speedups(case, approach, device) for case in cases))
         places = np.arange(len(cases)) + (i + 0.5) * height - BAR / 2
         colour = drawing.STAGES[i % len(drawing.STAGES)]
         ax.barh(places, list(map(drawing.positive, ours)), height, color=colour, label=approach)
@@ -48,10 +43,6 @@ def speedup_bars(study: JsonObject) -> Figure:
     ax.set_xlabel("speed-up over SciPy (dots: the paper's over HSL)")
     drawing.legend_above(figure, ax, 2)
     return figure
-
-
-def _pair(case: JsonObject, approach: str, study: JsonObject) -> tuple[float | None, float | None]:
-    return speedups(case, approach, study["device"])
 
 
 @drawing.styled

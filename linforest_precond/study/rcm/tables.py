@@ -29,8 +29,7 @@ def measured(case: JsonObject, approach: str, device: str) -> float | None:
     path, _ = APPROACHES[approach]
     if path[0] == "batches" and device != "cpu":
         return None
-    seconds: float | None = dig(case, *path)
-    return seconds
+    return dig(case, *path)
 
 
 def paper_seconds(case: JsonObject, approach: str) -> float | None:

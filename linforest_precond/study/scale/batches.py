@@ -31,15 +31,10 @@ BUFFERS = {"cpu": 2, "cuda": 4}
 
 
 def batches(W: Any, case: Case, settings: Settings) -> JsonObject:
-    """
-    Times and rates (MMEPS, million matched edges per second) of locally dominant matching in batches.
+    """Seconds and rates (MMEPS, million matched edges per second) of locally dominant matching in batches.
 
-    Returns
-    -------
-    dict
-        ``edges`` of the matching; ``whole``: the graph on the device as a whole, and ``suitor`` likewise;
-        ``batched`` by number of batches, each with ``seconds``, ``mmeps``, ``largest_batch`` in bytes, and
-        whether the matching is the ``same``; ``resident``: bytes of the arrays of all vertices.
+    Beside them the ``whole`` graph on the device, ``suitor`` likewise, and ``resident``, the bytes of the
+    arrays of all vertices.
     """
     device = settings.device
     whole = matching(W)
@@ -99,8 +94,7 @@ def largest_batch(W: Any, count: int) -> int:
 
 
 def memory(W: Any, case: Case, settings: Settings) -> JsonObject:
-    """
-    A graph larger than the memory that is given to it: peak of the memory that was used, and the result.
+    """A graph larger than the memory that is given to it: peak of the memory that was used, and the result.
 
     On the host the graph is in memory-mapped files, and the peak is that of NumPy's allocations. With the GPU
     the graph is on the host, and the peak is that of CuPy's pool.

@@ -20,9 +20,7 @@ EDGE_FACTOR = 16  # of GAP-kron and GAP-urand
 
 
 def mycielskian(k: int) -> Any:
-    """
-    The Mycielski graph with chromatic number k, which is triangle-free: the collection's mycielskian`k`.
-    """
+    """The Mycielski graph with chromatic number k, triangle-free: the collection's mycielskian`k`."""
     A = scipy.sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
     for _ in range(k - 2):
         n = A.shape[0]

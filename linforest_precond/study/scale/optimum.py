@@ -22,15 +22,7 @@ MOST_EDGES = {"quick": 8_000, "full": 60_000}
 
 
 def optimum(W: Any, case: Case, settings: Settings) -> JsonObject:
-    """
-    The percentage by which each method's weight is below the maximum.
-
-    Returns
-    -------
-    dict
-        ``solver`` of the exact matching ("scipy", "networkx" or None), ``reason`` where there is none, its
-        ``weight`` and ``seconds``, and ``gaps`` by method.
-    """
+    """The percentage by which each method's weight is below the maximum, or why there is none."""
     solver, reason = _solver(W, settings.mode)
     found: JsonObject = {"solver": solver, "reason": reason, "weight": None, "seconds": None, "gaps": {}}
     if solver is None:
@@ -52,9 +44,7 @@ def _solver(W: Any, mode: str) -> tuple[str | None, str | None]:
 
 
 def sides(W: Any) -> Any:
-    """
-    The two sides of a bipartite graph as a boolean array, None if an edge joins two vertices of one side.
-    """
+    """The sides of a bipartite graph as a boolean array, None if an edge joins two vertices of one side."""
     _, labels = csgraph.connected_components(W, directed=False)
     roots = np.unique(labels, return_index=True)[1]
     if not roots.size:
@@ -67,8 +57,7 @@ def sides(W: Any) -> Any:
 
 
 def bipartite_weight(W: Any) -> float:
-    """
-    The maximum weight of a matching in a bipartite graph, by SciPy's LAPJVsp.
+    """The maximum weight of a matching in a bipartite graph, by SciPy's LAPJVsp.
 
     Every row may also take a column of its own, of weight 0, so that a matching of all rows exists. A
     constant is added to all weights, since explicit zeros are no edges there.

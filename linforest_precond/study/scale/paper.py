@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from linforest_precond import matrices
-from linforest_precond.study.cases import Case, named_cases
+from linforest_precond.study.cases import Case, case_of, named_cases
 from linforest_precond.study.paper import Paper, Reference
 from linforest_precond.study.scale.batches import batches, memory
 from linforest_precond.study.scale.findings import findings
@@ -30,12 +30,12 @@ FULL = (
 
 def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
     """The named cases; by default generated graphs, or the thesis' too."""
-    chosen = (FULL if full else QUICK) if names is None else [names] if isinstance(names, str) else names
-    cases: dict[str, Case] = {}
-    for name in chosen:
-        case = generated_case(name) or named_cases([name], full)[0]
-        cases[case.name] = case
-    return list(cases.values())
+    default = FULL if full else QUICK
+    return named_cases(default if names is None else names, full, _case)
+
+
+def _case(name: str, full: bool) -> Case:
+    return generated_case(name) or case_of(name, full)
 
 
 def warm_up(settings: Settings) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from linforest_precond.study.drawing import STAGES, case_rows, colour_of_case, legend_above, panels, styled
+from linforest_precond.study.drawing import (
+    STAGES,
+    Figure,
+    case_rows,
+    colour_of_case,
+    legend_above,
+    panels,
+    styled,
+)
 from linforest_precond.study.published import scale_tables
 from linforest_precond.study.results import JsonObject, done, label
 from linforest_precond.study.scale.batches import BATCHES
 from linforest_precond.study.scale.findings import large
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SHOWN = {"locally_dominant": "locally dominant, suitor, greedy", "weighted": "weighted proposals"}
 

@@ -33,23 +33,9 @@ def unusable(order, pivoting):
 
 
 def factor(csr, ordering, pivoting, definite):
-    """Factor a matrix.
+    """Factor a matrix in a symmetric order, or COLAMD's of the columns; ZeroDivisionError if it is singular.
 
-    Parameters
-    ----------
-    csr
-        The matrix.
-    ordering
-        A symmetric order; None for COLAMD's order of the columns.
-    pivoting
-        "diagonal", where interchanges are the exception, or "partial".
-    definite
-        Whether A may be positive definite; not used.
-
-    Raises
-    ------
-    ZeroDivisionError
-        For a singular matrix; the message has the cause.
+    With "diagonal" pivoting, interchanges are the exception. `definite` is not used here.
     """
     threshold = 0.0 if definite and pivoting == "diagonal" else THRESHOLDS[pivoting]
     return SuperluFactors(csr, None if ordering is None else ordering.rank, threshold)
@@ -58,20 +44,7 @@ def factor(csr, ordering, pivoting, definite):
 class SuperluFactors:
     """L and U of a matrix, permuted symmetrically by `rank`; None for COLAMD's order.
 
-    Attributes
-    ----------
-    entries
-        Stored entries of L and U.
-    interchanges
-        Pivots that are not diagonal entries.
-    perturbed
-        Pivots that were changed.
-    flops
-        Operations of the factorization; not known here, 0.
-    definite
-        Whether the matrix is known to be positive definite.
-    nbytes
-        Bytes of the factors, at most: indices of a supernode's rows are stored once.
+    `flops` are not known here, 0. `nbytes` is an upper bound: indices of a supernode's rows are stored once.
     """
 
     library = f"SuperLU of SciPy {scipy.__version__}"
@@ -126,10 +99,7 @@ def has_full_rank(csr):
 
 
 def by_columns(csr, rank):
-    """The CSC matrix, with rows and columns permuted to their ranks.
-
-    The transpose of a matrix has sorted rows whatever the order of its own entries.
-    """
+    """The CSC matrix with rows and columns permuted to their ranks; a transpose has sorted rows."""
     rank = np.arange(csr.n, dtype=np.int32) if rank is None else rank
     indptr, indices = np.zeros(csr.n + 1, np.int32), np.empty(csr.nnz, np.int32)
     slots = np.empty(csr.nnz, np.int64)

@@ -18,7 +18,7 @@ def extract(csr, neighbors, order, values, slots):
     rows (0 where A has none): whichever is not None, in this order.
     """
     if values is not None:
-        values, slots = values.ravel(), _own_places(neighbors)
+        values, slots = values.ravel(), np.arange(neighbors.size).reshape(neighbors.shape)
     else:
         values, slots = csr.data, slots_of_edges(csr, neighbors) if slots is None else slots
     # Values are copied as 32-bit words, so that one compiled kernel serves every type.
@@ -34,11 +34,6 @@ def without_edges(graph, neighbors):
     values, slots = graph.values.copy(), slots_of_edges(graph, neighbors)
     values[slots[slots >= 0]] = 0
     return values
-
-
-def _own_places(neighbors):
-    """The index of each edge in a raveled table of the shape of `neighbors`."""
-    return np.arange(neighbors.size).reshape(neighbors.shape)
 
 
 def slots_of_edges(csr, neighbors):

@@ -49,13 +49,7 @@ def combine_chunk(chunk, out, copy, scale, source, basis, first, end, coefficien
 
 
 class BasisProducts:
-    """The two operations for the vectors of a `KrylovSpace`.
-
-    Parameters
-    ----------
-    length
-        The most vectors of a basis.
-    """
+    """The two operations for the vectors of a `KrylovSpace`, with bases of at most `length` vectors."""
 
     def __init__(self, space, length):
         self.space = space

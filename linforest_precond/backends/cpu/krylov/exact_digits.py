@@ -23,16 +23,10 @@ _ROUNDING = 1.5 * 2.0**52  # added and subtracted again, it rounds to an integer
 
 
 def add_products(u, v, sign, digits, leading, nonfinite):
-    """Add the products of two real vectors, or subtract them (`sign`), to a sum.
+    """Add the products of two real vectors, or subtract them (`sign`), to a sum of digits.
 
-    Parameters
-    ----------
-    u, v
-        (n,) arrays of float32 or float64.
-    digits, leading : (POSITIONS,) arrays of int64
-        The sums of the digits, from position `LEAST` on, and how many blocks have their leading digit there.
-    nonfinite : (3,) array of int64
-        How many products are NaN, infinite and minus infinite. They have no digits.
+    `leading` counts the blocks with their leading digit at a position, `nonfinite` the products that are NaN,
+    infinite and minus infinite, which have no digits.
     """
     u, v = (readonly(np.ascontiguousarray(each, np.float64)) for each in (u, v))
     _add_products(u, v, sign, digits, leading, nonfinite)

@@ -2,8 +2,5 @@
 
 
 def multiply(rows, x):
-    """The product of a CSR matrix, which need not be square, with the columns of x.
-
-    SciPy sums each row from its first entry to its last, whatever the other rows are.
-    """
+    """The product of a CSR matrix with the columns of x; SciPy sums each row from first to last entry."""
     return rows @ x

@@ -21,15 +21,10 @@ LANES = 32
 
 
 class Entries:
-    """The entries of A as residuals read them.
+    """The entries of A as residuals read them: CSR arrays.
 
-    Parameters
-    ----------
-    indptr, indices, data
-        CSR arrays.
-    period
-        The indices of row i begin at i * period before those of `indptr`: n for a dense matrix, whose rows
-        share their indices, and 0 for a sparse one.
+    The indices of row i begin at i * `period` before those of `indptr`: n for a dense matrix, whose rows
+    share their indices, and 0 for a sparse one.
     """
 
     def __init__(self, indptr, indices, data, period=0):

@@ -9,8 +9,7 @@ import numpy as np
 from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
 from linforest_precond.backends.returns import Report
 
-from .minres_scalars import MinresScalars
-from .minres_steps import MinresSteps
+from .minres_steps import MinresScalars, MinresSteps
 from .statuses import CONVERGED, DIVERGED, HALF, INDEFINITE, LIMIT, NONFINITE, OMEGA, RHO, RUNNING, root, size
 from .updates import LANES, ROWS_AT_ONCE, kernels_for
 
@@ -19,21 +18,9 @@ class KrylovSpace(MinresSteps):
     """The vectors and scalars of k systems of n rows that are iterated together.
 
     The methods are those of `solvers.vector_space.VectorSpace`. Columns that are not running do not change.
-
-    Parameters
-    ----------
-    names
-        The work vectors besides "x" and "r".
-    targets
-        For each column, the norm of the residual that counts as converged.
-    largest_growth
-        A column diverges when the norm of its residual grows by more than this factor.
-    most_iterations
-        The most iterations of a column.
-    inner
-        A function of two (n,) arrays that gives their inner product, instead of the sum of conj(u) * v.
-    x_true
-        The solution, where errors are recorded.
+    They converge at the norms `targets`, diverge when the norm of the residual grows by more than
+    `largest_growth`, and end after `most_iterations`. `names` are the work vectors besides "x" and "r",
+    `inner` the inner product of two (n,) arrays, and `x_true` the solution, where errors are recorded.
     """
 
     def __init__(

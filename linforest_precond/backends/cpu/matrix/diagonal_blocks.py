@@ -18,10 +18,7 @@ def gather(csr, block_size):
 
 
 def invert(blocks):
-    """The inverses, with tiny pivots perturbed, and a report.
-
-    The report counts the perturbed pivots, and the blocks that are not Hermitian positive definite.
-    """
+    """The inverses; counts of perturbed pivots, and of blocks that are not Hermitian positive definite."""
     side_by_side, limits = np.ascontiguousarray(np.moveaxis(blocks, 0, -1)), limits_of(blocks.dtype)
     with np.errstate(all="ignore"):  # pivots may be zero
         hermitian = (side_by_side == conjugate_transpose(side_by_side)).all(axis=(0, 1))

@@ -56,32 +56,11 @@ TWOS = np.ldexp(1.0, np.arange(LEAST_TWOS, MOST_TWOS + 1))
 
 
 def scan_entries(text, start, left, layout, shape, rows, columns, values, undecided):
-    """
-    Scan lines of entries.
+    """Scan whole lines from `start`: status, start of the line that ended it, entries, undecided numbers.
 
-    Parameters
-    ----------
-    text : array of uint8
-        Whole lines; the last byte is a newline.
-    start : int
-        Where to begin.
-    left : int
-        How many entries may follow.
-    layout : (bool, int, int)
-        Whether a line starts with a row and a column; how many values follow; their kind.
-    shape : (int, int)
-        The largest row and column.
-    rows, columns : arrays of int64
-        Receive the indices, from 0.
-    values : array of float64
-        Receives the values, as the bits of integers where that is their kind.
-    undecided : array of int64, shape (any, 3)
-        Receives (position in `values`, first byte, last byte + 1) of texts that were not converted.
-
-    Returns
-    -------
-    status, position, entries, undecided_count : int
-        `position` is the start of the line that ended the scan.
+    At most `left` entries may follow. `layout` is whether lines start with a row and a column, how many
+    values follow, and their kind. `rows`, `columns` and `values` are filled, integers as bits; `undecided`
+    gets (position in `values`, first byte, last byte + 1) of texts that were not converted.
     """
     indexed, parts, kind = layout
     # Where Numba is disabled, sums of 64-bit words wrap around in NumPy, which would warn.

@@ -25,10 +25,7 @@ ULPS = 8
 
 
 def values_without_rounding(indptr, indices, data, diagonal):
-    """The values of a matrix that is Hermitian to rounding, as `mirror_upper` makes them.
-
-    None for other matrices, also for those that are exactly Hermitian.
-    """
+    """The values by `mirror_upper` of a matrix that is Hermitian to rounding and not exactly; else None."""
     arrays = tuple(map(readonly, (indptr, indices, data)))
     scales, found = np.empty(diagonal.size), np.zeros(1, np.int64)
     find_scales(arrays[0], arrays[2], readonly(diagonal), scales)

@@ -26,10 +26,7 @@ def multiply(left, right, width):
 
 
 def multiply_and_plan(left, right, width, most=math.inf):
-    """The CSR arrays of a product, and what `multiply_again` needs for other values: its pattern.
-
-    None where the product has more than `most` entries.
-    """
+    """The CSR arrays of a product and its pattern for `multiply_again`; None for more than `most` entries."""
     rows = left[0].size - 1
     factors = tuple(readonly(array) for array in (*left, *right))
     counts = np.zeros(rows + 1, np.int64)
@@ -148,10 +145,7 @@ def add_known_entries(
 
 
 def row_shares(indptr):
-    """Load balancing: consecutive rows with about equal numbers of entries for each thread.
-
-    Returns the first row of each share, and the number of rows.
-    """
+    """Load balancing: the first row of each thread's share, with equal numbers of entries, and all rows."""
     nnz = int(indptr[-1])
     if nnz <= SHARE:
         return np.array([0, indptr.size - 1])

@@ -82,13 +82,7 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None
 
 
 def prolongator_values(csr, numbers, count, kept, indptr, indices):
-    """The values of P = (I - W F) T on its known pattern, for other values of A: F keeps the same couplings.
-
-    Raises
-    ------
-    ValueError
-        If the pattern is not that of P.
-    """
+    """The values of P on its pattern for other values of A; ValueError if the pattern is not that of P."""
     found = _from_kept(csr, entries_of(csr), numbers, count, kept)
     if not (np.array_equal(found[0], indptr) and np.array_equal(found[1], indices)):
         raise ValueError("the prolongator's pattern is not that of its aggregates")

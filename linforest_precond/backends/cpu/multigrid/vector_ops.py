@@ -69,10 +69,7 @@ def scale_residual(matrix, weights, factor, b, x, r):
 
 
 def relax(matrix, weights, b, x, y, momentum, factor):
-    """y = x + momentum (x - y) + factor weights (b - A x).
-
-    b and y may be of double precision where x is not.
-    """
+    """y = x + momentum (x - y) + factor weights (b - A x); b and y may be of double precision."""
     _run(relax_rows, y, *matrix.arrays, readonly(weights), readonly(b), readonly(x), y, momentum, factor)
 
 
@@ -107,10 +104,7 @@ class Center:
 
 
 class DotProducts:
-    """Real parts of dot products of columns, in double precision, and steps whose factors are their ratios.
-
-    `values` are the `count` products by number.
-    """
+    """Real parts of `count` dot products of columns, in double precision, and steps by their ratios."""
 
     def __init__(self, dtype, count):
         self.values, self._wide = np.zeros(count), np.result_type(dtype, np.float64)

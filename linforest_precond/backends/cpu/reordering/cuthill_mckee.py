@@ -42,10 +42,7 @@ def order(pattern, start, method, options=None):
 
 
 def batch_profile(pattern, start, options=None):
-    """The order with components interleaved; nanoseconds and counts of the parts of the batch method.
-
-    From the start alone, or from those of all components.
-    """
+    """The order from a start, or from those of all components; nanoseconds and counts of the batch method."""
     starts = find_starts(pattern)[0] if start is None else np.array([start], np.int32)
     return rcm_batch.profile(pattern, starts, options)
 

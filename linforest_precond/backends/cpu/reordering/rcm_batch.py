@@ -72,24 +72,30 @@ def run_threads(shared, pattern, options, patience=None, timed=False):
     arguments = graph_of(pattern), shared, rules_of(options, patience, timed)
     statistics = np.zeros((threads, at.STATISTICS), np.int64)
 
-    def work(thread):
-        try:
-            process_batches(*arguments, statistics[thread])
-        except BaseException:
-            shared.counters[at.BROKEN] = 1  # otherwise the other threads would wait for this one
-            raise
-
-    with ThreadPoolExecutor(max(1, threads - 1)) as pool:
-        others = [pool.submit(work, thread) for thread in range(1, threads)]
-        work(0)
-        for other in others:
-            other.result()
+    run_workers(threads, lambda i: process_batches(*arguments, statistics[i]), shared.counters, at.BROKEN)
     if shared.counters[at.BROKEN]:
         raise RuntimeError(
             "the batches of the Cuthill-McKee order came to a standstill after number "
             f'{shared.counters[at.COUNTED]}; please report it, and use method="serial"'
         )
     return statistics
+
+
+def run_workers(threads, work, counters, broken):
+    """Let each thread run `work(i)`; an exception sets a flag, or the others would wait for that thread."""
+
+    def guarded(thread):
+        try:
+            work(thread)
+        except BaseException:
+            counters[broken] = 1
+            raise
+
+    with ThreadPoolExecutor(max(1, threads - 1)) as pool:
+        others = [pool.submit(guarded, thread) for thread in range(1, threads)]
+        guarded(0)
+        for other in others:
+            other.result()
 
 
 # A worker: advances the batches that it holds, and takes another one when all of them wait.

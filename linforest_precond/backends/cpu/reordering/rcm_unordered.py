@@ -11,8 +11,6 @@ Threads take levels in ascending order and wait for the level above only, so a s
 finish.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from ..csgraph.breadth_first import search
@@ -23,7 +21,7 @@ from ..runtime.jit import helper, kernel
 from .batch_stages import SPINS
 from .batch_state import LINE
 from .child_order import INSERTION_LIMIT, ONE, ZERO, append_sorted, index, insert, sort_key
-from .rcm_batch import available_threads
+from .rcm_batch import available_threads, run_workers
 
 # The shared counters: levels taken, and a flag for an error.
 TAKEN, BROKEN = 0, LINE
@@ -35,28 +33,12 @@ def unordered(pattern, starts, threads=None):
     depths, reached, offsets = search(pattern, starts)
     order = np.full(reached.size, -1, np.int32)
     order[: starts.size] = starts
-    arguments = *wide_pattern(pattern), depths, readonly(offsets), order, np.zeros(2 * LINE, np.int64)
-    _run_threads(threads or available_threads(), arguments)
-    return order
-
-
-def _run_threads(threads, arguments):
-    counters = arguments[-1]
-
-    def work():
-        try:
-            process_levels(*arguments)
-        except BaseException:
-            counters[BROKEN] = 1  # otherwise the other threads would wait for this one
-            raise
-
-    with ThreadPoolExecutor(max(1, threads - 1)) as pool:
-        others = [pool.submit(work) for _ in range(threads - 1)]
-        work()
-        for other in others:
-            other.result()
+    counters = np.zeros(2 * LINE, np.int64)
+    arguments = *wide_pattern(pattern), depths, readonly(offsets), order, counters
+    run_workers(threads or available_threads(), lambda _: process_levels(*arguments), counters, BROKEN)
     if counters[BROKEN]:
         raise RuntimeError('the levels of the Cuthill-McKee order are inconsistent; use method="serial"')
+    return order
 
 
 # A worker: takes levels until none with children is left.

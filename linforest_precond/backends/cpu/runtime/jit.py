@@ -288,10 +288,7 @@ def _cached(dispatcher, variant):
 
 
 class _StampedCache(caching.FunctionCache):
-    """Numba's cache of one function, with a stamp of several sources and files that are safe under races.
-
-    Functions that are compiled in two ways have a cache for each `variant`.
-    """
+    """Numba's cache of one function and `variant`: stamped by several sources, safe under races."""
 
     def __init__(self, function, variant):
         source_folder = os.path.dirname(inspect.getfile(function))

@@ -44,10 +44,7 @@ def breadth_first_order(pattern, source, with_predecessors):
     depths = _search_pattern(pattern, rows, sources, predecessors)
     order = cupy.argsort(depths.view(np.uint32), kind="stable")  # -1 as an unsigned number comes last
     count = cupy.zeros(1, np.uint64)
-    launch(
-        PROGRAM(**rows.macros).count_reached,
-        (depths, pattern.n, count),
-    )
+    launch(PROGRAM(**rows.macros).count_reached, (depths, pattern.n, count))
     return order[: int(count[0])].astype(np.int32), predecessors  # stall: the number of reachable vertices
 
 

@@ -28,8 +28,5 @@ def weak_components(pattern):
 def labels_of_marked_roots(roots, is_root):
     """The number of roots, and for each vertex the index of its root among all roots; overwrites `roots`."""
     numbers = cupy.cumsum(is_root, dtype=np.int32)
-    launch(
-        PROGRAM(INDEX=np.int32).number_roots,
-        (numbers, roots.size, roots),
-    )
+    launch(PROGRAM(INDEX=np.int32).number_roots, (numbers, roots.size, roots))
     return int(numbers[-1]), roots  # stall: the number of components

@@ -111,23 +111,10 @@ class Analysis:
 class CudssFactors:
     """The factors of a matrix; where they do not exist, `made` is False, and solutions are NaN.
 
-    Attributes
-    ----------
-    entries
-        Stored entries of the factors.
-    interchanges
-        None: cuDSS does not tell them.
-    perturbed
-        Pivots that were changed.
-    flops
-        Operations of the factorization.
-    definite
-        Whether the matrix is known to be positive definite.
-    nbytes
-        Bytes of the factors.
+    `entries` are stored, `perturbed` pivots were changed, and the factorization took `flops`.
     """
 
-    interchanges = None
+    interchanges = None  # cuDSS does not tell them
 
     def __init__(self, csr, analysis):
         self.csr, self._analysis, self.key = csr, analysis, object()

@@ -16,12 +16,7 @@ LARGEST_GRID = 528
 class Basis:
     """The kernels of a program for the vectors of a `KrylovSpace`.
 
-    Parameters
-    ----------
-    most_sums
-        Inner products of a pass.
-    rows
-        Of scalars for each column; the sums of a pass are the last `most_sums`.
+    Each column has `rows` scalars; the last `most_sums` are the inner products of a pass.
     """
 
     def __init__(self, space, program, most_sums, rows):

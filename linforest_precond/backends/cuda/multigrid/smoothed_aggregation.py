@@ -109,10 +109,7 @@ def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None
 def prolongator_values(csr, numbers, count, kept, indptr, indices):
     """The values of P = (I - W F) T on its known pattern, for other values of A: F keeps the same couplings.
 
-    Raises
-    ------
-    ValueError
-        If the pattern is not that of P; where it is not noticed, other entries of it are 0.
+    ValueError if the pattern is not that of P; where it is not noticed, other entries of it are 0.
     """
     if not csr.n:
         return cupy.empty(0, csr.data.dtype)

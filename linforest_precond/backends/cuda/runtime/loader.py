@@ -64,20 +64,10 @@ class Program:
 
     A module declares the program that it launches; the call `PROGRAM(INDEX=np.int32)` gives the kernels.
 
-    Parameters
-    ----------
-    name
-        The room and the name of the file.
-    cases
-        Macros whose meanings depend on each other: a dictionary for each combination.
-    cooperative
-        Whether its kernels are launched cooperatively: all blocks are resident, so a grid barrier cannot
-        deadlock.
-    same_bits
-        False where results agree with the CPU's to rounding only, since multiply-adds are fused.
-    macros
-        A tuple of choices; or the only meaning, or a function that gives it for `VALUE`. Calls may leave out
-        the latter two.
+    A macro has a tuple of choices; or the only meaning, or a function that gives it for `VALUE`: calls may
+    leave out these two. `cases` has a dictionary for each combination of macros that depend on each other.
+    Where kernels are `cooperative`, all blocks are resident, so that a grid barrier cannot deadlock. Without
+    `same_bits`, multiply-adds are fused, and results agree with the CPU's to rounding only.
     """
 
     def __init__(self, name, cases=({},), *, cooperative=False, same_bits=True, **macros):

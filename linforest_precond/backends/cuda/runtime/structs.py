@@ -14,15 +14,10 @@ HEADERS = {}
 
 
 class Struct:
-    """The mirror of a C struct that is passed by value.
+    """The mirror of a C struct that is passed by value; `file` is that of kernels/ that defines it.
 
-    Parameters
-    ----------
-    name, file
-        The struct's name, and the file of kernels/ that defines it.
-    fields
-        The type of each field: a format character of module `struct` (`P` for a pointer), or several for a
-        field that is an array or a struct itself.
+    The type of a field is a format character of module `struct` (`P` for a pointer), or several where the
+    field is an array or a struct itself.
     """
 
     def __init__(self, name, file, **fields):
@@ -79,16 +74,10 @@ def address(array):
 
 
 def generate_header(file, *, enums=(), constants=(), **macros):
-    """Define the header `file` from Python's tables of constants.
+    """Define the header `file` from Python's tables of constants, (prefix, IntEnum) pairs, and from numbers.
 
-    Parameters
-    ----------
-    enums
-        (prefix, IntEnum) pairs: a C enum of the same name, each member with the prefix, and `<prefix>COUNT`.
-    constants
-        (prefix, IntEnum) pairs: a macro of a double for each member.
-    macros
-        Numbers.
+    Each of `enums` becomes a C enum of the same name, whose members have the prefix, with `<prefix>COUNT`;
+    each member of `constants` a macro of a double.
     """
     lines = [f"#define {name} {number}" for name, number in macros.items()]
     for prefix, table in constants:

@@ -14,11 +14,7 @@ def largest_weight_bounds(weights, pairs):
     """The sum of each row's largest weight or of each column's, whichever is less."""
     bounds = cupy.empty(pairs.starts.size, np.float64)
     arguments = pair_arrays(pairs), weights, bounds
-    launch(
-        PROGRAM().sum_largest_weights,
-        arguments,
-        items=WARP * bounds.size,
-    )
+    launch(PROGRAM().sum_largest_weights, arguments, items=WARP * bounds.size)
     return bounds
 
 

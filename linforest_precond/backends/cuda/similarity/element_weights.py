@@ -9,12 +9,7 @@ from ..runtime.structs import Struct
 from .set_pairs import WARP, pair_arrays
 
 ELEMENTS = Struct(
-    "ElementArrays",
-    "similarity/element_weights.cu",
-    indptr="P",
-    elements="P",
-    symbol_ptr="P",
-    symbols="P",
+    "ElementArrays", "similarity/element_weights.cu", indptr="P", elements="P", symbol_ptr="P", symbols="P"
 )
 # Entries of the table of edit distances, which has a row for each thread.
 TABLE = 2**28

@@ -35,11 +35,7 @@ def locally_dominant(weights, pairs):
     """Edges that each end points at as its first are taken."""
     state = _state(pairs)
     arguments = pair_arrays(pairs), MATCHING(**state), weights
-    launch(
-        PROGRAM().match_pointers,
-        arguments,
-        items=WARP * pairs.starts.size,
-    )
+    launch(PROGRAM().match_pointers, arguments, items=WARP * pairs.starts.size)
     return state["mates"], state["row_duals"], state["column_duals"]
 
 
@@ -48,11 +44,7 @@ def paz_schwartzman(weights, pairs, epsilon):
     state = _state(pairs)
     stacks = cupy.empty(pairs.cells, np.int32)
     arguments = pair_arrays(pairs), MATCHING(**state), weights, np.float64(1.0 + 0.5 * epsilon), stacks
-    launch(
-        PROGRAM().match_stream,
-        arguments,
-        items=WARP * pairs.starts.size,
-    )
+    launch(PROGRAM().match_stream, arguments, items=WARP * pairs.starts.size)
     return state["mates"], state["row_duals"], state["column_duals"]
 
 

@@ -80,7 +80,7 @@ struct MinresNumbers {
 };
 
 // The rotation of MINRES for the next off-diagonal entry beta of the tridiagonal matrix. The status is SINGULAR where
-// A r is tiny, as on the CPU (minres_scalars.py): the residual cannot be reduced.
+// A r is tiny, as on the CPU (minres_steps.py): the residual cannot be reduced.
 __device__ __noinline__ void rotate_minres(MinresNumbers at, double* status, double epsilon, double beta) {
     const double alpha = at[MINRES_ALPHA], old_beta = at[MINRES_BETA], dbar = at[MINRES_DBAR],
                  phibar = at[MINRES_PHIBAR], old_cosine = at[MINRES_COSINE], old_sine = at[MINRES_SINE];
