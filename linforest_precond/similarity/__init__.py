@@ -2,6 +2,7 @@
 
 from linforest_precond.similarity.join_records import JoinResult as JoinResult
 from linforest_precond.similarity.join_records import SetMatching as SetMatching
+from linforest_precond.similarity.noisy_sets import ambiguous_sets as ambiguous_sets
 from linforest_precond.similarity.noisy_sets import noisy_sets as noisy_sets
 from linforest_precond.similarity.one_pair import match_sets as match_sets
 from linforest_precond.similarity.quality import JoinQuality as JoinQuality
@@ -13,6 +14,7 @@ __all__ = [
     "JoinQuality",
     "JoinResult",
     "SetMatching",
+    "ambiguous_sets",
     "fuzzy_join",
     "join_quality",
     "match_sets",

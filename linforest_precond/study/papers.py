@@ -33,10 +33,14 @@ from __future__ import annotations
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.study.forests.paper import FORESTS
 from linforest_precond.study.graphs.paper import GRAPHS
+from linforest_precond.study.grid2d.paper import GRID2D
+from linforest_precond.study.joins.paper import JOINS
 from linforest_precond.study.matching.paper import MATCHING
+from linforest_precond.study.orderings.paper import ORDERINGS
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.rcm.paper import RCM
 from linforest_precond.study.scale.paper import SCALE
+from linforest_precond.study.traffic.paper import TRAFFIC
 
 PAPERS: dict[str, Paper] = {
     paper.name: paper
@@ -45,7 +49,11 @@ PAPERS: dict[str, Paper] = {
         RCM,
         MATCHING,
         GRAPHS,
+        ORDERINGS,
+        TRAFFIC,
         SCALE,
+        JOINS,
+        GRID2D,
     )
 }
 
