@@ -4,7 +4,8 @@
     linforest study aniso1 aniso2 --full --device cuda --offline --only convergence --out run2
     python docs/reproduce.py run1 run2
 
-writes docs/papers/forests.md, the page of ``--markdown`` with the parts of all runs, and its pictures.
+writes docs/papers/forests.md, the page of ``--markdown`` with the parts of all runs, and its pictures. Runs
+are folders, or their study.json alone; those of some pages are in benchmarks/results/studies.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ MOST_POINTS = 150
 def main(arguments: list[str] | None = None) -> Path:
     """Write the page; returns its path."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("study", type=Path, nargs="+", help="folders of finished runs, with study.json")
+    parser.add_argument("study", type=Path, nargs="+", help="folders of finished runs, or their study.json")
+    parser.add_argument("--name", help="name of the page; by default the paper's")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "papers", help="folder for the page")
     options = parser.parse_args(arguments)
-    study = merged([json.loads((run / "study.json").read_text(encoding="utf-8")) for run in options.study])
-    return write_document(paper_named(study["study"]), study, options.out)
+    files = [run / "study.json" if run.is_dir() else run for run in options.study]
+    study = merged([json.loads(file.read_text(encoding="utf-8")) for file in files])
+    return write_document(paper_named(study["study"]), study, options.out, options.name)
 
 
 def merged(runs: list[dict[str, Any]]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from linforest_precond.study.results import CASE, JsonObject, label
 
 def findings(study: JsonObject) -> list[Finding]:
     """The main findings, none for parts that were not run."""
-    makers = (_recall, _upper, _certain, _time, _large)
+    makers = (_recall, _missed, _upper, _certain, _time, _large)
     return [finding for maker in makers if (finding := maker(study))]
 
 
@@ -37,6 +37,17 @@ def _compared(study: JsonObject, quantity: str) -> str | None:
 def _recall(study: JsonObject) -> Finding | None:
     text = _compared(study, "recall")
     return None if text is None else Finding("Recall", f"{text}; the data differ.")
+
+
+def _missed(study: JsonObject) -> Finding | None:
+    """Which of GD and PS misses fewer pairs, here and in the thesis."""
+    rows = quality(study)
+    if not rows:
+        return None
+    theirs = [row for row in named_rows("joins").values() if "gd_missed" in row]
+    fewer, fewer_there = (sum(row["gd_missed"] < row["ps_missed"] for row in each) for each in (rows, theirs))
+    text = f"GD misses fewer pairs than PS on {fewer} of {len(rows)} data sets"
+    return Finding("GD and PS", f"{text}, in the thesis on {fewer_there} of {len(theirs)}.")
 
 
 def _upper(study: JsonObject) -> Finding | None:

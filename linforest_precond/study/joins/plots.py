@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from linforest_precond.study.drawing import STAGES, case_rows, legend_above, panels, styled
+from linforest_precond.study.drawing import STAGES, case_rows, decades, legend_above, panels, styled
 from linforest_precond.study.joins.measures import SHARES
 from linforest_precond.study.joins.tables import LOWER, SHORT, quality, times
 from linforest_precond.study.results import CASE, JsonObject, done, label
@@ -46,7 +46,7 @@ def verification(study: JsonObject) -> Figure:
         ax.barh(
             ys, [row.get(f"{short}_us", 0) for row in rows], height=0.9 * height, color=colour, label=short
         )
-    ax.set_xscale("log")
+    decades(ax, "x")
     ax.set_xlabel("µs a pair")
     legend_above(figure, ax, columns=4)
     return figure
@@ -63,7 +63,7 @@ def scaling(study: JsonObject) -> Figure:
             values = [1000 * row[str(share)] for share in SHARES]
             ax.plot([100 * share for share in SHARES], values, "o-", color=colour, ms=3, label=SHORT[method])
         ax.set_title(label(case), fontsize=9)
-        ax.set_yscale("log")
+        decades(ax, "y")
         ax.set_xlabel("% of the sets")
     axes[0].set_ylabel("ms")
     legend_above(figure, axes[0], columns=4)

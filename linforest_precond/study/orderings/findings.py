@@ -30,8 +30,8 @@ def _kernels(study: JsonObject) -> Finding | None:
         return None
     best = max(rows, key=lambda row: row["spmv"])
     graphs = len(done(study, "orderings"))
-    text = f"{best['ordering']} is the best: products are {fixed(best['spmv'], 2)} times as fast as in the natural"
-    return Finding("Products", f"{text} order in the geometric mean of {graphs} graphs.")
+    text = f"{best['ordering']} is the best: products are {fixed(best['spmv'], 2)} times as fast as in the"
+    return Finding("Products", f"{text} natural order in the geometric mean of {graphs} graphs.")
 
 
 def _algorithms(study: JsonObject) -> Finding | None:

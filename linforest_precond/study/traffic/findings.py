@@ -23,7 +23,7 @@ def _rate(study: JsonObject) -> Finding | None:
     text = f"At most {digits3(best['rate'] / 1e6)} million packets a second end to end ({label(best[CASE])})"
     theirs = f"{digits3(paper['rate_1'] / 1e6)} million on 8 GPUs with one batch"
     sequential = f"{digits3(paper['rate_sequential'] / 1e6)} million sequentially"
-    return Finding("Rate", f"{text}; the thesis has {theirs} and {sequential}, files read and 2^30 packets.")
+    return Finding("Rate", f"{text}; the thesis has {theirs} and {sequential}, with files that are read.")
 
 
 def _scipy(study: JsonObject) -> Finding | None:
@@ -33,11 +33,11 @@ def _scipy(study: JsonObject) -> Finding | None:
     last = max(rows, key=lambda row: row["packets"])
     same = sum(row["same"] for row in rows)
     speedups = " and ".join(
-        f"{digits3(last[f'{task}_speedup'])} times {words}"
+        f"{digits3(last[f'{task}_speedup'])} times as long {words}"
         for task, words in (("analysis", "in the analysis"), ("end_to_end", "end to end"))
     )
     text = f"On {label(last[CASE])}, NumPy and SciPy on one thread take {speedups}"
-    return Finding("Against SciPy", f"{text} as long; {same} of {len(rows)} cases have the same statistics.")
+    return Finding("Against SciPy", f"{text}; {same} of {len(rows)} cases have the same statistics.")
 
 
 def _batches(study: JsonObject) -> Finding | None:
