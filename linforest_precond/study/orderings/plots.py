@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from linforest_precond.study.drawing import GREY, STAGES, colour_of_case, legend_above, panels, styled
@@ -22,9 +23,9 @@ def times(study: JsonObject) -> Figure:
     for ax, key in zip(axes, AGAINST):
         for place, case in enumerate(done(study, "orderings")):
             found = case["orderings"]
-            natural = [quantity(found[NATURAL], name) for name in ("log_gap", key)]
+            gap, time = (quantity(found[NATURAL], name) or math.nan for name in ("log_gap", key))
             pairs = [(quantity(one, "log_gap"), quantity(one, key)) for one in found.values()]
-            points = sorted((a / natural[0], b / natural[1]) for a, b in pairs if a and b and all(natural))
+            points = sorted((a / gap, b / time) for a, b in pairs if a and b)
             xs, ys = zip(*points) if points else ((), ())
             ax.plot(xs, ys, "o-", markersize=3, linewidth=0.6, color=colour_of_case(place), label=label(case))
         ax.axhline(1.0, color=GREY, linewidth=0.5)
