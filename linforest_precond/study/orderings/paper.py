@@ -14,8 +14,8 @@ from linforest_precond.study.settings import Settings
 
 
 def warm_up(settings: Settings) -> None:
-    """Compile by measuring a grid, which has enough vertices for threads."""
-    _, A = fetch(Source(settings.device), Case("poisson2d:60", "warm up", "generated"))
+    """Compile by measuring a small grid."""
+    _, A = fetch(Source(settings.device), Case("poisson2d:9", "warm up", "generated"))
     for part in settings.parts:
         ORDERINGS.measures[part](A, Case("warm up", "warm up", "generated"), settings)
 
