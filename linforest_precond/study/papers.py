@@ -14,8 +14,8 @@ How a paper's study is added:
      deals with Ctrl-C and SIGTERM.
    - ``tables(study)``, ``figures(study)``, ``findings(study)`` and ``report(study)`` from that file. `done`
      of ``study/results.py`` gives the finished cases, ``study/drawing.py`` the style of figures, and
-     ``study/report_tables.py`` cells with published values. A `Listing` of ``study/listings.py`` is a table of
-     both, the CSV file and the report (``study/traffic/`` is made of them).
+     ``study/report_tables.py`` cells with published values. A `Listing` of ``study/listings.py`` is a table
+     of both, the CSV file and the report (``study/traffic/`` is made of them).
    - a template ``study/templates/NAME.html`` with the sections of the report; ``report(study)`` gives its
      variables, among them the rows of its tables, and ``macros.html`` has tables and figures.
 
