@@ -13,6 +13,7 @@ from linforest_precond.study.grid2d import measures, ranks, tables
 from linforest_precond.study.grid2d.algorithms import ALGORITHMS, VARIANTS
 from linforest_precond.study.grid2d.findings import findings
 from linforest_precond.study.grid2d.graphs import select
+from linforest_precond.study.grid2d.paper import HostSettings
 from linforest_precond.study.settings import Settings
 
 COUNTED = ("rounds", "scaling", "variants", "shapes", "balance")
@@ -50,6 +51,12 @@ def test_balance():
 def test_uniform_graphs_are_cases():
     (case,) = select(["urand:5"])
     assert case.title == "urand 5" and select(["poisson2d:3"])[0].origin == "generated"
+
+
+def test_the_gpu_is_refused(monkeypatch):
+    monkeypatch.setattr("linforest_precond.study.settings.cuda_status", lambda: (True, ""))
+    with pytest.raises(ValueError, match="those of the CPU"):
+        HostSettings(device="cuda")
 
 
 def test_small_graphs_are_not_timed():

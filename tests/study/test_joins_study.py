@@ -50,13 +50,14 @@ def test_names_of_data():
     assert len(sets_of("ENRON@20")) == 20
 
 
-def test_files_and_matrices_are_sets(tmp_path):
+def test_files_and_matrices_are_sets(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "tags.txt").write_text("a b\nc\n", encoding="utf-8")
-    assert sets_of(str(tmp_path / "tags.txt")) == [{"a", "b"}, {"c"}]
+    assert sets_of("tags.txt") == [{"a", "b"}, {"c"}]
     sp.save_npz(tmp_path / "A.npz", sp.csr_array([[1.0, 0, 2], [0, 0, 0], [0, 3, 0]]))
     assert sets_of(str(tmp_path / "A.npz")) == [{"0", "2"}, {"1"}]
     with pytest.raises(Missing, match="nonesuch"):
-        sets_of(str(tmp_path / "nonesuch.txt"))
+        sets_of("./nonesuch.txt")
 
 
 def test_many_sets_are_joined_once_by_the_default(monkeypatch):

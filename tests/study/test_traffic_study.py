@@ -50,13 +50,16 @@ def test_files_batches_and_properties(backend):
     assert properties(A)["nnz"] == A.matrix.nnz
 
 
-def test_files_and_matrices_are_cases(tmp_path):
+def test_files_and_matrices_are_cases(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "packets.csv").write_text("1,2\n1,2\n", encoding="utf-8")
+    assert traffic("packets.csv").matrix.packets.tolist() == [2]
     path = tmp_path / "window.mtx"
     lf.graph.write_traffic(path, lf.graph.traffic_matrix([1, 1], [2**31, 5], [3, 4]))
     assert traffic(str(path)).matrix.packets.tolist() == [4, 3]
     assert traffic("poisson2d:3").matrix.packets.tolist() == abs(lf.matrices.poisson((3, 3))).data.tolist()
     with pytest.raises(Missing, match="nonesuch"):
-        traffic(str(tmp_path / "nonesuch.csv"))
+        traffic("./nonesuch.csv")
 
 
 def test_the_whole_study(tmp_path):

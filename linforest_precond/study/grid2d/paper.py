@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from linforest_precond.study.grid2d import plots
 from linforest_precond.study.grid2d.findings import findings
 from linforest_precond.study.grid2d.graphs import fetch, select
@@ -10,6 +12,18 @@ from linforest_precond.study.grid2d.ranks import times
 from linforest_precond.study.grid2d.tables import LISTINGS
 from linforest_precond.study.listings import csv_tables, report_of
 from linforest_precond.study.paper import Paper, mandulak
+from linforest_precond.study.settings import Settings
+
+
+@dataclass(frozen=True)
+class HostSettings(Settings):
+    """Settings of a study of algorithms that run on the CPU alone."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.device != "cpu":
+            raise ValueError('device="cuda" is not possible: the algorithms of grid2d are those of the CPU')
+
 
 GRID2D = Paper(
     name="grid2d",
@@ -28,5 +42,6 @@ GRID2D = Paper(
     figures=plots.figures,
     report=report_of(LISTINGS, plots),
     findings=findings,
+    settings=HostSettings,
     fetch=fetch,
 )

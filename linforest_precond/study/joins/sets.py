@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.matrices.load import is_path
+from linforest_precond.matrices.readers.files import matrix_suffix
 from linforest_precond.similarity.noisy_sets import ambiguous_sets
 from linforest_precond.similarity.set_files import read_sets
 from linforest_precond.study.cases import Case, Missing, Source, case_of
@@ -62,7 +62,7 @@ def fetch(source: Source, case: Case) -> tuple[Case, list[frozenset[str]]]:
     if found is not None:
         size = round(data_sets()[found.name]["elements"])
         return case, ambiguous_sets(found.sets, size=size, chains=CHAINS, seed=1)
-    if is_path(case.name) and case.name.endswith(".txt"):
+    if case.origin == "file" and matrix_suffix(case.name) is None:
         if not Path(case.name).exists():
             raise Missing(f"{case.name} does not exist")
         return case, read_sets(case.name)

@@ -14,7 +14,6 @@ from linforest_precond.graph.traffic.traffic_matrix import traffic_matrix
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix
 from linforest_precond.matrices.arrays import array_modules
 from linforest_precond.matrices.generators.network_packets import packets
-from linforest_precond.matrices.load import is_path
 from linforest_precond.study.cases import Case, Missing, Source, case_of
 from linforest_precond.study.results import JsonObject
 
@@ -63,7 +62,7 @@ def fetch(source: Source, case: Case) -> tuple[Case, Traffic]:
     scale = scale_of(case.name)
     if scale is not None:
         return case, Traffic((*packets(scale, device=source.device), None))
-    if is_path(case.name):
+    if case.origin == "file":
         if not Path(case.name).exists():
             raise Missing(f"{case.name} does not exist")
         return case, Traffic(tuple(map(xp.asarray, links_of(read_traffic(case.name)))))
