@@ -7,8 +7,8 @@ import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
+from linforest_precond.similarity import join_quality
 from linforest_precond.similarity.join_records import JoinResult
-from linforest_precond.similarity.quality import join_quality
 from linforest_precond.similarity.set_join import fuzzy_join
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case

@@ -14,7 +14,7 @@ from linforest_precond import solvers
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.cpu.reordering.cache_model import missed_gathers
-from linforest_precond.graph.csgraph.bfs_levels import bfs_levels
+from linforest_precond.graph import bfs_levels
 from linforest_precond.graph.csgraph.components import connected_components
 from linforest_precond.graph.csgraph.degrees import degrees
 from linforest_precond.graph.csgraph.label_propagation import label_propagation
