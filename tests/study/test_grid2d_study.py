@@ -53,8 +53,7 @@ def test_uniform_graphs_are_cases():
     assert case.title == "urand 5" and select(["poisson2d:3"])[0].origin == "generated"
 
 
-def test_the_gpu_is_refused(monkeypatch):
-    monkeypatch.setattr("linforest_precond.study.settings.cuda_status", lambda: (True, ""))
+def test_the_gpu_is_refused():
     with pytest.raises(ValueError, match="those of the CPU"):
         HostSettings(device="cuda")
 

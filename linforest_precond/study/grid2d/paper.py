@@ -20,9 +20,9 @@ class HostSettings(Settings):
     """Settings of a study of algorithms that run on the CPU alone."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.device != "cpu":
+        if self.device == "cuda":
             raise ValueError('device="cuda" is not possible: the algorithms of grid2d are those of the CPU')
+        super().__post_init__()
 
 
 GRID2D = Paper(
