@@ -4,7 +4,9 @@
     linforest study aniso1 aniso2 --full --device cuda --offline --only convergence --out run2
     python docs/reproduce.py run1 run2
 
-writes docs/papers/forests.md, the page of ``--markdown`` with the parts of all runs, and its pictures.
+writes docs/papers/forests.md, the page of ``--markdown`` with the parts of all runs, and its pictures. Runs
+are folders, or their study.json alone. Those of some pages are in benchmarks/results/studies, each with the
+name of its ``page``; ``python docs/reproduce.py --stored`` writes these pages again.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+STORED = ROOT / "benchmarks" / "results" / "studies"
 sys.path.insert(0, str(ROOT))
 
 from linforest_precond.study.papers import paper_named  # noqa: E402
@@ -25,14 +28,29 @@ from linforest_precond.study.report import write_document  # noqa: E402
 MOST_POINTS = 150
 
 
-def main(arguments: list[str] | None = None) -> Path:
-    """Write the page; returns its path."""
+def main(arguments: list[str] | None = None) -> list[Path]:
+    """Write the page, or those of the stored runs; returns their paths."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("study", type=Path, nargs="+", help="folders of finished runs, with study.json")
+    parser.add_argument("study", type=Path, nargs="*", help="folders of finished runs, or their study.json")
+    parser.add_argument("--stored", action="store_true", help="write the pages of the stored runs")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "papers", help="folder for the page")
     options = parser.parse_args(arguments)
-    study = merged([json.loads((run / "study.json").read_text(encoding="utf-8")) for run in options.study])
-    return write_document(paper_named(study["study"]), study, options.out)
+    if options.stored:
+        return [write([file], options.out) for file in stored()]
+    if not options.study:
+        parser.error("name the runs, or --stored")
+    return [write([run / "study.json" if run.is_dir() else run for run in options.study], options.out)]
+
+
+def stored() -> list[Path]:
+    """The stored runs that have a page."""
+    return [file for file in sorted(STORED.glob("*.json")) if '"page"' in file.read_text(encoding="utf-8")]
+
+
+def write(files: list[Path], folder: Path) -> Path:
+    """Write the page of some runs; returns its path."""
+    study = merged([json.loads(file.read_text(encoding="utf-8")) for file in files])
+    return write_document(paper_named(study["study"]), study, folder, study.get("page"))
 
 
 def merged(runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -65,4 +83,4 @@ def _few(history: dict[str, list[Any]]) -> dict[str, list[Any]]:
 
 
 if __name__ == "__main__":
-    print(main())
+    print(*main(), sep="\n")

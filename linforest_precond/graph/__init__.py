@@ -48,10 +48,12 @@ Traffic matrices
 .. autosummary::
    :toctree: generated
 
+   read_traffic
    traffic_matrix
    TrafficMatrix
    traffic_statistics
    TrafficStatistics
+   write_traffic
 
 Checkers of results
 -------------------
@@ -135,6 +137,8 @@ from linforest_precond.graph.reordering.minimum_degree import minimum_degree as 
 from linforest_precond.graph.reordering.refinement import refine_ordering as refine_ordering
 from linforest_precond.graph.reordering.vertex_orders import order as order
 from linforest_precond.graph.traffic.statistics import traffic_statistics as traffic_statistics
+from linforest_precond.graph.traffic.traffic_files import read_traffic as read_traffic
+from linforest_precond.graph.traffic.traffic_files import write_traffic as write_traffic
 from linforest_precond.graph.traffic.traffic_matrix import traffic_matrix as traffic_matrix
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix as TrafficMatrix
 from linforest_precond.graph.traffic.traffic_records import TrafficStatistics as TrafficStatistics

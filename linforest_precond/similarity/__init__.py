@@ -4,6 +4,7 @@ from linforest_precond.similarity.join_records import JoinQuality as JoinQuality
 from linforest_precond.similarity.join_records import JoinResult as JoinResult
 from linforest_precond.similarity.join_records import SetMatching as SetMatching
 from linforest_precond.similarity.join_records import join_quality as join_quality
+from linforest_precond.similarity.noisy_sets import ambiguous_sets as ambiguous_sets
 from linforest_precond.similarity.noisy_sets import noisy_sets as noisy_sets
 from linforest_precond.similarity.one_pair import match_sets as match_sets
 from linforest_precond.similarity.set_files import read_sets as read_sets
@@ -13,6 +14,7 @@ __all__ = [
     "JoinQuality",
     "JoinResult",
     "SetMatching",
+    "ambiguous_sets",
     "fuzzy_join",
     "join_quality",
     "match_sets",

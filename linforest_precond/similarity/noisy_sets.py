@@ -1,4 +1,4 @@
-"""Synthetic sets of words: groups of noisy copies of common originals."""
+"""Synthetic sets of words: groups of noisy copies of common originals, with or without near-duplicates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
 
 LETTERS = "etaoinshrdlucmfwypvbgkjqxz"
-SHORTEST_WORD, LONGEST_WORD = 4, 12
+# Of words, and of phrases, whose misspellings remain similar to them.
+WORD_LENGTHS, PHRASE_LENGTHS = (4, 12), (10, 24)
+MOST_VARIANTS = 8  # a phrase is longer than all misspellings of a chain could shorten it
 ZIPF_EXPONENT = 0.8
 
 
@@ -55,15 +57,10 @@ def noisy_sets(
     >>> len(sets)
     6
     """
-    count, size = as_integer("count", count, 0), as_integer("size", size, 1)
-    copies = as_integer("copies", copies, 1)
+    count, size, copies, noise = _checked(count, size, copies, noise)
     words = as_integer("words", 1000 + 10 * size if words is None else words, 1)
-    if not 0.0 <= noise <= 1.0:
-        raise ValueError(f"noise must be a probability in [0, 1], got {noise!r}")
     random = np.random.default_rng(as_integer("seed", seed))
-    vocabulary = _vocabulary(words, random)
-    chances = np.arange(1, words + 1) ** -ZIPF_EXPONENT
-    ends = np.cumsum(chances / chances.sum())
+    vocabulary, ends = _vocabulary(words, WORD_LENGTHS, random), _zipf(words)
     sets: list[frozenset[str]] = []
     while len(sets) < count:
         length = 1 + random.poisson(size - 1)
@@ -72,8 +69,112 @@ def noisy_sets(
     return sets[:count]
 
 
-def _vocabulary(words: int, random: np.random.Generator) -> list[str]:
-    lengths = random.integers(SHORTEST_WORD, LONGEST_WORD + 1, words)
+def ambiguous_sets(
+    count: int,
+    *,
+    size: int = 12,
+    copies: int = 4,
+    noise: float = 0.6,
+    chains: int | None = None,
+    variants: int = 6,
+    seed: int = 0,
+) -> list[frozenset[str]]:
+    """
+    Sets of phrases in which each has several near-duplicates, so that elements compete for partners.
+
+    The vocabulary consists of chains of phrases, each a misspelling of the one before. An original has half
+    of the phrases of each of its chains. In a copy, all phrases of a chain may move one place along it, in
+    one direction: then each is as similar to the phrase that it was as to another one that the original has.
+    Approximate matchings make mistakes here, and the similarities of copies lie on both sides of a threshold.
+
+    Parameters
+    ----------
+    count : int
+        The number of sets.
+    size : int
+        The mean number of phrases of an original, at least 1.
+    copies : int
+        Sets in a group, at least 1.
+    noise : float
+        Each copy draws a probability in [0, noise], with which it changes a chain: six of eight changes move
+        the phrases, one takes another chain, one leaves it out.
+    chains : int, optional
+        The number of chains, by default 1,000 and ``10 * size`` more.
+    variants : int
+        The phrases of a chain, 2 to 8.
+    seed : int
+        The same seed gives the same sets.
+
+    Returns
+    -------
+    list of frozenset of str
+        None of them is empty.
+
+    Examples
+    --------
+    >>> import linforest_precond as lf
+    >>> sets = lf.similarity.ambiguous_sets(400, seed=1)
+    >>> exact = lf.similarity.fuzzy_join(sets, matching="exact")
+    >>> lf.similarity.join_quality(lf.similarity.fuzzy_join(sets), exact).missed > 0
+    True
+    """
+    count, size, copies, noise = _checked(count, size, copies, noise)
+    chains = as_integer("chains", 1000 + 10 * size if chains is None else chains, 1)
+    variants = as_integer("variants", variants, 2, MOST_VARIANTS)
+    random = np.random.default_rng(as_integer("seed", seed))
+    ends = _zipf(chains)
+    vocabulary = [_chain(first, variants, random) for first in _vocabulary(chains, PHRASE_LENGTHS, random)]
+    held = variants // 2
+    sets: list[frozenset[str]] = []
+    while len(sets) < count:
+        number = -(-(1 + random.poisson(size - 1)) // held)
+        original = [
+            (chain, 1 + random.permutation(variants)[:held]) for chain in _drawn(ends, number, random)
+        ]
+        for _ in range(copies):
+            own = noise * random.random()
+            moved = [_moved(*part, own, ends, random) for part in original]
+            copy = frozenset(vocabulary[chain][place] for chain, places in moved for place in places)
+            sets.append(copy or frozenset(vocabulary[original[0][0]][1:2]))
+    return sets[:count]
+
+
+def _moved(
+    chain: int, places: Array, noise: float, ends: Array, random: np.random.Generator
+) -> tuple[int, list[int]]:
+    """The chain and the places of its phrases in a copy."""
+    if random.random() >= noise:
+        return chain, places.tolist()
+    kind = random.integers(8)
+    if kind < 2:
+        return (chain, []) if kind else (_drawn(ends, 1, random)[0], places.tolist())
+    return chain, (places + random.choice((-1, 1))).tolist()
+
+
+def _chain(first: str, variants: int, random: np.random.Generator) -> list[str]:
+    """Phrases, each a misspelling of the one before; one more at each end, so that all may move."""
+    chain = [first]
+    while len(chain) < variants + 2:
+        chain.append(_misspelled(chain[-1], random))
+    return chain
+
+
+def _checked(count: int, size: int, copies: int, noise: float) -> tuple[int, int, int, float]:
+    count, size = as_integer("count", count, 0), as_integer("size", size, 1)
+    if not 0.0 <= noise <= 1.0:
+        raise ValueError(f"noise must be a probability in [0, 1], got {noise!r}")
+    return count, size, as_integer("copies", copies, 1), noise
+
+
+def _zipf(words: int) -> Array:
+    """The cumulated probabilities of words by Zipf's law."""
+    chances = np.arange(1, words + 1) ** -ZIPF_EXPONENT
+    return np.cumsum(chances / chances.sum())
+
+
+def _vocabulary(words: int, lengths_of: tuple[int, int], random: np.random.Generator) -> list[str]:
+    shortest, longest = lengths_of
+    lengths = random.integers(shortest, longest + 1, words)
     # Frequent letters first: the square of a uniform number is often small.
     letters = (random.random(int(lengths.sum())) ** 2 * len(LETTERS)).astype(int)
     text, ends = "".join(LETTERS[letter] for letter in letters), np.cumsum(lengths)

@@ -73,7 +73,7 @@ def _told_apart(cases: list[Case]) -> list[Case]:
 
 def case_of(name: str, full: bool) -> Case:
     """The case of one name."""
-    if is_path(name):
+    if is_path(name) or (Path(name).suffix and Path(name).is_file()):
         return Case(name, title=printable(Path(name).name), origin="file")
     try:
         paper = find(name)

@@ -27,6 +27,15 @@ class Reference(NamedTuple):
     doi: str | None = None
 
 
+def mandulak(chapter: int) -> Reference:
+    """A chapter of Mandulak's thesis."""
+    return Reference(
+        "Michael Mandulak",
+        "Large-Scale Graph Analysis and Matching on Parallel Architectures",
+        f"Rensselaer Polytechnic Institute, 2025, chapter {chapter}",
+    )
+
+
 class Finding(NamedTuple):
     """A topic in a word or two, and a sentence computed from the results."""
 

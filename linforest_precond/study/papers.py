@@ -14,7 +14,8 @@ How a paper's study is added:
      deals with Ctrl-C and SIGTERM.
    - ``tables(study)``, ``figures(study)``, ``findings(study)`` and ``report(study)`` from that file. `done`
      of ``study/results.py`` gives the finished cases, ``study/drawing.py`` the style of figures, and
-     ``study/report_tables.py`` cells with published values.
+     ``study/report_tables.py`` cells with published values. A `Listing` of ``study/listings.py`` is a table
+     of both, the CSV file and the report (``study/traffic/`` is made of them).
    - a template ``study/templates/NAME.html`` with the sections of the report; ``report(study)`` gives its
      variables, among them the rows of its tables, and ``macros.html`` has tables and figures.
 
@@ -33,10 +34,14 @@ from __future__ import annotations
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.study.forests.paper import FORESTS
 from linforest_precond.study.graphs.paper import GRAPHS
+from linforest_precond.study.grid2d.paper import GRID2D
+from linforest_precond.study.joins.paper import JOINS
 from linforest_precond.study.matching.paper import MATCHING
+from linforest_precond.study.orderings.paper import ORDERINGS
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.rcm.paper import RCM
 from linforest_precond.study.scale.paper import SCALE
+from linforest_precond.study.traffic.paper import TRAFFIC
 
 PAPERS: dict[str, Paper] = {
     paper.name: paper
@@ -45,7 +50,11 @@ PAPERS: dict[str, Paper] = {
         RCM,
         MATCHING,
         GRAPHS,
+        ORDERINGS,
+        TRAFFIC,
         SCALE,
+        JOINS,
+        GRID2D,
     )
 }
 

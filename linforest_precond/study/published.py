@@ -19,9 +19,20 @@ def _numbers(line: dict[str, str], *words: str) -> dict[str, float]:
 
 
 @functools.cache
+def keyed_numbers(paper: str) -> dict[str, float]:
+    """The numbers of a paper by key; the file says where each is found."""
+    return {line["key"]: float(line["value"]) for line in _lines(paper)}
+
+
 def matching_numbers() -> dict[str, float]:
-    """The numbers of Fagginger Auer & Bisseling (2012) by key; the file says where each is found."""
-    return {line["key"]: float(line["value"]) for line in _lines("matching")}
+    """The numbers of Fagginger Auer & Bisseling (2012)."""
+    return keyed_numbers("matching")
+
+
+@functools.cache
+def named_rows(paper: str) -> dict[str, dict[str, float]]:
+    """The rows of the tables of a paper by the field ``name``; numbers that are not printed are left out."""
+    return {line["name"]: _numbers(line, "name") for line in _lines(paper)}
 
 
 class RcmRow(NamedTuple):
@@ -70,7 +81,6 @@ def graph_times() -> dict[GraphKey, GraphTimes]:
     }
 
 
-@functools.cache
 def scale_tables() -> dict[str, dict[str, float]]:
-    """Tables 4.1 to 4.4 of Mandulak (2025) by graph and column; numbers that are not printed are left out."""
-    return {line["graph"]: _numbers(line, "graph") for line in _lines("scale")}
+    """Tables 4.1 to 4.4 of Mandulak (2025) by graph and column."""
+    return named_rows("scale")

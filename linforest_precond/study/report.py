@@ -42,22 +42,23 @@ def write_report(paper: Paper, study: JsonObject, folder: str | os.PathLike[str]
     return write_text(Path(folder) / "report.html", page)
 
 
-def write_document(paper: Paper, study: JsonObject, folder: Path) -> Path:
+def write_document(paper: Paper, study: JsonObject, folder: Path, name: str | None = None) -> Path:
     """
-    Write ``<folder>/<paper>.md`` and its pictures, ``<folder>/<paper>/1.svg`` and so on.
+    Write ``<folder>/<name>.md``, by default the paper's, and its pictures, ``<folder>/<name>/1.svg`` ...
 
     Tables and paragraphs are HTML, which Markdown takes as it is; files of the study are not linked.
     """
-    pictures = folder / paper.name
+    name = name or paper.name
+    pictures = folder / name
     pictures.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
 
     def linked(figure: Figure) -> str:
         written.append(write_text(pictures / f"{len(written) + 1}.svg", as_svg(figure)))
-        return f"{paper.name}/{written[-1].name}"
+        return f"{name}/{written[-1].name}"
 
     page = _rendered("page.md", paper, study, linked, files={}, markdown=True)
-    return write_text(folder / f"{paper.name}.md", re.sub(r"\n{3,}", "\n\n", page).strip() + "\n")
+    return write_text(folder / f"{name}.md", re.sub(r"\n{3,}", "\n\n", page).strip() + "\n")
 
 
 def write_pictures(paper: Paper, study: JsonObject, folder: Path) -> list[Path]:

@@ -11,6 +11,8 @@ from linforest_precond.records.printing import printable
 JsonObject: TypeAlias = dict[str, Any]
 
 STANDIN = " (stand-in)"
+# The field of a table's row with the record of a case: its title in reports, its name in CSV files.
+CASE = "case"
 
 
 def dig(record: Any, *keys: str) -> Any:

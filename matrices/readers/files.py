@@ -64,7 +64,7 @@ def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
     suffix = matrix_suffix(path)
     if suffix is None:
         raise ValueError(f"{path} must end with one of {', '.join(READERS)}")
-    with _naming(path):
+    with naming(path):
         return _canonical(READERS[suffix](path))
 
 
@@ -79,7 +79,7 @@ def header_of_file(path: str | os.PathLike[str]) -> matrix_market.Header | None:
         opened = open_bounded(path)
     else:
         return None
-    with _naming(path), opened as stream:
+    with naming(path), opened as stream:
         return matrix_market.read_header(stream)
 
 
@@ -93,7 +93,7 @@ def declared_name(path: Path) -> str | None:
 
 
 @contextlib.contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn all errors about a file's content into a ValueError that names the file."""
     try:
         yield

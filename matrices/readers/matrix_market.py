@@ -27,7 +27,7 @@ MOST_COMMENT_LINES = 100_000
 MOST_COMMENT_BYTES = 1 << 22
 
 
-def read_entries(source: Any, *, name: str | None = None) -> Any:
+def read_entries(source: Any, *, name: str | None = None, hypersparse: bool = False) -> Any:
     """
     The matrix in a file or stream.
 
@@ -38,6 +38,8 @@ def read_entries(source: Any, *, name: str | None = None) -> Any:
         bounds what its header can promise.
     name : str, optional
         The name of a stream, for the warning.
+    hypersparse : bool
+        Whether far more rows than entries are plausible.
 
     Returns
     -------
@@ -56,7 +58,7 @@ def read_entries(source: Any, *, name: str | None = None) -> Any:
     """
     opened = contextlib.nullcontext(source) if hasattr(source, "read") else open_bounded(source)
     with opened as stream:
-        header, entries = _read(stream)
+        header, entries = _read(stream, hypersparse)
     if entries.ends_open:
         warnings.warn(
             f"{name or source} does not end with a line break; its last entry may be truncated", stacklevel=4
@@ -166,13 +168,14 @@ def _line(stream: Bounded | IO[bytes]) -> str:
     return line.decode("utf-8", "replace").rstrip("\r\n")
 
 
-def _read(stream: Bounded | IO[bytes]) -> tuple[Header, Entries]:
+def _read(stream: Bounded | IO[bytes], hypersparse: bool) -> tuple[Header, Entries]:
     """The header and the entries, after a check that the header promises what the stream can have."""
     header = read_header(stream)
     layout = header.layout
     most_bytes = getattr(stream, "most_bytes", None)
     check_promise("entries", layout.count, layout.least_bytes, most_bytes)
-    check_rows(header.rows, layout.count)
+    if not hypersparse:
+        check_rows(header.rows, layout.count)
     return header, read_entry_lines(stream, layout, line=header.lines)
 
 

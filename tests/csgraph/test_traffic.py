@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import gzip
 import tracemalloc
 
 import numpy as np
@@ -303,9 +304,10 @@ def test_files_that_cannot_be_read(tmp_path):
         (tmp_path / name).write_text(text)
         with pytest.raises(ValueError, match=name):
             statistics(tmp_path / name)
-    (tmp_path / "h.mtx").write_text(
-        f"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 {2**53 + 1}\n"
-    )
+    numbers = "matrix coordinate {} general\n1 1 1\n1 1 " + f"{2**53 + 1}\n"
+    (tmp_path / "i.mtx").write_text("%%MatrixMarket " + numbers.format("integer"))
+    assert statistics(tmp_path / "i.mtx").valid_packets == 2**53 + 1
+    (tmp_path / "h.mtx").write_text("%%MatrixMarket " + numbers.format("real"))
     with pytest.raises(ValueError, match=r"h.mtx holds numbers of 2\*\*53"):
         statistics(tmp_path / "h.mtx")
     np.save(tmp_path / "g.npy", np.zeros((3, 4)))
@@ -313,6 +315,38 @@ def test_files_that_cannot_be_read(tmp_path):
         statistics(tmp_path / "g.npy")
     with pytest.raises(FileNotFoundError, match="nothing.csv"):
         statistics(tmp_path / "nothing.csv")
+
+
+@given(records=RECORDS)
+def test_matrix_market_files_keep_addresses_and_packets(backend, tmp_path_factory, records):
+    sources, destinations, packets = columns(records)
+    A = traffic_matrix(*(backend.array(each) for each in (sources, destinations, packets)))
+    path = lf.graph.write_traffic(tmp_path_factory.mktemp("mtx") / "window.mtx", A)
+    banner, comment, sizes, *entries = path.read_text(encoding="utf-8").splitlines()
+    kind = "integer" if A.nnz else "real"  # SciPy's word for a file without entries
+    assert banner == f"%%MatrixMarket matrix coordinate {kind} general"
+    assert (comment, sizes, len(entries)) == ("%%GraphBLAS type int64_t", f"{2**32} {2**32} {A.nnz}", A.nnz)
+    found = lf.graph.read_traffic(path)
+    for name in ("sources", "destinations", "indptr", "indices", "packets"):
+        assert np.array_equal(getattr(found, name), backend.host(getattr(A, name))), name
+    assert statistics(path) == statistics(A)
+
+
+def test_compressed_and_symmetric_matrix_market_files(tmp_path):
+    text = b"%%MatrixMarket matrix coordinate pattern symmetric\n4294967296 4294967296 2\n2 1\n4294967296 7\n"
+    (tmp_path / "a.mtx.gz").write_bytes(gzip.compress(text))
+    A = lf.graph.read_traffic(tmp_path / "a.mtx.gz")
+    assert A.sources.tolist() == A.destinations.tolist() == [0, 1, 6, 2**32 - 1]
+    assert values(statistics(tmp_path / "a.mtx.gz")) == (4, 4, 1, 4, 1, 1, 4, 1, 1)
+
+
+def test_files_of_traffic_are_refused_by_name(tmp_path):
+    A = traffic_matrix([1], [2])
+    with pytest.raises(ValueError, match=r"path must end with .mtx, got 'a.csv'"):
+        lf.graph.write_traffic(tmp_path / "a.csv", A)
+    with pytest.raises(TypeError, match="A must be a TrafficMatrix"):
+        lf.graph.write_traffic(tmp_path / "a.mtx", A.tocsr())
+    assert not list(tmp_path.iterdir())
 
 
 class TestTextFiles:

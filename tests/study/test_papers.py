@@ -69,5 +69,5 @@ def test_a_failure_ends_its_case_only(paper, tmp_path, monkeypatch):
 
 
 def test_an_unknown_paper():
-    with pytest.raises(ValueError, match='"forests", "rcm", "matching", "graphs" or "scale"'):
+    with pytest.raises(ValueError, match='"rcm", "matching", "graphs", "orderings", "traffic"'):
         paper_named("luck")

@@ -1,10 +1,12 @@
-"""Every published number of the catalogue against a transcription of the printed tables."""
+"""Published numbers against transcriptions of the printed tables."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from linforest_precond.matrices.catalogue import catalogue
+from linforest_precond.study.published import keyed_numbers, named_rows
 
 PUBLISHED = Path(__file__).parent / "published"
 
@@ -47,3 +49,32 @@ def coverages(paper):
 def test_the_catalogue_has_the_printed_numbers(file, columns):
     ours = [(name.lower(), columns(paper)) for name, paper in catalogue().items()]
     assert ours == printed(file)
+
+
+UNITS = {"": 1, "K": 1e3, "M": 1e6, "B": 1e9}
+
+
+def number(text):
+    """3.1M, 2^30, 2,614,183 or -0.0005."""
+    if power := re.fullmatch(r"(\d+)\^(\d+)", text):
+        return float(power[1]) ** int(power[2])
+    digits, unit = re.fullmatch(r"(-?[\d.,]+) ?([KMB]?)", text).groups()
+    return float(digits.replace(",", "")) * UNITS[unit]
+
+
+@pytest.mark.parametrize("paper", ["orderings", "joins"])
+def test_tables_of_the_thesis(paper):
+    found, columns = {}, []
+    for line in (PUBLISHED / f"{paper}.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            columns = line.partition(": ")[2].split(", ")
+        else:
+            name, *cells = (cell.strip() for cell in line.split("|"))
+            found.setdefault(name, {}).update(zip(columns, map(number, cells), strict=True))
+    assert named_rows(paper) == {name: pytest.approx(row) for name, row in found.items()}
+
+
+def test_numbers_of_sentences_of_the_thesis():
+    lines = (PUBLISHED / "traffic.txt").read_text(encoding="utf-8").splitlines()
+    cells = [line.split(" | ") for line in lines if not line.startswith("#")]
+    assert keyed_numbers("traffic") == {key: number(text) for key, text in cells}

@@ -31,7 +31,7 @@ def test_two_runs_make_one_page(reproduce, tmp_path):
     first = study([case(convergence=None)], device="cuda")
     second = study([case(coverage=None, performance=None), standin(coverage=None, performance=None)])
     folders = [written(tmp_path, "one", first), written(tmp_path, "two", second)]
-    page = reproduce.main([*folders, "--out", str(tmp_path / "docs")])
+    (page,) = reproduce.main([*folders, "--out", str(tmp_path / "docs")])
     text = page.read_text(encoding="utf-8")
     assert page.name == "forests.md" and text.count("ANISO2 2500 × 2500") >= 9 and "incomplete" not in text
     assert len(list((page.parent / "forests").iterdir())) == 2 + 6  # panels, then figures 3, 5 and 6
@@ -42,3 +42,15 @@ def test_curves_keep_their_ends(reproduce):
     few = reproduce.thinned({"runs": [{"history": history}]})["runs"][0]["history"]
     assert len(few["iterations"]) <= reproduce.MOST_POINTS + 1
     assert (few["iterations"][0], few["iterations"][-1]) == (0, 600)
+
+
+def test_pages_show_the_stored_runs(reproduce, tmp_path):
+    """Tables, findings and words of the templates: python docs/reproduce.py --stored writes them again."""
+    pages = reproduce.main(["--stored", "--out", str(tmp_path)])
+    assert len(pages) == len({page.name for page in pages}) >= 7
+    for page in pages:
+        kept = SCRIPT.parent / "papers" / page.name
+        assert page.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8"), page.name
+        assert {picture.name for picture in (tmp_path / page.stem).iterdir()} == {
+            picture.name for picture in kept.with_suffix("").iterdir()
+        }

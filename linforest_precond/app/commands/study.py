@@ -32,8 +32,9 @@ FOREST_CHOICES = (
 
 
 def _listed(paper: Paper) -> str:
-    """A paper's lines in the help: its name, authors and title, and its parts."""
-    lines = (f"{paper.reference.authors}:", paper.reference.title, f"parts: {', '.join(paper.parts)}")
+    """A paper's lines in the help: the study's name and title, whose it is, and its parts."""
+    whose = f"{paper.title}: {paper.reference.authors},"
+    lines = (whose, paper.reference.title, f"parts: {', '.join(paper.parts)}")
     return f"  {paper.name:10}" + f"\n{'':12}".join(lines)
 
 
@@ -45,9 +46,10 @@ PAPER is one of
 and {DEFAULT} by default. A matrix that has the name of a paper is given as a file (./rcm).
 
 A CASE is a matrix of the paper (aniso2, ecology1), a generator with its size (aniso2:500), a file (A.mtx),
-or any name that linforest info accepts. By default --quick runs small matrices in a minute or two, and
---full the paper's at their original sizes. A matrix that cannot be downloaded is replaced by a generated
-stand-in where there is one, and marked as such.
+or any name that linforest info accepts; some papers have inputs of their own (graphs 1000@0.25, orderings
+shuffled:poisson2d:500, traffic packets:20, joins KOSARAK@5000). By default --quick runs small matrices in a
+minute or two, and --full the paper's at their original sizes. A matrix that cannot be downloaded is replaced
+by a generated stand-in where there is one, and marked as such.
 
 Every finished case is saved in DIR/cases; after Ctrl-C or SIGTERM the report shows the finished cases, and
 --resume continues from there.

@@ -16,7 +16,8 @@ import numpy as np
 from linforest_precond.graph.traffic.packet_checks import as_addresses, as_packet_counts
 from linforest_precond.graph.traffic.traffic_records import LARGEST_EXACT_FLOAT
 from linforest_precond.matrices.readers.bounded_streams import open_regular, text_lines
-from linforest_precond.matrices.readers.files import read_matrix
+from linforest_precond.matrices.readers.files import matrix_suffix, naming, read_matrix
+from linforest_precond.matrices.readers.matrix_market import read_entries
 from linforest_precond.matrices.readers.npz_files import read_arrays, read_npz
 
 # Packets that are read, sorted, or copied to the GPU at a time.
@@ -41,13 +42,15 @@ def read_packets(path: str | os.PathLike[str]) -> Iterator[Any]:
     path : str or path-like
         .csv, .tsv or .txt: lines of a source, a destination and optionally a number of packets, after an
         optional header; addresses are integers or IPv4. .npy: an array with these two or three columns. .npz:
-        arrays `sources`, `destinations` and optionally `packets`, or a matrix of `scipy.sparse.save_npz`. All
-        else that `linforest_precond.matrices.load` reads: .mtx, .mat, .rb ...
+        arrays `sources`, `destinations` and optionally `packets`, or a matrix of `scipy.sparse.save_npz`.
+        .mtx: a Matrix Market file, of up to 2**32 rows and columns. All else that
+        `linforest_precond.matrices.load` reads: .mat, .rb ...
     """
     path = Path(path)
     open_regular(path).close()
-    suffix = path.suffix.lower()
-    return _READERS.get(suffix, _matrix)(path)
+    if (matrix_suffix(path) or "").startswith(".mtx"):
+        return _hypersparse(path)
+    return _READERS.get(path.suffix.lower(), _matrix)(path)
 
 
 def is_text(path: str | os.PathLike[str]) -> bool:
@@ -55,15 +58,27 @@ def is_text(path: str | os.PathLike[str]) -> bool:
     return Path(path).suffix.lower() in TEXTS
 
 
+def _hypersparse(path: Path) -> Iterator[Any]:
+    """The entries of a Matrix Market file: not in CSR, which has a pointer for every address."""
+    with naming(path):
+        A = read_entries(path, hypersparse=True)
+    yield _checked_exact(path, A)
+
+
 def _matrix(path: Path) -> Iterator[Any]:
-    """A matrix in a file, whose numbers are read as float64: larger ones may have been rounded."""
-    A = read_matrix(path)
-    if A.nnz and A.dtype.kind == "f" and A.data.max() >= LARGEST_EXACT_FLOAT:
+    """A matrix in any other file, whose numbers are read as float64."""
+    yield _checked_exact(path, read_matrix(path))
+
+
+def _checked_exact(path: Path, A: Any) -> Any:
+    """The matrix, unless its numbers are floating-point ones that may have been rounded."""
+    values = A.data if hasattr(A, "nnz") else A
+    if values.size and values.dtype.kind == "f" and values.max() >= LARGEST_EXACT_FLOAT:
         raise ValueError(
-            f"{path} holds numbers of 2**53 or more, which are not read exactly; save integers with "
-            "scipy.sparse.save_npz"
+            f"{path} holds numbers of 2**53 or more, which are not read exactly; save integers, with "
+            "write_traffic or scipy.sparse.save_npz"
         )
-    yield A
+    return A
 
 
 def _packets_or_matrix(path: Path) -> Iterator[Any]:

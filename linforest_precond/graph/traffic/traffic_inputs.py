@@ -42,7 +42,7 @@ def is_sparse(A: Any) -> bool:
 def pieces_of(A: Any, batches: int | None) -> Iterator[Piece]:
     """The pieces of A, at most `batches` of each matrix, list of packets or file in it."""
     if isinstance(A, TrafficMatrix):
-        yield _packets_of(A)
+        yield links_of(A)
     elif isinstance(A, str | os.PathLike):
         for found in read_packets(A):
             yield from pieces_of(found, None if is_text(A) else batches)
@@ -106,7 +106,8 @@ def check_shape(A: Any) -> None:
         raise ValueError(f"A must have two dimensions of at most 2**32, got shape {tuple(A.shape)}")
 
 
-def _packets_of(A: TrafficMatrix) -> Piece:
+def links_of(A: TrafficMatrix) -> Piece:
+    """The source, the destination and the packets of every link."""
     rows = A.backend.matrix.entries.rows_of(A.indptr, A.nnz)
     return A.sources[rows], A.destinations[A.indices], A.packets
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from linforest_precond import matrices
 from linforest_precond.study.cases import Case, case_of, named_cases
-from linforest_precond.study.paper import Paper, Reference
+from linforest_precond.study.paper import Paper, mandulak
 from linforest_precond.study.scale.batches import batches, memory
 from linforest_precond.study.scale.findings import findings
 from linforest_precond.study.scale.graphs import fetch, generated_case, weighted
@@ -48,11 +48,7 @@ def warm_up(settings: Settings) -> None:
 SCALE = Paper(
     name="scale",
     title="Locally dominant matching at scale",
-    reference=Reference(
-        "Michael Mandulak",
-        "Large-Scale Graph Analysis and Matching on Parallel Architectures",
-        "Rensselaer Polytechnic Institute, 2025, chapter 4",
-    ),
+    reference=mandulak(4),
     select=select,
     measures={"optimum": optimum, "batches": batches, "memory": memory},
     tables=tables,

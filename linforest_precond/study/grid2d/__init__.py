@@ -1,0 +1,1 @@
+"""Graphs on R x C ranks: the study of chapter 6 of Mandulak (2025)."""

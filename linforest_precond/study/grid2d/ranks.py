@@ -1,0 +1,112 @@
+"""Times of ranks of MPI: this module is the program of a rank, and starts it by mpiexec."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import linforest_precond
+from linforest_precond.distributed import communicator_of
+from linforest_precond.study.cases import Case, Source
+from linforest_precond.study.grid2d.algorithms import ALGORITHMS
+from linforest_precond.study.grid2d.graphs import fetch, graph_on, hub_of, select
+from linforest_precond.study.results import JsonObject
+from linforest_precond.study.settings import Settings
+
+RANKS = (1, 2, 4)
+LEAST_VERTICES = 2**11  # smaller graphs are not timed
+REPEATS = 3
+LONGEST = 600  # seconds
+GROUP_CALLS = ("allreduce", "allgather", "allgather_arrays", "broadcast", "exchange")
+
+
+def times(A: Any, case: Case, settings: Settings) -> JsonObject:
+    """
+    Seconds of every algorithm on ranks of MPI.
+
+    Returns
+    -------
+    dict
+        ``ranks``: for each number ``p``, and by algorithm the seconds of the slowest rank, and those it spent
+        in calls of its groups; ``reason`` where there are none.
+    """
+    if A.shape[0] < LEAST_VERTICES:
+        return {"ranks": [], "reason": f"fewer than {LEAST_VERTICES:,} vertices"}
+    mpiexec = _mpiexec()
+    if mpiexec is None or importlib.util.find_spec("mpi4py") is None:
+        return {"ranks": [], "reason": "needs mpiexec and mpi4py"}
+    return {"ranks": [{"p": p, "seconds": _started(mpiexec, p, case.name)} for p in RANKS], "reason": None}
+
+
+def _mpiexec() -> str | None:
+    beside = Path(sys.executable).with_name("mpiexec")
+    return str(beside) if beside.exists() else shutil.which("mpiexec")
+
+
+def _started(mpiexec: str, ranks: int, name: str) -> JsonObject:
+    package = str(Path(linforest_precond.__file__).resolve().parents[1])
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")])),
+        **dict.fromkeys(("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"),
+    }
+    command = [mpiexec, "-n", str(ranks), sys.executable, "-m", __spec__.name, name]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONGEST)
+    if done.returncode:
+        raise RuntimeError(f"{ranks} ranks of MPI failed: {(done.stderr or done.stdout)[-400:]}")
+    found: JsonObject = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def rank_program(name: str) -> None:
+    """On each rank: the shortest times of each algorithm, of the slowest rank; rank 0 prints them."""
+    comm = communicator_of()
+    _, A = fetch(Source("cpu", offline=True), select([name])[0])
+    graph, hub = graph_on(comm, A), hub_of(A)
+    spent, found = _timed(comm, graph.grid), {}
+    for key, run in ALGORITHMS.items():
+        samples = []
+        for _ in range(REPEATS + 1):  # the first one compiles
+            comm.barrier()
+            spent["seconds"], start = 0.0, time.perf_counter()
+            run(graph, hub)
+            own = time.perf_counter() - start, spent["seconds"]
+            samples.append([max(part) for part in zip(*comm.allgather(own))])
+        found[key] = min(samples[1:])
+    if comm.rank == 0:
+        print(json.dumps(found))
+
+
+def _timed(comm: Any, grid: Any) -> dict[str, Any]:
+    """Add up the seconds that a rank spends in calls of its groups, waiting included."""
+    spent: dict[str, Any] = {"inside": False, "seconds": 0.0}
+
+    def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            if spent["inside"]:
+                return function(*arguments)
+            spent["inside"], start = True, time.perf_counter()
+            try:
+                return function(*arguments)
+            finally:
+                spent["inside"] = False
+                spent["seconds"] += time.perf_counter() - start
+
+        return call
+
+    for group in (comm, grid.row, grid.column):
+        for name in GROUP_CALLS:
+            setattr(group, name, wrap(getattr(group, name)))
+    return spent
+
+
+if __name__ == "__main__":
+    rank_program(sys.argv[1])

@@ -1,0 +1,198 @@
+"""The tables of the study: rounds, strong and weak scaling, variants, shapes, balance, times."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from linforest_precond.study.grid2d.algorithms import NAMES
+from linforest_precond.study.listings import Column, Listing
+from linforest_precond.study.number_formats import count, digits3, fixed
+from linforest_precond.study.results import CASE, JsonObject, done
+
+# Bytes of a vertex in a dense round of PageRank: 16 in its column group (exact sums), 8 in its row group.
+ROUND_BYTES = 24
+
+
+def largest(study: JsonObject, part: str) -> JsonObject | None:
+    """The finished case of a part with the most vertices."""
+    return max(done(study, part), key=lambda case: case["rows"], default=None)
+
+
+def rounds(study: JsonObject) -> list[JsonObject]:
+    return [
+        {CASE: case, **row, "bound": ROUND_BYTES * case["rows"] / math.sqrt(row["p"])}
+        for case in done(study, "rounds")
+        for row in case["rounds"]["grids"]
+    ]
+
+
+def scaling(study: JsonObject) -> list[JsonObject]:
+    """Every algorithm on every number of ranks; the calls are those of a rank."""
+    return [
+        {CASE: case, "algorithm": f"{name}, {NAMES[name]}", "key": name, **row}
+        | {"rank_calls": (row["calls"] + row["messages"]) / row["p"], "n_per_rank": case["rows"] / row["p"]}
+        for case in done(study, "scaling")
+        for name, rows in case["scaling"].items()
+        for row in rows
+    ]
+
+
+def kind_of(case: JsonObject) -> str:
+    """Graphs of one kind have names that differ after the colon alone."""
+    return str(case["name"]).partition(":")[0]
+
+
+def weak(study: JsonObject) -> list[JsonObject]:
+    """Graphs of one kind that grow as the ranks do: the series with the most members, of each kind."""
+    found: list[JsonObject] = []
+    rows = scaling(study)
+    for kind in dict.fromkeys(kind_of(row[CASE]) for row in rows):
+        own = [row for row in rows if kind_of(row[CASE]) == kind]
+        sizes = dict.fromkeys(row["n_per_rank"] for row in own)
+        longest = max(sizes, key=lambda size: len([row for row in own if row["n_per_rank"] == size]))
+        members = [row for row in own if row["n_per_rank"] == longest]
+        if len({row["p"] for row in members}) > 1:
+            found += [row | {"kind": kind} for row in sorted(members, key=lambda row: (row["key"], row["p"]))]
+    return found
+
+
+def variants(study: JsonObject) -> list[JsonObject]:
+    return [
+        {CASE: case, "variant": name, **row, "rank_calls": row["calls"] / row["p"]}
+        for case in done(study, "variants")
+        for name, row in case["variants"]["variants"].items()
+    ]
+
+
+def shapes(study: JsonObject) -> list[JsonObject]:
+    found = []
+    for case in done(study, "shapes"):
+        rows = case["shapes"]["shapes"]
+        least = min(row["bytes"] for row in rows) or 1
+        found += [
+            {CASE: case, "grid": "{} × {}".format(*row["shape"]), **row}
+            | {"over_least": row["bytes"] / least, "rank_calls": row["calls"] / row["p"]}
+            for row in rows
+        ]
+    return found
+
+
+def balance(study: JsonObject) -> list[JsonObject]:
+    return [{CASE: case, **case["balance"]} for case in done(study, "balance")]
+
+
+def times(study: JsonObject) -> list[JsonObject]:
+    return [
+        {
+            CASE: case,
+            "algorithm": f"{name}, {NAMES[name]}",
+            "p": row["p"],
+            "seconds": whole,
+            "in_groups": inside,
+        }
+        for case in done(study, "times")
+        for row in case["times"]["ranks"]
+        for name, (whole, inside) in row["seconds"].items()
+    ]
+
+
+def _kilobytes(value: Any) -> str:
+    return f"{value / 1000:,.1f}"
+
+
+def _two(value: Any) -> str:
+    return fixed(value, 2)
+
+
+def _rounded(value: Any) -> str:
+    return count(round(value))
+
+
+SENT = (
+    Column("bytes", "kB of a rank", _kilobytes),
+    Column("rank_calls", "Calls of a rank", _rounded),
+)
+LISTINGS = (
+    Listing(
+        "rounds",
+        "a dense round of PageRank on R x C ranks, and an exchange of ghosts between rows",
+        (
+            Column(CASE, "Graph"),
+            Column("p", "Ranks", count),
+            Column("calls", "2D: calls of all ranks", count),
+            Column("row_messages", "Rows: messages", count),
+            Column("bytes", "2D: kB of a rank", _kilobytes),
+            Column("bound", "24 n / √p", _kilobytes),
+            Column("row_bytes", "Rows: kB of a rank", _kilobytes),
+        ),
+        rounds,
+    ),
+    Listing(
+        "scaling",
+        "bytes of the busiest rank and calls of a rank by the number of ranks, as in figures 6.3 and 6.8",
+        (Column(CASE, "Graph"), Column("algorithm", "Algorithm"), Column("p", "Ranks", count), *SENT),
+        scaling,
+        ("messages", "balance"),
+    ),
+    Listing(
+        "weak",
+        "graphs that grow as the ranks do, as in figure 6.4",
+        (
+            Column("kind", "Graphs"),
+            Column("algorithm", "Algorithm"),
+            Column("p", "Ranks", count),
+            Column("n_per_rank", "Vertices a rank", count),
+            *SENT,
+        ),
+        weak,
+    ),
+    Listing(
+        "variants",
+        "connected components with one optimization after the other, as in figure 6.6",
+        (
+            Column(CASE, "Graph"),
+            Column("variant", "Variant"),
+            Column("rounds", "Rounds", count),
+            Column("dense", "Dense ones", count),
+            Column("edges", "Edges visited", count),
+            *SENT,
+        ),
+        variants,
+        ("p",),
+    ),
+    Listing(
+        "shapes",
+        "connected components on grids of R x C ranks, as in figure 6.7",
+        (
+            Column(CASE, "Graph"),
+            Column("grid", "R × C"),
+            *SENT,
+            Column("over_least", "In units of the least", _two),
+            Column("balance", "Edges, most / mean", _two),
+        ),
+        shapes,
+        ("p",),
+    ),
+    Listing(
+        "balance",
+        "the most edges of a rank in units of the mean, by the distribution of the vertices, 8 x 8 ranks",
+        (
+            Column(CASE, "Graph"),
+            *(Column(name, name.capitalize(), _two) for name in ("striped", "blocks", "random")),
+        ),
+        balance,
+    ),
+    Listing(
+        "times",
+        "seconds of the slowest rank of MPI, and those in calls of its groups",
+        (
+            Column(CASE, "Graph"),
+            Column("algorithm", "Algorithm"),
+            Column("p", "Ranks", count),
+            Column("seconds", "Seconds", digits3),
+            Column("in_groups", "In calls of groups", digits3),
+        ),
+        times,
+    ),
+)

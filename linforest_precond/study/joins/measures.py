@@ -1,0 +1,119 @@
+"""Recall, precision, times and memory of joins by every matching."""
+
+from __future__ import annotations
+
+import contextlib
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
+
+from linforest_precond.similarity import join_quality
+from linforest_precond.similarity.join_records import JoinResult
+from linforest_precond.similarity.set_join import fuzzy_join
+from linforest_precond.study import timing
+from linforest_precond.study.cases import Case
+from linforest_precond.study.results import JsonObject
+from linforest_precond.study.settings import Settings
+
+# Those on the GPU, too; the first is the default.
+APPROXIMATE = ("greedy", "locally_dominant", "paz_schwartzman")
+METHODS = ("exact", *APPROXIMATE)
+THRESHOLD = 0.7
+SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
+REPEATS = 3
+# Recall and precision are those of so many sets; beyond the other number, the default is timed once, alone.
+SAMPLE = {"quick": 2_000, "full": 50_000}
+MANY = 20_000
+
+
+@contextlib.contextmanager
+def one_thread(sets: list[Any], device: str) -> Iterator[None]:
+    """One thread of the CPU, as in the thesis; all of them for many sets, and beside a GPU."""
+    with contextlib.nullcontext() if len(sets) > MANY or device == "cuda" else timing.numba_threads(1):
+        yield
+
+
+def join(sets: list[Any], method: str, device: str, bound: str = "matching") -> JoinResult:
+    """A join at the thesis' threshold; the exact matching is the CPU's."""
+    where = "cpu" if method == "exact" else device
+    return fuzzy_join(sets, threshold=THRESHOLD, matching=method, bound=bound, device=where)
+
+
+def quality(sets: list[Any], case: Case, settings: Settings) -> JsonObject:
+    """
+    Recall and precision against the exact join of a sample, as in table 5.2.
+
+    Returns
+    -------
+    dict
+        ``sets`` and ``pairs`` of the sample; ``methods``, each with ``recall``, ``missed`` and ``precision``
+        of the default, and ``upper_recall``, ``upper_precision`` and ``added`` of the upper bound.
+    """
+    some = sets[: SAMPLE[settings.mode]]
+    exact = join(some, "exact", settings.device)
+    methods = {method: _quality(some, method, exact, settings.device) for method in APPROXIMATE}
+    return {"sets": len(some), "pairs": len(exact), "methods": methods}
+
+
+def _quality(sets: list[Any], method: str, exact: JoinResult, device: str) -> JsonObject:
+    default = join_quality(join(sets, method, device), exact)
+    upper = join_quality(join(sets, method, device, "upper"), exact)
+    found = {"recall": default.recall, "missed": default.missed, "precision": default.precision}
+    return found | {
+        "upper_recall": upper.recall, "upper_precision": upper.precision, "added": upper.added
+    }  # fmt: skip
+
+
+def times(sets: list[Any], case: Case, settings: Settings) -> JsonObject:
+    """
+    Seconds of the filter and of the verification of every method, as in figures 5.2 and 5.3.
+
+    Returns
+    -------
+    dict
+        ``threads``, ``candidates``, ``verified`` and ``pairs`` (of the default), and ``methods``, each with
+        ``filter``, ``verify`` and, on the CPU, ``peak`` bytes of Python and NumPy (figure 5.5).
+    """
+    many = len(sets) > MANY
+    found: JsonObject = {"methods": {}}
+    with one_thread(sets, settings.device):
+        for method in APPROXIMATE[:1] if many else METHODS:
+            if not many:
+                join(sets[:50], method, settings.device)  # compiles
+            joins = [join(sets, method, settings.device) for _ in range(1 if many else REPEATS)]
+            best = min(joins, key=lambda each: each.verify_seconds)
+            found["methods"][method] = {
+                "filter": min(each.filter_seconds for each in joins),
+                "verify": best.verify_seconds,
+                "peak": None if many or settings.device == "cuda" else _peak(sets, method),
+            }
+            if method == APPROXIMATE[0]:
+                counts = {"candidates": best.candidates, "verified": best.verified, "pairs": len(best)}
+                found |= counts | {"threads": timing.threads()}
+    return found
+
+
+def _peak(sets: list[Any], method: str) -> int:
+    """The most memory that Python and NumPy held at once during a join."""
+    tracemalloc.start()
+    try:
+        join(sets, method, "cpu")
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def shares(sets: list[Any], case: Case, settings: Settings) -> JsonObject:
+    """Seconds of the verification of shares of the sets by method, as in figure 5.4; none for many sets."""
+    some = {str(share): sets[: round(share * len(sets))] for share in SHARES}
+    methods = () if len(sets) > MANY else METHODS
+    with one_thread(sets, settings.device):
+        found = {
+            method: {share: _verify(each, method, settings) for share, each in some.items()}
+            for method in methods
+        }
+    return {"methods": found}
+
+
+def _verify(sets: list[Any], method: str, settings: Settings) -> float:
+    return join(sets, method, settings.device).verify_seconds

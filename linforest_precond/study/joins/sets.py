@@ -1,0 +1,84 @@
+"""The sets of the study: generated in place of the thesis' data, of a file, or the rows of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.matrices.readers.files import matrix_suffix
+from linforest_precond.similarity.noisy_sets import ambiguous_sets
+from linforest_precond.similarity.set_files import read_sets
+from linforest_precond.study.cases import Case, Missing, Source, case_of
+from linforest_precond.study.published import named_rows
+from linforest_precond.study.results import JsonObject
+
+QUICK, FULL, LARGE = 400, 10_000, "KOSARAK@100000"
+CHAINS = 4000  # of near-duplicates
+
+
+class DataSet(NamedTuple):
+    """A data set of table 5.1, and the number of sets that are generated in its place."""
+
+    name: str
+    sets: int
+
+
+def data_sets() -> dict[str, dict[str, float]]:
+    """The rows of table 5.1 by name."""
+    return {name: row for name, row in named_rows("joins").items() if "sets" in row}
+
+
+def data_set(name: str, default: int = QUICK) -> DataSet | None:
+    """The data set in "KOSARAK" or "KOSARAK@5000"; None for other names."""
+    kind, at, sets = name.partition("@")
+    if kind not in data_sets() or (at and not sets.isdecimal()):
+        return None
+    return DataSet(kind, int(sets) if at else default)
+
+
+def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
+    """The named cases; by default one in place of every data set of the thesis."""
+    chosen = [*data_sets(), *([LARGE] if full else [])] if names is None else names
+    listed = [chosen] if isinstance(chosen, str) else chosen
+    cases = (_case(str(name), full) for name in listed)
+    return list({case.name: case for case in cases}.values())
+
+
+def _case(name: str, full: bool) -> Case:
+    found = data_set(name, FULL if full else QUICK)
+    if found is None:
+        return case_of(name, full)
+    note = "generated: chains of near-duplicates, with as many elements on average"
+    return Case(
+        f"{found.name}@{found.sets}", f"{found.name}, {found.sets:,} sets", "stand-in", found.name, note
+    )
+
+
+def fetch(source: Source, case: Case) -> tuple[Case, list[frozenset[str]]]:
+    """Generated sets, those of a text file, or for a matrix the column numbers of each row."""
+    found = data_set(case.name)
+    if found is not None:
+        size = round(data_sets()[found.name]["elements"])
+        return case, ambiguous_sets(found.sets, size=size, chains=CHAINS, seed=1)
+    if case.origin == "file" and matrix_suffix(case.name) is None:
+        if not Path(case.name).exists():
+            raise Missing(f"{case.name} does not exist")
+        return case, read_sets(case.name)
+    other, A = Source("cpu", source.offline).fetch(case)
+    return other, rows_of(on_host(A))
+
+
+def rows_of(A: Any) -> list[frozenset[str]]:
+    """The rows of a matrix that are not empty, as sets of the numbers of their columns."""
+    ends = A.indptr.tolist()
+    rows = (A.indices[begin:end].tolist() for begin, end in zip(ends, ends[1:]))
+    return [frozenset(map(str, row)) for row in rows if row]
+
+
+def properties(sets: list[frozenset[str]]) -> JsonObject:
+    """Sets as rows, and their elements."""
+    elements = sum(map(len, sets))
+    found = {"rows": len(sets), "nnz": elements, "symmetric": None}
+    return found | {"mean_degree": elements / max(len(sets), 1)}

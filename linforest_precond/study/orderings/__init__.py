@@ -1,0 +1,1 @@
+"""Vertex orderings, their metrics and what they buy: the study of chapter 2 of Mandulak (2025)."""

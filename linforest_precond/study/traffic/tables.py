@@ -1,0 +1,144 @@
+"""The tables of the study: times, rates, batches, windows, files and statistics."""
+
+from __future__ import annotations
+
+from linforest_precond.study.listings import Column, Listing
+from linforest_precond.study.number_formats import count, digits3, seconds, yes_no
+from linforest_precond.study.published import keyed_numbers
+from linforest_precond.study.results import CASE, JsonObject, done
+from linforest_precond.study.traffic.measures import WINDOW_FIELDS
+
+TASKS = {"analysis": "Analysis", "end_to_end": "End to end"}
+
+
+def packets_of(case: JsonObject) -> int:
+    return int(case["analysis"]["statistics"]["valid_packets"])
+
+
+def times(study: JsonObject) -> list[JsonObject]:
+    """The two tasks, and SciPy's; packets and bytes a second."""
+    return [_times_row(case) for case in done(study, "analysis")]
+
+
+def _times_row(case: JsonObject) -> JsonObject:
+    found, packets = case["analysis"], packets_of(case)
+    taken = found["seconds"]
+    row = {CASE: case, "packets": packets, "links": found["statistics"]["unique_links"], **taken}
+    for task in TASKS:
+        theirs = taken.get(f"scipy_{task}")
+        row[f"{task}_speedup"] = None if theirs is None else theirs / taken[task]
+    rates = {"rate": packets / taken["end_to_end"], "gb_per_s": found["bytes"] / taken["analysis"] / 1e9}
+    return row | rates | {"same": found["same"]}
+
+
+def batch_rows(study: JsonObject) -> list[JsonObject]:
+    """Packets a second from arrays of the host, by batches, beside table 3.2."""
+    numbers = keyed_numbers("traffic")
+    return [
+        {CASE: case, "batches": int(each), "seconds": taken, "rate": packets_of(case) / taken}
+        | {"paper_rate": numbers.get(f"rate_{each}")}
+        for case in done(study, "batches")
+        if case.get("analysis")
+        for each, taken in case["batches"].items()
+    ]
+
+
+def window_rows(study: JsonObject) -> list[JsonObject]:
+    """Means over the windows of each length; packets a second of all of them."""
+    return [
+        {CASE: case, **row, "rate": row["packets"] * row["windows"] / row["seconds"]}
+        for case in done(study, "windows")
+        for row in case["windows"]["sizes"]
+    ]
+
+
+def file_rows(study: JsonObject) -> list[JsonObject]:
+    return [
+        {CASE: case, "links": case["nnz"], **case["files"]}
+        for case in done(study, "files")
+        if case["files"]["bytes"] is not None
+    ]
+
+
+def statistics(study: JsonObject) -> list[JsonObject]:
+    return [{CASE: case, **case["analysis"]["statistics"]} for case in done(study, "analysis")]
+
+
+PROPERTIES = (
+    "valid_packets", "unique_links", "largest_link", "unique_sources", "largest_source", "largest_fan_out",
+    "unique_destinations", "largest_destination", "largest_fan_in",
+)  # fmt: skip
+
+
+def _rounded(value: float) -> str:
+    return count(round(value))
+
+
+def _words(field: str) -> str:
+    return field.replace("_", " ").capitalize()
+
+
+LISTINGS = (
+    Listing(
+        "times",
+        "seconds of the analysis and end to end, beside NumPy and SciPy, as in figures 3.4 and 3.6",
+        (
+            Column(CASE, "Packets"),
+            Column("links", "Links", count),
+            *(Column(task, title, seconds) for task, title in TASKS.items()),
+            *(Column(f"scipy_{task}", f"SciPy, {title.lower()}", seconds) for task, title in TASKS.items()),
+            *(
+                Column(f"{task}_speedup", f"SciPy / ours, {title.lower()}", digits3)
+                for task, title in TASKS.items()
+            ),
+            Column("rate", "Packets a second, end to end", _rounded),
+            Column("gb_per_s", "GB/s, analysis", digits3),
+            Column("same", "Same as SciPy", yes_no),
+        ),
+        times,
+        ("packets",),
+    ),
+    Listing(
+        "batches",
+        "end to end from arrays of the host by the number of batches, as in figure 3.6 and table 3.2",
+        (
+            Column(CASE, "Packets"),
+            Column("batches", "Batches", count),
+            Column("seconds", "Time", seconds),
+            Column("rate", "Packets a second", _rounded, "paper_rate"),
+        ),
+        batch_rows,
+    ),
+    Listing(
+        "windows",
+        "means of the statistics over windows of equal numbers of packets",
+        (
+            Column(CASE, "Packets"),
+            Column("packets", "Of a window", count),
+            Column("windows", "Windows", count),
+            Column("seconds", "Time", seconds),
+            Column("rate", "Packets a second", _rounded),
+            *(Column(field, _words(field), digits3) for field in WINDOW_FIELDS),
+        ),
+        window_rows,
+    ),
+    Listing(
+        "matrix_market",
+        "GraphBLAS-style Matrix Market files of 2^32 x 2^32 matrices",
+        (
+            Column(CASE, "Packets"),
+            Column("links", "Links", count),
+            Column("bytes", "MB", lambda value: digits3(value / 1e6)),
+            Column("write", "Write", seconds),
+            Column("read", "Read", seconds),
+            Column("same", "Same statistics", yes_no),
+        ),
+        file_rows,
+    ),
+    Listing(
+        "statistics",
+        "the properties of table 3.1, and three more",
+        (Column(CASE, "Packets"), *(Column(field, _words(field), count) for field in PROPERTIES)),
+        statistics,
+    ),
+)

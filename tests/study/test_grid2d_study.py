@@ -1,0 +1,97 @@
+"""The study of graphs on R x C ranks: what is counted, and its tables."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from conftest import skip_or_fail
+
+import linforest_precond as lf
+from linforest_precond.study import run_paper, timing
+from linforest_precond.study.grid2d import measures, ranks, tables
+from linforest_precond.study.grid2d.algorithms import ALGORITHMS, VARIANTS
+from linforest_precond.study.grid2d.findings import findings
+from linforest_precond.study.grid2d.graphs import select
+from linforest_precond.study.grid2d.paper import HostSettings
+from linforest_precond.study.settings import Settings
+
+COUNTED = ("rounds", "scaling", "variants", "shapes", "balance")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    with timing.numba_threads(1):
+        yield
+
+
+def test_a_round_is_three_calls_of_each_rank():
+    A = lf.matrices.rmat(6)
+    for p in (1, 4):
+        found = measures._round(A, p)
+        assert found["calls"] == 3 * p
+        # 16 bytes of a column vertex and 8 of a row vertex, and a few of all ranks.
+        assert 0 <= found["bytes"] - 24 * 64 / math.sqrt(p) < 100
+    assert found["row_messages"] == 12
+
+
+def test_variants_do_the_same_rounds_with_fewer_edges():
+    found = measures.variants(lf.matrices.rmat(6), None, Settings())["variants"]
+    base, *_, push = (found[name] for name in VARIANTS)
+    assert base["dense"] == base["rounds"] and push["edges"] < base["edges"]
+
+
+def test_balance():
+    A = lf.matrices.poisson((16, 16))
+    found = measures.balance(A, None, Settings())
+    assert set(found) == {"striped", "blocks", "random"}
+    assert found["random"] < found["striped"] and all(1 <= value <= 64 for value in found.values())
+
+
+def test_uniform_graphs_are_cases():
+    (case,) = select(["urand:5"])
+    assert case.title == "urand 5" and select(["poisson2d:3"])[0].origin == "generated"
+
+
+def test_the_gpu_is_refused():
+    with pytest.raises(ValueError, match="those of the CPU"):
+        HostSettings(device="cuda")
+
+
+def test_small_graphs_are_not_timed():
+    found = ranks.times(lf.matrices.rmat(5), select(["rmat:5"])[0], Settings())
+    assert found == {"ranks": [], "reason": "fewer than 2,048 vertices"}
+
+
+@pytest.mark.slow
+def test_times_of_ranks_of_mpi(monkeypatch):
+    try:
+        __import__("mpi4py")
+    except ImportError as error:
+        skip_or_fail("mpi", f"mpi4py does not import ({error})")
+    monkeypatch.setattr(ranks, "RANKS", (1, 2))
+    monkeypatch.setattr(ranks, "LEAST_VERTICES", 1)
+    found = ranks.times(lf.matrices.rmat(6), select(["rmat:6"])[0], Settings())["ranks"]
+    assert [row["p"] for row in found] == [1, 2]
+    for row in found:
+        assert set(row["seconds"]) == set(ALGORITHMS)
+        assert all(0 <= inside <= whole for whole, inside in row["seconds"].values())
+
+
+def test_the_whole_study(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setitem(measures.SIDES, "quick", (1, 4))
+    monkeypatch.setitem(measures.SQUARES, "quick", (1, 4))
+    monkeypatch.setattr(measures, "VARIANT_RANKS", 4)
+    report = run_paper("grid2d", ["rmat:4", "rmat:6"], out=tmp_path, parts=COUNTED, progress=False)
+    study = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
+    assert [case["status"] for case in study["cases"]] == ["done", "done"]
+    grown = [row for row in tables.weak(study) if row["key"] == "PR"]
+    assert [(row["case"]["rows"], row["p"]) for row in grown] == [(16, 1), (64, 4)]
+    assert [row["grid"] for row in tables.shapes(study)] == ["1 × 4", "2 × 2", "4 × 1"] * 2
+    least = [row["over_least"] for row in tables.shapes(study)]
+    assert np.isclose(min(least), 1.0)
+    said = {finding.topic: finding.sentence for finding in findings(study)}
+    assert "on 4 ranks" in said["A round"].lower() and "3 calls of each rank" in said["A round"]
+    assert "From 1 to 4 ranks" in said["Strong scaling"] and "on 2 graphs" in said["Optimizations"]
+    assert "Figure 6.7" in report.read_text(encoding="utf-8")
