@@ -100,6 +100,8 @@ dist: .venv-dist/.ready
 	.venv-dist/bin/python packaging/check_dist.py dist $(if $(CUPY),--cupy $(CUPY))
 
 # Programs whose packages are missing, such as torch, PETSc or CuPy, are left out with a word.
+examples: export OPENBLAS_NUM_THREADS := 1
+examples: export OMP_WAIT_POLICY := passive
 examples: .venv-gallery/.ready
 	.venv-gallery/bin/python examples/run.py $(ARGS)
 
