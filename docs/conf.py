@@ -101,7 +101,7 @@ def gallery_page(program):
         shown = f"It prints, on {where}:\n\n```text\n{output}```\n"
     else:
         shown = "Its output has not been recorded.\n"
-    return f"# {title.rstrip('.')}\n{introduction}\n```python{code}```\n\n{shown}"
+    return f"# {title.rstrip('.')}\n{introduction}\n```python\n{code.strip()}\n```\n\n{shown}"
 
 
 def adapt_page(app, docname, source):
