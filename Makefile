@@ -49,12 +49,13 @@ pages := $(wildcard README.md CONTRIBUTING.md CHANGELOG.md)
 
 .PHONY: demo test test-all test-gpu test-oldest petsc test-petsc test-interop dist examples coverage fuzz lint format docs bench clean
 
+# Threads of OpenBLAS and idle threads of OpenMP would spin beside those that work.
+demo examples test test-all test-gpu test-oldest test-interop coverage: export OPENBLAS_NUM_THREADS := 1
+demo examples test test-all test-gpu test-oldest test-interop coverage: export OMP_WAIT_POLICY := passive
+
 demo: $(ready)
 	$(PYTHON) -m linforest_precond study --quick --offline --out linforest-study
 
-# Threads of OpenBLAS and idle threads of OpenMP would spin beside those that work.
-test test-all test-gpu test-oldest test-interop coverage: export OPENBLAS_NUM_THREADS := 1
-test test-all test-gpu test-oldest test-interop coverage: export OMP_WAIT_POLICY := passive
 # Most of a first run is compilation, by one thread: two workers share it, whole rooms of tests at a time. A lost
 # worker ends the run: xdist can wait for ever for its replacement (pytest-xdist #784).
 workers := -n 2 --dist loadscope --max-worker-restart 0

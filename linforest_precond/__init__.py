@@ -55,5 +55,12 @@ if TYPE_CHECKING:
     from linforest_precond.records.matching import Matching as Matching
 
 __version__ = "0.2.0"
+# Of SciPy and PyAMG.
+OTHER_NAMES = {
+    "spsolve": "solve", "splu": "direct", "factorized": "direct", "spilu": "ilu", "multigrid": "multilevel",
+    "smoothed_aggregation_solver": "multilevel", "ruge_stuben_solver": "multilevel", "gallery": "matrices",
+    **{name: f"solvers.{name}" for name in ("cg", "bicgstab", "gmres", "minres", "idrs", "History")},
+    **{name: f"matrices.{name}" for name in ("load", "poisson", "stencil")},
+}  # fmt: skip
 find_unlinked()
-__getattr__, __dir__, __all__ = lazy_names(__name__, __file__, renamed={"scale": "scaling"})
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__, {"scale": "scaling"}, OTHER_NAMES)

@@ -25,11 +25,15 @@ FOLDERS = ("matrices", "solvers")
 
 
 def lazy_names(
-    package: str, source: str, renamed: Mapping[str, str] | None = None
+    package: str,
+    source: str,
+    renamed: Mapping[str, str] | None = None,
+    others: Mapping[str, str] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package with this source file.
 
-    `renamed` has {old name: new name}; old names give a DeprecationWarning.
+    `renamed` has {old name: new name}; old names give a DeprecationWarning. `others` has {name in another
+    library: name here}, which errors mention.
     """
     places = _places(Path(source).read_text(encoding="utf-8"))
 
@@ -39,7 +43,8 @@ def lazy_names(
             warnings.warn_deprecated(f"{package}.{name} is deprecated, use {package}.{renamed[name]}")
             return getattr(sys.modules[package], renamed[name])
         if name not in places:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            hint = f": did you mean {package}.{others[name]}?" if others and name in others else ""
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         module, original = places[name]
         found = importlib.import_module(module)
         if module != package and hasattr(found, original):

@@ -275,8 +275,10 @@ def _checked_rows(name: str, matrix: Any) -> int:
     refuse_masked(name, matrix)
     shape = getattr(matrix, "shape", None)
     if shape is None or not (hasattr(matrix, "matvec") or hasattr(matrix, "__matmul__")):
+        solve = f"{name}.solve" if hasattr(matrix, "solve") else name if callable(matrix) else ""
         raise TypeError(
             f"{name} must be a sparse matrix, a 2-D array or a LinearOperator, got a {type(matrix).__name__}"
+            + (f": pass LinearOperator((n, n), {solve})" if solve else "")
         )
     if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(f"{name} must be square, got the shape {tuple(shape)}")

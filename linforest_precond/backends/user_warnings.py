@@ -18,10 +18,11 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-# Arguments of other libraries, by their names here.
+# Arguments of other libraries, and what they may be called here.
 OTHER_NAMES = {
-    "tol": "rtol", "max_iter": "maxiter", "max_iterations": "maxiter", "order": "ordering",
-    "permutation": "ordering", "preconditioner": "M", "precond": "M",
+    "tol": ("rtol",), "max_iter": ("maxiter",), "max_iterations": ("maxiter",), "disp": ("verbose",),
+    "order": ("ordering",), "permutation": ("ordering",), "preconditioner": ("M", "method"),
+    "precond": ("M", "method"), "M": ("method",), "presmoother": ("smoother",), "postsmoother": ("smoother",),
 }  # fmt: skip
 
 
@@ -29,7 +30,7 @@ def without_numpy_warnings(function: Callable[Parameters, Result]) -> Callable[P
     """Decorator of public functions: overflows and divisions by zero give infinities, and no warnings.
 
     Infinities are handled. (`np.errstate` as a decorator is not thread-safe in NumPy 1.) An unknown argument
-    is named together with the function.
+    is named together with the function, and so are those that cannot be passed by position.
     """
 
     @functools.wraps(function)
@@ -39,21 +40,34 @@ def without_numpy_warnings(function: Callable[Parameters, Result]) -> Callable[P
                 return function(*args, **options)
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is None:  # the call itself failed
-                refuse_unknown(function, options)
+                refuse_call(function, args, options)
             raise
 
     return silenced
 
 
-def refuse_unknown(function: Callable[..., Any], options: dict[str, Any]) -> None:
-    """Raise a TypeError that names the first unknown argument and what was probably meant."""
-    known = {name: each for name, each in inspect.signature(function).parameters.items() if name != "self"}
+def refuse_call(function: Callable[..., Any], args: Sequence[Any], options: dict[str, Any]) -> None:
+    """Raise a TypeError that names the first unknown argument and what was probably meant.
+
+    Or one that lists the arguments by position, where there are more.
+    """
+    known = dict(inspect.signature(function).parameters)
+    if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in known.values()):
+        return
+    given = len(args) - (known.pop("self", None) is not None)
     unknown = next((name for name in options if name not in known), None)
-    if unknown is not None and all(each.kind is not each.VAR_KEYWORD for each in known.values()):
-        other = OTHER_NAMES.get(unknown, "")
-        close = [other] if other in known else difflib.get_close_matches(unknown, known, 1)
+    if unknown is not None:
+        others = [name for name in OTHER_NAMES.get(unknown, ()) if name in known]
+        close = others or difflib.get_close_matches(unknown, known, 1)
         hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"
         raise TypeError(f"{function.__name__}() has no argument {unknown!r}: {hint}") from None
+    named = [name for name, each in known.items() if each.kind is each.KEYWORD_ONLY]
+    by_position = [name for name in known if name not in named]
+    if named and given > len(by_position):
+        raise TypeError(
+            f"{function.__name__}() takes {', '.join(by_position)} by position: "
+            f"name the others, as in {named[0]}=..."
+        ) from None
 
 
 def renamed_arguments(**names: str) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:

@@ -23,7 +23,7 @@ from linforest_precond.backends.array_libraries import (
     refuse_masked,
 )
 from linforest_precond.backends.flags import all_set
-from linforest_precond.backends.user_warnings import refuse_unknown
+from linforest_precond.backends.user_warnings import refuse_call
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -83,7 +83,7 @@ def takes_foreign_arrays(function: Callable[Parameters, Result]) -> Callable[Par
         try:
             given = signature.bind_partial(*args, **options).arguments
         except TypeError:
-            refuse_unknown(function, options)
+            refuse_call(function, args, options)
             raise
         if not any(is_foreign(given[name]) for name in _CONVERSIONS if name in given):
             return function(*args, **options)

@@ -11,6 +11,7 @@ time, and kernels that follow a changed index would read and write memory that i
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -50,9 +51,13 @@ def as_matrix(A: MatrixLike, xp: Any, name: str = "A") -> Any:
         return A
     array = xp.asarray(A) if isinstance(A, xp.ndarray) else np.asarray(A)
     if array.dtype.kind not in "biufc":
+        cure = "pass a scipy.sparse or cupyx.scipy.sparse matrix, or an array"
+        if isinstance(A, str | os.PathLike):
+            cure = "read the file by linforest_precond.matrices.load"
+        elif hasattr(A, "matvec"):
+            cure = "pass a matrix that approximates it, and the operator to the solver"
         raise TypeError(
-            f"{name} must be a sparse matrix or a dense 2-D array of numbers, got {type(A).__name__}; "
-            "pass a scipy.sparse or cupyx.scipy.sparse matrix, or an array"
+            f"{name} must be a sparse matrix or a dense 2-D array of numbers, got {type(A).__name__}; {cure}"
         )
     return array
 

@@ -7,7 +7,7 @@ type, updates, storage and printing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,9 @@ from linforest_precond.records.forest import Bands, BlockForest, Forest, Orderin
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import handed_out
 from linforest_precond.solvers.vector_space import InPlaceOperator
+
+# What a SuperLU and a matrix have, and what to write here.
+OTHER_NAMES = {"solve": "M @ r", "todense": "M @ np.eye(n)", "toarray": "M @ np.eye(n)"}
 
 
 class Applied(NamedTuple):
@@ -97,6 +100,13 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         self._backend, self._device = state.backend, state.device
         self._slots: BandSlots | None = None  # of the first update, for those after it
         self._streams: set[object] = set()  # that products were computed on
+
+    if not TYPE_CHECKING:  # type checkers would take any name
+
+        def __getattr__(self, name: str) -> Any:
+            if name in OTHER_NAMES:
+                raise AttributeError(f"a preconditioner has no {name!r}: write {OTHER_NAMES[name]}")
+            return object.__getattribute__(self, name)  # raises the error again
 
     @property
     def _part(self) -> Part:

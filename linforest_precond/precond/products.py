@@ -63,6 +63,13 @@ class Products:
             return self.matvec(other)
         return super().__matmul__(other)  # type: ignore[misc]
 
+    def __rmatmul__(self, other: Any, /) -> Any:
+        if hasattr(other, "tocsr"):
+            raise TypeError(
+                "the product of a sparse matrix and M is an operator: pass aslinearoperator(A) @ M"
+            )
+        return super().__rmatmul__(other)  # type: ignore[misc]
+
     def dot(self, x: Any) -> Any:
         """The product with an array or another operator; ``M @ x`` calls it."""
         if hasattr(x, "tocsr"):

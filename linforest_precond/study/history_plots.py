@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -11,10 +12,13 @@ from linforest_precond.solvers.history import History
 from linforest_precond.solvers.residual_bands import draw_curve
 from linforest_precond.study.drawing import GREY, PALETTE, Axes, decades, new_figure, styled
 
+# The norms of a list begin with the initial residual.
+Curve: TypeAlias = History | Sequence[float]
+
 
 @styled
 def convergence(
-    histories: Mapping[str, History] | History, ax: Axes | None = None, *, rtol: float | None = None
+    histories: Mapping[str, Curve] | Curve, ax: Axes | None = None, *, rtol: float | None = None
 ) -> Axes:
     """
     Draw the residuals of several solves over their iterations, and dashed their errors where they are known.
@@ -23,8 +27,9 @@ def convergence(
 
     Parameters
     ----------
-    histories : History or dict of History
-        One, or several by their names in the legend.
+    histories : History, list of float, or dict of them
+        One, or several by their names in the legend. A list has the norms of residuals, as `Hierarchy.solve`
+        gives them; they are drawn relative to the first.
     ax : matplotlib axes, optional
         Where to draw; None makes a new figure.
     rtol : float, optional
@@ -46,16 +51,21 @@ def convergence(
     'iterations'
     >>> len(lf.plots.convergence(history).lines)
     1
+    >>> residuals = []
+    >>> x = lf.multilevel(A).solve(np.ones(400), residuals=residuals)
+    >>> len(lf.plots.convergence(residuals).lines)
+    1
     """
     ax = ax or new_figure(6.0, 3.6).add_subplot()
-    named = {None: histories} if isinstance(histories, History) else histories
+    named = histories if isinstance(histories, Mapping) else {None: histories}
     for place, (name, history) in enumerate(named.items()):
         colour = PALETTE[place % len(PALETTE)]
-        for number, residuals in enumerate(_columns(history.residuals)):
+        iterations, norms, errors = _curves(history)
+        for number, column in enumerate(_columns(norms)):
             label = name if number == 0 else None
-            draw_curve(ax, history.iterations, residuals, color=colour, linewidth=1.3, label=label)
-        for errors in [] if history.errors is None else _columns(history.errors):
-            draw_curve(ax, history.iterations, errors, color=colour, linewidth=1.0, dashes=(4, 2))
+            draw_curve(ax, iterations, column, color=colour, linewidth=1.3, label=label)
+        for column in [] if errors is None else _columns(errors):
+            draw_curve(ax, iterations, column, color=colour, linewidth=1.0, dashes=(4, 2))
     if rtol:
         ax.axhline(rtol, color=GREY, linewidth=0.8, linestyle=":", zorder=1)
     decades(ax, "y")
@@ -64,6 +74,14 @@ def convergence(
     if any(named):
         ax.legend()
     return ax
+
+
+def _curves(history: Curve) -> tuple[Array, Array, Array | None]:
+    """Iterations, relative residuals, and errors where they are known."""
+    if isinstance(history, History):
+        return history.iterations, history.residuals, history.errors
+    norms = np.asarray(history, np.float64)
+    return np.arange(norms.size), norms / (norms[:1].item() or 1.0), None
 
 
 def _columns(values: Array) -> list[Array]:

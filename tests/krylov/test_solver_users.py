@@ -3,11 +3,13 @@
 import io
 import logging
 import sys
+from operator import attrgetter
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg
+from scipy.sparse.linalg import aslinearoperator, splu
 from solver_cases import each_solver, grid
 
 import linforest_precond as lf
@@ -209,12 +211,38 @@ def test_errors_name_the_fix(backend):
         (lambda A, b: lf.Solver(A).solve(b, zzz=1), r"^solve\(\) has no argument 'zzz': it has b, x0, "),
         (lambda A, b: lf.jacobi(A, zzz=1), r"^jacobi\(\) has no argument 'zzz': it has A, "),
         (lambda A, b: lf.jacobi(A) @ A, r"^r must be a dense array, got a csr_\w+: pass r.toarray\(\)$"),
+        (lambda A, b: A @ lf.jacobi(A), r"pass aslinearoperator\(A\) @ M$"),
+        (lambda A, b: lf.solve(A, b, M=A), r"^solve\(\) has no argument 'M': did you mean method\?$"),
+        (lambda A, b: solvers.cg(A, b, None, 1e-8), r"^cg\(\) takes A, b, x0 by position: .* rtol=\.\.\.$"),
+        (lambda A, b: lf.Solver(A).solve(b, None, 1), r"^solve\(\) takes b, x0 by position: name the others"),
+        (
+            lambda A, b: solvers.cg(A, b, M=splu(A.tocsc())),
+            r"SuperLU: pass LinearOperator\(\(n, n\), M.solve\)$",
+        ),
+        (lambda A, b: solvers.cg(A, b, M=lambda r: r), r"function: pass LinearOperator\(\(n, n\), M\)$"),
+        (lambda A, b: lf.solve("A.mtx", b), r"got str; read the file by linforest_precond.matrices.load$"),
+        (
+            lambda A, b: lf.jacobi(aslinearoperator(A)),
+            r"pass a matrix that approximates it, and the operator",
+        ),
+        (lambda A, b: lf.solve(A, None), "^b must hold float32, .* got object"),
     ],
 )
 def test_habits_of_other_libraries_are_answered(call, message):
     A = lf.matrices.poisson((5, 5))
     with pytest.raises(TypeError, match=message):
         call(A, np.ones(25))
+
+
+def test_names_of_other_libraries_are_answered():
+    with pytest.raises(AttributeError, match=r"'spilu': did you mean linforest_precond.ilu\?$"):
+        _ = lf.spilu
+    for name in lf.OTHER_NAMES.values():
+        assert callable(attrgetter(name)(lf)) or name == "matrices"
+    M = lf.jacobi(lf.matrices.poisson((5, 5)))
+    with pytest.raises(AttributeError, match="^a preconditioner has no 'solve': write M @ r$"):
+        _ = M.solve
+    assert not hasattr(M, "toarray") and not hasattr(M, "nothing")
 
 
 def test_errors_inside_a_function_are_its_own():

@@ -187,12 +187,29 @@ def test_the_title_is_whole_on_a_phone(browser, address):
         "time stepping": "guide/time_stepping.html",
         "timeout": "guide/limits.html",
         "elasticity": "guide/elasticity.html",
+        "singular": "guide/singular_systems.html",
+        "newton": "guide/newton.html",
     }.items(),
 )
 def test_search_finds_the_guides(browser, address, words, page):
     browser.resize(DESK)
     assert not browser.open(f"{address}/search.html?q={words.replace(' ', '+')}")
     assert browser.wait_for(f"document.querySelector('#search-results a[href*=\"{page}\"]') !== null")
+
+
+def test_tables_of_functions_fit_a_phone(browser, address):
+    browser.resize(PHONE)
+    browser.open(f"{address}/api/solvers.html")
+    boxes = ".map((each) => each.getBoundingClientRect())"
+    cells = f"[...document.querySelectorAll('table.autosummary td')]{boxes}"
+    assert browser.evaluate(f"{cells}.length") >= 20
+    assert browser.evaluate(f"{cells}.every((box) => box.right <= innerWidth && box.width > 200)")
+
+
+@pytest.mark.parametrize("page", ["performance", "solve_times", "papers/graphs"])
+def test_readers_are_not_told_how_pages_are_generated(browser, address, page):
+    browser.open(f"{address}/{page}.html")
+    assert "do not edit" not in browser.evaluate("document.querySelector('.bd-article').innerText")
 
 
 def test_performance_has_at_most_three_screens(browser, address):
