@@ -108,15 +108,16 @@ def multilevel(
         "max_coarse": max_coarse, "max_levels": max_levels, "presmooth": presmooth,
         "postsmooth": postsmooth, "weights": weights, "strength": strength, "seed": seed,
     }  # fmt: skip
-    options, gather_below, dtype = agreed_options(A, lambda: _checked(A, given, gather_below, dtype))
+    agreed = agreed_options(A, lambda: _checked(A, given, gather_below, dtype))
     with A.comm.together():
         setup = RankSetup(A)
         finest = RankLevelMatrix(setup.A)
         with A.comm.checking():
-            stored = precision_of(finest, dtype)
+            stored = precision_of(finest, agreed["dtype"])
         scaled, exponent = scaled_into_range(setup.A, stored)
         finest = finest if scaled is setup.A else RankLevelMatrix(scaled)
-        part, stall = part_of_ranks(finest, stored, chosen_for(finest, options), gather_below)
+        chosen = chosen_for(finest, agreed["options"])
+        part, stall = part_of_ranks(finest, stored, chosen, agreed["gather_below"])
         if stall and A.comm.rank == 0:
             warn_user(stall)
         return RankHierarchy(A, setup.operator(part, exponent))
@@ -135,14 +136,15 @@ def chosen_for(matrix: RankLevelMatrix, options: MultilevelOptions) -> Multileve
     return chosen
 
 
-def _checked(
-    A: Matrix, given: dict[str, Any], gather_below: Any, dtype: Any
-) -> tuple[MultilevelOptions, int, Any]:
+def _checked(A: Matrix, given: dict[str, Any], gather_below: Any, dtype: Any) -> dict[str, Any]:
     """The options; what only one rank has is refused."""
     require_host(A)
     as_choice("coarsening over ranks", given["coarsening"], COARSENINGS)
     as_choice("smoother over ranks", given["smoother"], (AUTO, *DIAGONAL))
     options = MultilevelOptions.checked(**given, smooth_prolongation=False)
-    gather_below = as_integer("gather_below", gather_below, 0)
     named = dtype is None or (isinstance(dtype, str) and dtype == AUTO)
-    return options, gather_below, dtype if named else np.dtype(dtype).name
+    return {
+        "options": options,
+        "gather_below": as_integer("gather_below", gather_below, 0),
+        "dtype": dtype if named else np.dtype(dtype).name,
+    }

@@ -100,10 +100,10 @@ class PCSettings:
             raise kind(f"{error} (with {given})") from error
 
     @property
-    def agreed(self) -> str:
+    def agreed(self) -> dict[str, Any]:
         """What must be the same on all ranks; arrays may differ."""
         plain = {name: value for name, value in self.arguments.items() if not hasattr(value, "shape")}
-        return repr((self.kind, self.scope, self.update, sorted(plain.items())))
+        return {"kind": self.kind, "scope": self.scope, "update": self.update, **plain}
 
 
 def from_database(prefix: str, given: PCSettings) -> PCSettings:

@@ -91,8 +91,9 @@ class PC:
         """All ranks must do the same."""
         if self._comm is None:
             self._comm = MPICommunicator.of(pc.getComm())
-        name = f"-{pc.getOptionsPrefix() or ''}{STEM}..."
-        self._comm.same(name, self._settings.agreed)
+        stem = f"-{pc.getOptionsPrefix() or ''}{STEM}"
+        agreed = self._settings.agreed
+        self._comm.same("the options of PC", {stem + name: value for name, value in agreed.items()})
 
     def _set_up_block(self, P: Any, readable: Any) -> None:
         A = diagonal_block(readable)
@@ -102,9 +103,10 @@ class PC:
         self._make_or_update(P, matrix, pattern, self._is_known(pattern))
 
     def _set_up_all(self, P: Any, readable: Any, comm: Any) -> None:
-        with comm.together():
+        with comm.checking():
             rows = rows_of(readable)
             pattern = pattern_digest(rows)
+        with comm.together():
             known = bool(comm.allreduce(np.int64(self._is_known(pattern)), "min"))
         self._make_or_update(P, as_distributed(rows, P, comm), pattern, known)
 

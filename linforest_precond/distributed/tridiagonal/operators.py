@@ -179,11 +179,13 @@ def jacobi(A: Matrix, *, dtype: npt.DTypeLike | None = None) -> RankPrecondition
 def _agreed(A: Any, scope: Any, dtype: Any, repair: Any, check: Any) -> tuple[Any, DType]:
     """The checked options and the type to store, which all ranks agree on."""
 
-    def checked() -> tuple[Any, str]:
-        as_choice("scope", scope, SCOPES)
-        as_choice("repair", repair, REPAIRS)
-        return check(), stored_dtype(dtype, A.dtype).name
+    def checked() -> dict[str, Any]:
+        return {
+            "scope": as_choice("scope", scope, SCOPES),
+            "repair": as_choice("repair", repair, REPAIRS),
+            "options": check(),
+            "dtype": stored_dtype(dtype, A.dtype).name,
+        }
 
-    options, stored = agreed_options(A, checked)
-    A.comm.same("scope and repair", (scope, repair))
-    return options, stored_dtype(stored, A.dtype)
+    agreed = agreed_options(A, checked)
+    return agreed["options"], stored_dtype(agreed["dtype"], A.dtype)
