@@ -41,6 +41,17 @@ def matrix_of_entries(comm: Communicator, offsets: Array, rows: Array, columns: 
     return Matrix(scipy.sparse.csr_array(parts, shape=(count, int(offsets[-1]))), comm)
 
 
+def adjoint_of(A: Matrix) -> Matrix:
+    """The conjugate transpose, with the same partition: collective."""
+    return transpose_of(with_values(A, A.rows.data.conj()) if A.dtype.kind == "c" else A)
+
+
+def transpose_of(A: Matrix) -> Matrix:
+    """The transpose, with the same partition: collective."""
+    columns = A.columns[on_host(A.rows.indices)]
+    return matrix_of_entries(A.comm, A.offsets, columns, A.first + entry_rows(A), on_host(A.rows.data))
+
+
 def is_hermitian(A: Matrix) -> bool:
     """Whether each entry is the conjugate of its mirror image; a zero may lack it."""
     slots, values = conjugate_mirrors(A, np.ones(A.rows.nnz, bool))

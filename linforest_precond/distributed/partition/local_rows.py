@@ -83,9 +83,9 @@ def check_finite(
     if wrong.size:
         slot = int(wrong[0])
         row = int(np.searchsorted(indptr, slot, side="right")) - 1 + first[0]
+        place = f"{row_name} {row}, column {columns[slot] + first[1]}"
         raise ValueError(
-            f"{name} must be finite, got {data[slot]} in {row_name} {row}, column {columns[slot] + first[1]}; "
-            "replace or drop such entries first"
+            f"{name} must be finite, got {data[slot]} in {place}; replace or drop such entries first"
         )
 
 

@@ -43,7 +43,8 @@ def mismatch(calls: Sequence[str]) -> str:
     differs = [r for r, operation in enumerate(operations) if operation != operations[0]]
     if not differs:
         return ""
-    return f"ranks make different collective calls: rank 0 makes {calls[0]}; rank {differs[0]} makes {calls[differs[0]]}"
+    pairs = "; ".join(f"rank {r} makes {calls[r]}" for r in (0, differs[0]))
+    return f"ranks make different collective calls: {pairs}"
 
 
 def absence(rank: int, call: str, latest: dict[int, str]) -> str:

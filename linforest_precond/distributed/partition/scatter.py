@@ -26,7 +26,8 @@ def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
     ----------
     A : sparse matrix of SciPy or CuPy, or None
         The whole matrix on rank 0, which sends the rows of the others; they pass None. Or the same on all
-        ranks, each of which takes its rows. Rows of a matrix of CuPy are copied to each rank's current device.
+        ranks, each of which takes its rows. Rows of a matrix of CuPy are copied to each rank's current
+        device.
     comm : communicator, optional
         Of mpi4py, petsc4py or `simulate`; all ranks by default.
     offsets : (size + 1,) array of int, optional

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,6 +46,13 @@ class Traffic:
     def without_messages(cls, comm: Communicator, nbytes: int) -> Traffic:
         """The bytes that this rank and the others hold: collective."""
         return cls(int(comm.allreduce(np.array(nbytes))), 0, 0, comm.size)
+
+    @classmethod
+    def of_products(cls, comm: Communicator, nbytes: int, matrices: Sequence[Matrix]) -> Traffic:
+        """The same with the halo exchanges of products with some matrices: collective."""
+        sent = [rows.size * each.dtype.itemsize for each in matrices for rows in each.halo.sent.values()]
+        held, messages = (int(count) for count in comm.allreduce(np.array([nbytes, sum(sent)])))
+        return cls(held, messages, 0, comm.size)
 
     def described(self) -> list[tuple[str, str]]:
         """Lines for print."""
