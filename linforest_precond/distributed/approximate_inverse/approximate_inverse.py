@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import InverseMethod
 from linforest_precond.backends.user_warnings import without_numpy_warnings
-from linforest_precond.distributed.approximate_inverse.inverse_part import RankInversePart, has_factor
+from linforest_precond.distributed.approximate_inverse.inverse_part import RankInversePart
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.partition.matrix import (
     Matrix,
@@ -74,9 +74,9 @@ def approximate_inverse(
     with A.comm.together():
         setup = RankSetup(A)
         scaled, exponent = scaled_into_range(setup.A, stored)
-        possible = has_factor(RankLevelMatrix(scaled))
+        finest = RankLevelMatrix(scaled)
     with A.comm.checking():
-        chosen = method_for(options.method, lambda: possible)
+        chosen = method_for(finest, options.method)
     with A.comm.together():
         part = RankInversePart.of(scaled, stored, chosen, options.entries, options.least_gain(chosen))
         return setup.operator(part, exponent)

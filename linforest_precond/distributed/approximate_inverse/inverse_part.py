@@ -24,6 +24,7 @@ from linforest_precond.precond.approximate_inverse.inverse_part import (
     NAMES,
     NO_FACTOR_ANY_MORE,
     counted,
+    has_factor,
     repairs_of,
 )
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR
@@ -135,13 +136,6 @@ class RankInversePart:
             ("repairs", in_words(self.repairs, self.positive_definite)),
             *self.traffic.described(),
         ]
-
-
-def has_factor(matrix: RankLevelMatrix) -> bool:
-    """Whether A may be definite, but for empty rows and columns, as on one rank: collective."""
-    own = (matrix.csr.diagonal.real > 0) | (matrix.row_magnitudes == 0)
-    is_possible = bool(matrix.comm.allreduce(np.array([own.all()], np.int64), "min")[0])
-    return matrix.hermitian and is_possible if matrix.n else True
 
 
 def functionals_of(A: Matrix, method: str) -> tuple[RankFunctionals, Array | None]:

@@ -74,6 +74,10 @@ class RankLevelMatrix(LevelMatrix):
         bound = float(self.comm.allreduce(np.array([bound]), "max")[0])
         return min(estimate, bound) or 1.0
 
+    def holds_in_all_rows(self, flags: Array) -> bool:
+        """Collective."""
+        return bool(self.comm.allreduce(np.array(int(flags.all())), "min"))
+
     def has_one_sign(self) -> bool:
         """Whether all diagonal entries are positive, or none is: collective."""
         positive = np.count_nonzero(self.csr.diagonal.real > 0)

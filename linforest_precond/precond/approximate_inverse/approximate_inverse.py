@@ -16,7 +16,6 @@ from linforest_precond.precond.approximate_inverse.inverse_part import (
     MOST_ENTRIES,
     SCHEMA,
     InversePart,
-    has_factor,
     method_for,
 )
 from linforest_precond.precond.kinds import Face, Kind, register
@@ -102,7 +101,7 @@ def approximate_inverse(
     """
     options = InverseOptions.checked(entries, method, tolerance)
     setup = Setup(A, dtype, scaling=scaling)
-    chosen = method_for(options.method, lambda: has_factor(LevelMatrix(setup.csr)))
+    chosen = method_for(LevelMatrix(setup.csr), options.method)
     least = options.least_gain(chosen)
     return setup.operator(InversePart.of(setup.csr, setup.stored, chosen, options.entries, least))
 

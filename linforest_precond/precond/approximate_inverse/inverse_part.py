@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +11,6 @@ import numpy as np
 
 from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CheckedMatrix
@@ -36,11 +34,10 @@ NAMES = {
 }
 
 
-def method_for(method: str, is_possible: Callable[[], bool]) -> str:
-    """The method for a choice of the user; `is_possible` is whether A has a factor of FSAI."""
+def method_for(matrix: LevelMatrix, method: str) -> str:
     if method == "spai":
         return method
-    if is_possible():
+    if has_factor(matrix):
         return "fsai"
     if method == "fsai":
         raise ValueError(
@@ -57,7 +54,7 @@ def has_factor(matrix: LevelMatrix) -> bool:
     if not matrix.hermitian or matrix.facts.smallest_diagonal > 0:
         return False
     is_possible = (matrix.csr.diagonal.real > 0) | (matrix.row_magnitudes == 0)
-    return all_set(is_possible)  # stall: decides the method
+    return matrix.holds_in_all_rows(is_possible)
 
 
 def rows_are_possible(fields: schema.Fields, names: schema.Names) -> schema.Checks:
