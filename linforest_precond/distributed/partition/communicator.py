@@ -236,7 +236,10 @@ def print_failure(rank: int, error: BaseException) -> None:
 
 def parts_by_rank(owners: np.ndarray, arrays: Sequence[np.ndarray]) -> list[dict[int, np.ndarray]]:
     """Split arrays by the rank that each entry goes to; the order of entries is kept."""
-    order = np.argsort(owners, kind="stable")
-    ranks, starts = np.unique(owners[order], return_index=True)
-    cuts = [*starts[1:], owners.size]
-    return [{int(r): array[order[a:b]] for r, a, b in zip(ranks, starts, cuts)} for array in arrays]
+    if (owners[1:] < owners[:-1]).any():
+        order = np.argsort(owners, kind="stable")
+        owners, arrays = owners[order], [array[order] for array in arrays]
+    starts = np.flatnonzero(np.diff(owners, prepend=-1))
+    cuts = [*starts[1:].tolist(), owners.size]
+    parts = [(int(owners[a]), slice(a, b)) for a, b in zip(starts.tolist(), cuts)]
+    return [{r: array[part] for r, part in parts} for array in arrays]

@@ -34,8 +34,13 @@ class PartitionedSweeps:
         lower, _, upper = partition.bands
         self.rows = Sweeps(lower, inverse, upper, symmetric)
 
+    @property
+    def takes_order(self) -> bool:
+        """Whether `solve` takes the order of the rows of both vectors: on one rank, as without ranks."""
+        return self.partition.comm.size == 1
+
     def solve(self, b: Array, x: Array, order: Array | None, transpose: bool) -> None:
-        """Solve for the columns of b into x, of this rank's rows; `order` is None."""
+        """Solve for the columns of b into x, of this rank's rows."""
         if b.shape[0]:
             self.rows.solve(b, x, order, transpose)
         if self.partition.cuts:
