@@ -26,7 +26,7 @@ from linforest_precond.distributed.partition.mpi import communicator_of
 from linforest_precond.distributed.partition.preconditioner import RankPreconditioner
 from linforest_precond.distributed.partition.scatter import scatter
 from linforest_precond.distributed.partition.simulated import simulate
-from linforest_precond.distributed.tridiagonal.operators import block_tridiagonal, jacobi, tridiagonal
+from linforest_precond.distributed.tridiagonal.operators import block_tridiagonal, ilu, jacobi, tridiagonal
 from linforest_precond.distributed.tridiagonal.solver import RankTridiagonalSolver
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "gmres",
     "grid2d",
     "Halo",
+    "ilu",
     "inner",
     "jacobi",
     "linear_forest",
