@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,10 +10,11 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.distributed.multigrid.aggregation import PairwiseAggregation, aggregate_pairwise
+from linforest_precond.distributed.multigrid.candidate_aggregation import RankCandidateCoarsening
 from linforest_precond.distributed.multigrid.level import RankLevel
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.smoothed_aggregation import (
-    SmoothedAggregation,
+    Prolongation,
     smoothed_aggregation,
 )
 from linforest_precond.distributed.partition.matrix import Matrix, scaled_into_range
@@ -22,7 +24,7 @@ from linforest_precond.precond.multigrid.multilevel import coarsen_level
 from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
 from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart, part_of_levels
 
-Coarsening = PairwiseAggregation | SmoothedAggregation
+Coarsening = PairwiseAggregation | Prolongation
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,21 +108,35 @@ class RankPart:
 
 
 def part_of_ranks(
-    finest: RankLevelMatrix, stored: DType, options: MultilevelOptions, gather_below: int
+    finest: RankLevelMatrix,
+    stored: DType,
+    options: MultilevelOptions,
+    gather_below: int,
+    keeping: RankCandidateCoarsening | None = None,
 ) -> tuple[RankPart, str]:
-    """The part of a hierarchy, and the warning where coarsening stalled, else empty."""
-    matrices, coarsenings, stall = coarsened(finest, options, gather_below)
+    """The part of a hierarchy, and the warning where coarsening stalled, else empty.
+
+    Near-null space candidates are kept by the coarsening `keeping`.
+    """
+    cause = options.stall_cause if keeping is None else keeping.stall_cause
+    coarsen = keeping or (lambda matrix: coarsening_of(matrix, options))
+    matrices, coarsenings, stall = coarsened(finest, options, gather_below, coarsen, cause)
     last, gathered = matrices[-1], None
     if last.n <= max(gather_below, LARGEST_DENSE):
         left = replace(options, max_levels=options.max_levels - len(coarsenings))
-        gathered, stall = part_of_levels(
-            last.gathered(), stored, left, lambda matrix: coarsen_level(matrix, left), options.stall_cause
-        )
+        on_all: Any = lambda matrix: coarsen_level(matrix, left)  # noqa: E731
+        if keeping is not None:
+            on_all = keeping.gathered(last)
+        gathered, stall = part_of_levels(last.gathered(), stored, left, on_all, cause)
     return assembled(matrices, coarsenings, gathered, stored, options, bool(stall)), stall
 
 
 def coarsened(
-    finest: RankLevelMatrix, options: MultilevelOptions, gather_below: int
+    finest: RankLevelMatrix,
+    options: MultilevelOptions,
+    gather_below: int,
+    coarsen: Callable[[RankLevelMatrix], Coarsening | None],
+    stall_cause: str,
 ) -> tuple[list[RankLevelMatrix], list[Coarsening], str]:
     """The matrices of the levels over ranks, the coarsenings of all but the last; the warning of a stall."""
     matrices, coarsenings = [finest], list[Coarsening]()
@@ -130,11 +146,10 @@ def coarsened(
             return matrices, coarsenings, ""
         if coarsenings and matrix.n <= gather_below:
             return matrices, coarsenings, ""
-        found = coarsening_of(matrix, options)
-        left = found.aggregates.count
-        if is_stalled(matrix.n, left):
-            message = stall_message(matrix.n, left, options.max_coarse, options.stall_cause)
-            return matrices, coarsenings, message
+        found = coarsen(matrix)
+        left = matrix.n if found is None else found.aggregates.count
+        if found is None or is_stalled(matrix.n, left):
+            return matrices, coarsenings, stall_message(matrix.n, left, options.max_coarse, stall_cause)
         coarsenings.append(found)
         matrices.append(found.coarse_matrix(matrix))
 
