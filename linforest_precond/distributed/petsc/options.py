@@ -73,6 +73,27 @@ class PCSettings:
         what = f"kind {self.kind} and scope {self.scope}"
         return f"{names}: no such option of {what}, which take -{prefix}{STEM} with {known}"
 
+    def help(self, prefix: str) -> list[str]:
+        """Lines for -help: the options of the kind, their types and values."""
+        own = {
+            "kind": "one of " + " ".join(FUNCTIONS),
+            "scope": "one of " + " ".join(SCOPES),
+            "update": "bool",
+        }
+        values = {"kind": self.kind, "scope": self.scope, "update": self.update, **self.defaults}
+        lines = [
+            f"  -{prefix}{STEM}{name}: <{values[name]}> {annotation}"
+            for name, annotation in {**own, **self.parameters}.items()
+        ]
+        return [f"Options of linforest_precond.petsc.PC, kind {self.kind}:", *lines]
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The arguments that are given, and the function's own values of the others."""
+        known = inspect.signature(self.function).parameters
+        own = {name: known[name].default for name in self.parameters if name in known}
+        return {**dict.fromkeys(self.parameters, "its own"), **own, **self.arguments}
+
     @property
     def function(self) -> Callable[..., Any]:
         return function_of(self.kind, self.scope)
