@@ -70,10 +70,11 @@ class RankInversePart:
     def _made(cls, method: str, rows: Matrix, entries: int, flags: Array) -> RankInversePart:
         comm = rows.comm
         report = comm.allreduce(flags.sum(axis=0, dtype=np.int64))
-        counts = counted(report, method) if comm.rank == 0 else tuple(report.tolist())
+        dependent, empty = counted(report, method) if comm.rank == 0 else report.tolist()
         matrices = (rows, adjoint_of(rows)) if method == "fsai" else (rows,)
         nbytes = sum(held_bytes(each.rows.indptr, each.rows.indices, each.rows.data) for each in matrices)
-        return cls(method, matrices, entries, *counts, Traffic.of_products(comm, nbytes, matrices))
+        traffic = Traffic.of_products(comm, nbytes, matrices)
+        return cls(method, matrices, entries, dependent, empty, traffic)
 
     def refreshed(self, A: Matrix) -> tuple[RankInversePart, int]:
         """The values of A 2**-exponent on the same pattern, and the exponent: collective."""

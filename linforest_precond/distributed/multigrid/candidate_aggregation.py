@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -123,7 +124,7 @@ class RankCandidateCoarsening(CandidateCoarsening):
     """Coarsens a matrix over ranks and its candidates, level by level; calls are collective."""
 
     def __call__(self, matrix: RankLevelMatrix) -> CandidateAggregation | None:  # type: ignore[override]
-        roots = self._roots(matrix)
+        roots: Any = self._roots(matrix)
         if roots is None:
             return None
         made = CandidateAggregation.of(matrix, roots, self.block_size, self.B)

@@ -10,11 +10,14 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.distributed.multigrid.aggregation import PairwiseAggregation, aggregate_pairwise
-from linforest_precond.distributed.multigrid.candidate_aggregation import RankCandidateCoarsening
+from linforest_precond.distributed.multigrid.candidate_aggregation import (
+    CandidateAggregation,
+    RankCandidateCoarsening,
+)
 from linforest_precond.distributed.multigrid.level import RankLevel
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.smoothed_aggregation import (
-    Prolongation,
+    SmoothedAggregation,
     smoothed_aggregation,
 )
 from linforest_precond.distributed.partition.matrix import Matrix, scaled_into_range
@@ -24,7 +27,7 @@ from linforest_precond.precond.multigrid.multilevel import coarsen_level
 from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
 from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart, part_of_levels
 
-Coarsening = PairwiseAggregation | Prolongation
+Coarsening = PairwiseAggregation | SmoothedAggregation | CandidateAggregation
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,9 +185,9 @@ def assembled(
     for i, (matrix, each) in enumerate(zip(matrices, coarsenings)):
         to_all = gathered is not None and i == len(coarsenings) - 1
         transfer = each.transfer(matrix, to_all)
-        levels.append(RankLevel.of(matrix, stored, options.smoother, transfer))
+        levels.append(RankLevel.of(matrix, stored, options, transfer))
     if gathered is None:
-        levels.append(RankLevel.of(matrices[-1], stored, options.smoother, None))
+        levels.append(RankLevel.of(matrices[-1], stored, options, None))
     coarse, coarsest = ((), None) if gathered is None else (gathered.levels, gathered.coarsest)
     part = MultilevelPart(
         finest.csr.n, (*levels, *coarse), coarsest, options, own_data=None, hermitian=finest.hermitian,

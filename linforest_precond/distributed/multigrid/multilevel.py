@@ -24,7 +24,7 @@ from linforest_precond.distributed.partition.preconditioner import RankSetup
 from linforest_precond.precond.multigrid.multilevel import precision_of
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
 from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
-from linforest_precond.precond.multigrid.smoothers import DIAGONAL
+from linforest_precond.precond.multigrid.smoothers import DIAGONAL, LINES
 
 COARSENINGS = AUTO, "smoothed_aggregation", "matching"
 
@@ -74,7 +74,8 @@ def multilevel(
         "auto" is that of one rank, and "matching" where one rank would coarsen along paths.
     matchings : int, optional
         Matchings for each level, 2 by default: the coarsening ratio is about ``2**matchings``.
-    smoother : {"auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3"}
+    smoother : {"auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", \
+            "block_tridiagonal"}
         "auto" is "chebyshev" for smoothed aggregation of Hermitian matrices with a positive diagonal, which
         needs fewer messages for a solution than "l1_jacobi", that of one rank; "l1_jacobi" for others, and
         "jacobi" for "matching", as on one rank.
@@ -130,6 +131,7 @@ def multilevel(
         if space is None:
             chosen = chosen_for(finest, options)
         else:
+            assert space.candidates is not None  # `_checked` refuses adaptive ones
             chosen = space.options_for(finest, options)
             keeping = RankCandidateCoarsening(space.candidates, space.block_size, False, chosen)
         part, stall = part_of_ranks(finest, stored, chosen, agreed["gather_below"], keeping)
@@ -157,7 +159,7 @@ def _checked(
     """The options; what only one rank has is refused."""
     require_host(A)
     as_choice("coarsening over ranks", given["coarsening"], COARSENINGS)
-    as_choice("smoother over ranks", given["smoother"], (AUTO, *DIAGONAL))
+    as_choice("smoother over ranks", given["smoother"], (AUTO, *DIAGONAL, *LINES))
     options = MultilevelOptions.checked(**given, smooth_prolongation=False)
     if isinstance(B, str | tuple):
         raise ValueError(f"B over ranks must be an array of candidates or None, got {B!r}")
