@@ -190,13 +190,21 @@ def resident_bytes():
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory in use is not known")
-def test_conversions_are_not_kept(made, PETSc):
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-pc_linforest_kind jacobi",
+        "-pc_linforest_kind jacobi -pc_linforest_scope global -pc_linforest_update no",
+        "-pc_linforest_scope global",
+    ],
+)
+def test_conversions_are_not_kept(made, PETSc, line):
     """PETSc, not Python, holds the memory of a converted matrix."""
     A = lf.matrices.poisson((200, 200))
     P = as_petsc(A, PETSc)
     P.setOption(PETSc.Mat.Option.SYMMETRIC, True)
     symmetric = P.convert("sbaij", PETSc.Mat())
-    pc = made(symmetric, "-pc_linforest_kind jacobi")
+    pc = made(symmetric, line)
     for _ in range(10):
         pc.getPythonContext().setUp(pc)
     before = resident_bytes()
@@ -222,6 +230,15 @@ def test_view_prints_the_operator(made, PETSc, tmp_path):
     assert [line.strip() for line in str(pc.getPythonContext()._operator).splitlines()] == [
         line for line in printed if line in str(pc.getPythonContext()._operator)
     ]
+
+
+def test_the_kind_may_be_chosen_as_by_auto(made):
+    A = MATRICES["aniso2"]()
+    pc = made(A, "-pc_linforest_kind auto -pc_linforest_calibration default")
+    M = lf.auto(A, calibration="default")
+    b, x = product(pc)
+    assert pc.getPythonContext()._made.kind == M.kind
+    assert np.allclose(x, M @ b)
 
 
 def test_flops_are_logged(made, PETSc):

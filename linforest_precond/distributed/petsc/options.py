@@ -15,11 +15,15 @@ from typing import Any, Literal, get_origin
 from linforest_precond import distributed
 from linforest_precond.backends import annotations as argument_types
 from linforest_precond.backends.arguments import as_choice
+from linforest_precond.chooser.solver import auto
 from linforest_precond.distributed.petsc.library import petsc_module
 from linforest_precond.graph.forest.factor import FactorKeywords
 from linforest_precond.precond.kinds import faces
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {name: face.function for name, face in faces().items()}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: face.function for name, face in faces().items()},
+    "auto": auto,
+}
 SCOPES = "local", "global"
 STEM = "pc_linforest_"
 # Options of the preconditioner itself; all others are arguments of the function.

@@ -168,7 +168,7 @@ class SpikeSweeps(PartitionedSweeps):
             self.spikes[transpose] = self._spikes(transpose)
         spikes, size, own = self.spikes[transpose], self.block_size, self.partition.own
         ends = np.concatenate([x[:size], x[x.shape[0] - size :]]).astype(self.inverse.dtype, copy=False)
-        lengths = dict.fromkeys(range(self.partition.comm.size), 2 * size)
+        lengths = {piece.rank: 2 * size for piece in self.partition.pieces}
         gathered = self.partition.gathered(ends, lengths)
         if not self.cuts:
             return
