@@ -1,6 +1,7 @@
-"""Iterations of conjugate gradients inside PETSc on 1 to 4 ranks: the table of docs/guide/petsc.md.
+"""Iterations of conjugate gradients inside PETSc on 1 to 7 ranks: the tables of docs/guide/petsc.md.
 
 python -m benchmarks.pages.petsc_ranks
+python -m benchmarks.pages.petsc_ranks -matrix poisson -n 120
 """
 
 import json
@@ -13,9 +14,15 @@ import linforest_precond as lf
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 
-from petsc_dmda import PRECONDITIONERS, iterations, table  # noqa: E402
+from petsc_dmda import FOREST, PRECONDITIONERS, iterations, table  # noqa: E402
 
-RANKS = 1, 2, 3, 4
+RANKS = 1, 2, 3, 4, 7
+MATRICES = {"aniso2": lambda n: lf.matrices.aniso(2, n), "poisson": lambda n: lf.matrices.poisson((n, n))}
+# Beside those of the example.
+FURTHER = {
+    "approximate inverse for all ranks": f"{FOREST} -pc_linforest_scope global"
+    " -pc_linforest_kind approximate_inverse",
+}
 
 
 def as_petsc(PETSc, A):
@@ -45,8 +52,10 @@ def main():
     petsc4py.init(sys.argv)
     from petsc4py import PETSc
 
-    A = as_petsc(PETSc, lf.matrices.aniso(2, PETSc.Options().getInt("n", 200)))
-    lines = dict(PRECONDITIONERS)
+    options = PETSc.Options()
+    matrix = MATRICES[options.getString("matrix", "aniso2")]
+    A = as_petsc(PETSc, matrix(options.getInt("n", 200)))
+    lines = {**PRECONDITIONERS, **FURTHER}
     if has_hypre(PETSc):
         lines["hypre BoomerAMG"] = "-pc_type hypre -pc_hypre_type boomeramg"
     counts = {name: iterations(PETSc, A, line) for name, line in lines.items()}

@@ -282,7 +282,7 @@ def test_matrices_at_the_edge_of_the_number_range(exponent):
     ("options", "message"),
     [
         ({"coarsening": "paths"}, 'coarsening over ranks must be "auto", "smoothed_aggregation"'),
-        ({"smoother": "tridiagonal"}, 'smoother over ranks must be "auto", "jacobi"'),
+        ({"smoother": "gauss_seidel"}, 'smoother over ranks must be "auto", "jacobi"'),
         ({"cycle": "X"}, "cycle must be"),
         ({"gather_below": -1}, "gather_below must be at least 0"),
         ({"strength": 2}, "strength must lie in"),

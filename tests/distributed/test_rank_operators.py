@@ -137,6 +137,23 @@ def test_iterations_do_not_depend_on_the_number_of_ranks():
     assert local[0] == histories[0] and len(local[1]) > len(local[0])
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.complex64])
+def test_incomplete_factors_are_those_of_each_block(dtype):
+    A = random_matrix(60, 0.1, 3, dtype)
+    A = sp.csr_array(A + sp.diags_array(abs(A).sum(axis=1) + 1.0).astype(dtype))
+    right, other = np.random.default_rng(0).standard_normal((60, 2)), sp.csr_array(2 * A)
+    for ordering in ("natural", "auto"):
+        blocks = [A[:20, :20], A[20:, 20:]]
+        expected = [lf.ilu(block, ordering=ordering) for block in blocks]
+        parts = right[:20], right[20:]
+        for changed, factor in ((None, 1.0), (other, 0.5)):
+            *found, text = products(A, "ilu", np.array([0, 20, 20, 60]), right, changed, ordering=ordering)
+            for view, product in zip(("", "T", "H"), found):
+                whole = [(getattr(M, view) if view else M) @ part for M, part in zip(expected, parts)]
+                np.testing.assert_allclose(product, factor * np.concatenate(whole), rtol=1e-5)
+        assert "for each rank's own block" in text[0] and "no exchange" in text[0]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tridiagonal", "block_tridiagonal"])
 @pytest.mark.parametrize(

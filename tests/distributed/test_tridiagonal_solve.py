@@ -16,6 +16,8 @@ from rank_tridiagonal_cases import (
 )
 from strategies import slow
 
+import linforest_precond as lf
+from linforest_precond import distributed
 from linforest_precond.distributed.partition.scatter import equal_shares
 from linforest_precond.distributed.tridiagonal import band_partition
 
@@ -97,6 +99,24 @@ def test_stretch_that_is_singular_while_the_path_is_not(b, most, monkeypatch):
     bands[0][0] = bands[2][-1] = 0
     for offsets in ([0, 3, 6, 9, 12], [0, 1, 2, 12], [0, 5, 5, 6, 12], [0, *range(1, 13)]):
         assert_like_one_rank(tuple(bands), np.array(offsets))
+
+
+@pytest.mark.parametrize("most", [0, 8])
+@pytest.mark.parametrize("kind", ["tridiagonal", "block_tridiagonal"])
+def test_products_send_no_pickled_arrays(kind, most, monkeypatch):
+    """Arrays of known lengths alone: `allgather` of MPI pickles."""
+    monkeypatch.setattr(band_partition, "MOST_LINKED", most)
+    A = lf.matrices.aniso(1, 14)
+
+    def gathered(comm):
+        M = getattr(distributed, kind)(distributed.scatter(A, comm))
+        r, called = np.ones(M.shape[0]), []
+        M.T @ r  # sets up the spikes of the transpose
+        comm._allgather = lambda value, gather=comm._allgather: called.append(value) or gather(value)
+        M @ r, M.T @ r
+        return called
+
+    assert distributed.simulate(4, gathered) == [[], [], [], []]
 
 
 def test_path_over_many_ranks_and_none_for_some():

@@ -51,6 +51,7 @@ def start(ranks, name, *arguments):
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "NUMBA_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
+        "LINFOREST_TIMEOUT": "120",
     }
     command = [mpiexec, "--oversubscribe", "-n", str(ranks), sys.executable, str(PROGRAMS), name, *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE)

@@ -205,6 +205,27 @@ def bad_block(line):
     solved(as_petsc(A, PETSc), PETSc)
 
 
+def nan_messages(line):
+    """The errors of all ranks where the first diagonal entry of rank 1 is NaN."""
+    put(line)
+    P = as_petsc(MATRICES["aniso1"](), PETSc)
+    first = P.getOwnershipRange()[0]
+    if COMM.rank == 1:
+        P.setValue(first, first, np.nan)
+    P.assemble()
+    pc = PETSc.PC().create(COMM)
+    pc.setOperators(P)
+    pc.setFromOptions()
+    message = ""
+    try:
+        pc.setUp()
+        pc.setUpOnBlocks()
+    except Exception as error:
+        message = printed_error(error)
+    pc.destroy()
+    return COMM.tompi4py().allgather(message)
+
+
 def rank_is_killed(line):
     """The last rank ends without a word while others wait for it."""
     import os

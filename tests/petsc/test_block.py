@@ -147,7 +147,10 @@ def test_the_program_may_give_arguments_too(PETSc, options):
         ("-pc_linforest_seed one", "-pc_linforest_seed must be int, got 'one'"),
         ("-pc_linforest_update maybe", "-pc_linforest_update must be bool"),
         ("-pc_linforest_charge x", "charge must be .* -pc_linforest_charge x"),
-        ("-pc_linforest_scope global -pc_linforest_kind ilu", "kind with pc_linforest_scope global must be"),
+        (
+            "-pc_linforest_scope global -pc_linforest_kind direct",
+            "kind with pc_linforest_scope global must be",
+        ),
     ],
 )
 def test_wrong_options_are_named(PETSc, made, line, message):
@@ -187,13 +190,21 @@ def resident_bytes():
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory in use is not known")
-def test_conversions_are_not_kept(made, PETSc):
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-pc_linforest_kind jacobi",
+        "-pc_linforest_kind jacobi -pc_linforest_scope global -pc_linforest_update no",
+        "-pc_linforest_scope global",
+    ],
+)
+def test_conversions_are_not_kept(made, PETSc, line):
     """PETSc, not Python, holds the memory of a converted matrix."""
     A = lf.matrices.poisson((200, 200))
     P = as_petsc(A, PETSc)
     P.setOption(PETSc.Mat.Option.SYMMETRIC, True)
     symmetric = P.convert("sbaij", PETSc.Mat())
-    pc = made(symmetric, "-pc_linforest_kind jacobi")
+    pc = made(symmetric, line)
     for _ in range(10):
         pc.getPythonContext().setUp(pc)
     before = resident_bytes()
@@ -219,6 +230,65 @@ def test_view_prints_the_operator(made, PETSc, tmp_path):
     assert [line.strip() for line in str(pc.getPythonContext()._operator).splitlines()] == [
         line for line in printed if line in str(pc.getPythonContext()._operator)
     ]
+
+
+def test_the_kind_may_be_chosen_as_by_auto(made):
+    A = MATRICES["aniso2"]()
+    pc = made(A, "-pc_linforest_kind auto -pc_linforest_calibration default")
+    M = lf.auto(A, calibration="default")
+    b, x = product(pc)
+    assert pc.getPythonContext()._made.kind == M.kind
+    assert np.allclose(x, M @ b)
+
+
+def test_flops_are_logged(made, PETSc):
+    A = MATRICES["aniso2"]()
+    PETSc.Log.begin()
+    for kind, expected in (("tridiagonal", 6 * A.shape[0]), ("jacobi", 2 * A.shape[0])):
+        pc = made(A, f"-pc_linforest_kind {kind}")
+        before = PETSc.Log.getFlops()
+        product(pc)
+        assert PETSc.Log.getFlops() - before == expected
+    pc = made(A, "-pc_linforest_kind multilevel -pc_linforest_max_coarse 100")
+    before = PETSc.Log.getFlops()
+    product(pc)
+    assert 4 * A.nnz < PETSc.Log.getFlops() - before < 20 * A.nnz
+
+
+def test_help_lists_the_options_with_their_values(PETSc, made, options, capfd):
+    options("-help")
+    made(MATRICES["small"](), "-my_pc_linforest_seed 3", prefix="my_")
+    PETSc.Sys.syncFlush()
+    printed = capfd.readouterr().out
+    assert "-my_pc_linforest_seed: <3> int" in printed
+    assert "-my_pc_linforest_kind: <tridiagonal> one of" in printed
+    assert "-my_pc_linforest_repair: <auto>" in printed
+
+
+def test_a_forest_that_updates_have_made_useless_is_found_anew(PETSc, options, capfd):
+    """The strong couplings turn from one direction of a grid into the other."""
+    across = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(30, 30))
+    identity = sp.eye_array(30)
+
+    def grid(x, y):
+        return as_petsc(sp.csr_array(x * sp.kron(identity, across) + y * sp.kron(across, identity)), PETSc)
+
+    options(PYTHON)
+    ksp = PETSc.KSP().create()
+    ksp.setType("cg")
+    ksp.setTolerances(rtol=1e-8)
+    ksp.setFromOptions()
+    counts, made = [], []
+    for P in (grid(1.0, 0.001), grid(0.001, 1.0), grid(0.001, 1.001)):
+        ksp.setOperators(P)
+        b = right_hand_side(P, PETSc)
+        ksp.solve(b, b.duplicate())
+        counts.append(ksp.getIterationNumber())
+        made.append(ksp.getPC().getPythonContext()._made)
+    ksp.destroy()
+    assert made[1] is made[0] and made[2] is not made[0]
+    assert counts[1] > 2 * counts[0] > counts[2]
+    assert f"{counts[1]} iterations, {counts[0]} after the last setup" in capfd.readouterr().out
 
 
 def test_near_null_space_and_block_size_of_the_matrix(made, PETSc):

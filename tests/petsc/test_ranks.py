@@ -55,12 +55,22 @@ def test_under_block_jacobi_the_same_iterations(on_ranks):
 def test_options_that_differ_are_refused_by_all_ranks(on_ranks, line):
     messages = on_ranks(3, "options_differ", line, "-pc_linforest_seed 5")
     assert len(set(messages)) == 1 and "must be the same on all ranks" in messages[0]
-    assert "rank 1" in messages[0] and "'seed', 5" in messages[0]
+    assert messages[0].endswith("but -pc_linforest_seed is not given on rank 0 and 5 on rank 1")
 
 
 def test_scopes_that_differ_are_refused_by_all_ranks(on_ranks):
     messages = on_ranks(3, "options_differ", PYTHON, "-pc_linforest_scope global")
     assert len(set(messages)) == 1 and "must be the same on all ranks" in messages[0]
+
+
+@pytest.mark.parametrize(
+    "line, message", [(PYTHON, "P"), (GLOBAL, "P"), (SUB, "P, a matrix of rank 1 alone,")]
+)
+def test_nan_is_named_by_its_place_in_the_matrix(on_ranks, line, message):
+    """Block Jacobi's own blocks are matrices of one rank, in which nothing says where they come from."""
+    row = 0 if line == SUB else 192
+    expected = f"{message} must be finite, got nan in row {row}, column {row}"
+    assert any(expected in found for found in on_ranks(3, "nan_messages", line))
 
 
 FAILURES = {

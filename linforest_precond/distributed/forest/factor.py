@@ -180,9 +180,9 @@ class Proposals:
 
     def table(self) -> tuple[Array, Array]:
         """The confirmed neighbors, global ids in ascending order, and their values."""
-        there = self.neighbors >= 0
-        ids = np.where(there, self.graph.ids[self.neighbors], np.iinfo(np.int64).max)
-        order = np.argsort(ids, axis=1, kind="stable")
-        slots, there = (np.take_along_axis(array, order, axis=1) for array in (self.slots, there))
-        neighbors = np.where(there, np.take_along_axis(ids, order, axis=1), NO_VERTEX)
+        # The entries of a row are in the order of the ids; as an unsigned number, an empty slot is the last.
+        unsigned = np.sort(self.slots.view(f"u{self.slots.itemsize}"), axis=1)
+        slots = unsigned.view(self.slots.dtype)
+        neighbors = self.ids.take(gathered(self.graph.columns, slots), mode="clip")
+        neighbors[slots < 0] = NO_VERTEX
         return neighbors, gathered(self.graph.values, slots)

@@ -18,7 +18,7 @@ from linforest_precond.distributed.forest.ordering import forest_order
 from linforest_precond.distributed.forest.records import RankForest
 from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
-from linforest_precond.distributed.partition.owners import lookup, owners_of
+from linforest_precond.distributed.partition.owners import lookup
 from linforest_precond.graph.forest.factor import FactorKeywords, check_options
 from linforest_precond.records.forest import share_of
 
@@ -125,18 +125,14 @@ def break_cycles(graph: RankGraph, factor: FactorArrays) -> Paths:
 
 def place_paths(graph: RankGraph, paths: Paths) -> Places:
     """The places of own vertices, sorted by (path id, position): a prefix sum of the path lengths."""
-    comm, own = graph.comm, paths.path_id - graph.first
+    comm = graph.comm
     heads = paths.position == 1
     lengths = np.where(heads, paths.lengths, 0)
     count = int(heads.sum())
     sums = comm.allgather((count, int(lengths.sum()), int(lengths.max(initial=0))))
     before = np.sum([(0, 0, 0), *sums[: comm.rank]], axis=0)
     table = np.stack([before[1] + np.cumsum(lengths) - lengths, before[0] + np.cumsum(heads) - 1], axis=1)
-    here = owners_of(graph.offsets, paths.path_id) == comm.rank
-    found = np.empty((graph.n_local, 2), np.int64)
-    found[here] = table[own[here]]
-    found[~here] = lookup(comm, graph.offsets, table, paths.path_id[~here])
-    starts, numbers = found.T
+    starts, numbers = lookup(comm, graph.offsets, table, paths.path_id).T
     every = np.array(sums)
     return Places(
         starts, numbers, starts + paths.position - 1, int(every[:, 0].sum()), int(every[:, 2].max())

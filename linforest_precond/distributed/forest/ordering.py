@@ -53,13 +53,16 @@ class Redistribution:
         return self._moved(values, self.received, self.sent, self.n_rows)
 
     def _moved(self, values: Array, taken: dict[int, Array], put: dict[int, Array], count: int) -> Array:
-        xp, like = xp_of(values), np.empty((0, *values.shape[1:]), values.dtype)
+        xp, like, own = xp_of(values), np.empty((0, *values.shape[1:]), values.dtype), self.comm.rank
         # stall: MPI sends from the host
-        parts = {r: on_host(values[xp.asarray(places)]) for r, places in taken.items()}
-        found = self.comm.exchange_known(parts, {r: places.size for r, places in put.items()}, like)
-        out = xp.zeros((count, *values.shape[1:]), values.dtype)
+        parts = {r: on_host(values[xp.asarray(places)]) for r, places in taken.items() if r != own}
+        lengths = {r: places.size for r, places in put.items() if r != own}
+        found = self.comm.exchange_known(parts, lengths, like)
+        make = xp.empty if sum(places.size for places in put.values()) == count else xp.zeros
+        out: Array = make((count, *values.shape[1:]), values.dtype)
         for r, places in put.items():
-            out[xp.asarray(places)] = xp.asarray(found[r])
+            kept = values[xp.asarray(taken[r])] if r == own else xp.asarray(found[r])
+            out[xp.asarray(places)] = kept
         return out
 
 

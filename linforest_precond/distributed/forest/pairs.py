@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.distributed.forest.graph import RankGraph, graph_of_rows
+from linforest_precond.backends.cpu.forest.pairs import coarse_graph
+from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
+from linforest_precond.distributed.forest.graph import RankGraph
+from linforest_precond.distributed.partition.halo import Halo
+from linforest_precond.distributed.partition.local_rows import expanded_rows
 from linforest_precond.distributed.partition.owners import lookup, owners_of, send_to
 
 
@@ -37,33 +40,50 @@ def pair_up(graph: RankGraph, partners: Array) -> RankPairs:
 def graph_of_pairs(graph: RankGraph, pairs: RankPairs) -> RankGraph:
     """The coarse graph whose vertices are the pairs; the weight of an edge is the sum over the four members.
 
-    The rank of a pair gets the row of its higher member. With w_rc between the r-th member of one pair and
-    the c-th of the other, the sum is (w_00 + w_11) + (w_01 + w_10), as on one rank.
+    The rank of a pair gets the row of its higher member; rows are merged by the kernel of one rank.
     """
-    places, weights = graph.with_ghosts(pairs.places), np.abs(graph.values)
-    rows, columns = places[graph.rows], places[graph.columns]
-    kept = (rows >> 1 != columns >> 1) & (weights > 0)
-    rows, columns, weights = rows[kept], columns[kept], weights[kept]
-    # From the high bits: the column's pair, the member of the column's pair, the member of the row's.
-    keys = 2 * columns + (rows & 1)
-    owners = owners_of(pairs.offsets, rows >> 1)
-    rows, keys, weights = send_to(graph.comm, owners, rows >> 1, keys, weights)
-    # Row and key as one word, if it fits: a plain sort is several times as fast as a lexicographic one.
-    own = rows - pairs.offsets[graph.comm.rank]
-    width = 4 * int(pairs.offsets[-1])
-    order = np.argsort(own * width + keys) if width**2 < 2**64 else np.lexsort((keys, rows))
-    merged = _merged(rows[order], keys[order], weights[order])
-    coarse = graph_of_rows(graph.comm, pairs.offsets, *merged)
-    return replace(coarse, total_weight=graph.total_weight, scale=graph.scale)
+    comm, own = graph.comm, np.arange(graph.n_local)
+    rows, far = _with_higher_members(graph, pairs)
+    halo, numbers = Halo.ascending_numbering(comm, pairs.offsets, rows.places >> 1)
+    # Pairs of lower ranks come first, without members here.
+    lower, index = halo.lower, graph.columns.dtype
+    members = np.full((lower + halo.n_local, 2), NO_VERTEX, index)
+    pair, side = np.divmod(pairs.places, 2)
+    here = halo.is_own(pair)
+    members[pair[here] - halo.first + lower, side[here]] = own[here]
+    members[far - halo.first + lower, 1] = graph.n_local + np.arange(far.size)
+    places = (2 * numbers + (rows.places & 1)).astype(f"u{index.itemsize}")
+    indptr, columns, values, _ = coarse_graph(rows, members, places)
+    # From ascending order to own pairs, and then the ghosts.
+    ghosts = np.where(columns < lower, columns + halo.n_local, columns)
+    local = np.where((columns >= lower) & (columns < lower + halo.n_local), columns - lower, ghosts)
+    arrays = indptr[lower:], local.astype(index, copy=False), values
+    return RankGraph(comm, pairs.offsets, *arrays, halo, total_weight=graph.total_weight, scale=graph.scale)
 
 
-def _merged(rows: Array, keys: Array, weights: Array) -> tuple[Array, Array, Array]:
-    """Sums of up to four entries with the same pair of columns."""
-    columns = keys >> 2
-    first = np.ones(rows.size, bool)
-    first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
-    four = np.zeros((np.count_nonzero(first), 4), weights.dtype)
-    four[np.cumsum(first) - 1, keys & 3] = weights
-    with np.errstate(over="ignore"):
-        sums = (four[:, 0] + four[:, 3]) + (four[:, 2] + four[:, 1])
-    return rows[first], columns[first], np.minimum(sums, np.finfo(weights.dtype).max)
+class MemberRows(NamedTuple):
+    """Rows of vertices in CSR, and the place of each column's vertex in its pair."""
+
+    indptr: Array
+    indices: Array
+    values: Array
+    places: Array
+
+
+def _with_higher_members(graph: RankGraph, pairs: RankPairs) -> tuple[MemberRows, Array]:
+    """Own rows, then those of higher members of own pairs on other ranks, and these pairs: collective."""
+    comm, places = graph.comm, graph.with_ghosts(pairs.places)
+    owners = owners_of(pairs.offsets, pairs.places >> 1)
+    sent = np.flatnonzero(owners != comm.rank)
+    lengths = np.diff(graph.indptr)[sent].astype(np.int64)
+    slots = expanded_rows(graph.indptr, sent)[1]
+    far, counts = send_to(comm, owners[sent], pairs.places[sent] >> 1, lengths)
+    entries = places[graph.columns[slots]], graph.values[slots]
+    far_places, values = send_to(comm, np.repeat(owners[sent], lengths), *entries)
+    if not far.size:
+        return MemberRows(graph.indptr, graph.columns, graph.values, places), far
+    # Each entry of other ranks has a column of its own.
+    indptr = np.append(graph.indptr, graph.indptr[-1] + np.cumsum(counts)).astype(graph.indptr.dtype)
+    columns = np.append(graph.columns, places.size + np.arange(values.size)).astype(graph.columns.dtype)
+    values = np.append(graph.values, values)
+    return MemberRows(indptr, columns, values, np.append(places, far_places)), far

@@ -82,7 +82,7 @@ def coarsen(A: Matrix, matching: RankMatching | Array, *, seed: int = 0) -> Rank
       unknowns    10,000 to 4,547
       aggregates  2.20 vertices on average
     """
-    seed = agreed_options(A, lambda: as_integer("seed", seed) % 2**64)
+    seed = agreed_options(A, lambda: {"seed": as_integer("seed", seed) % 2**64})["seed"]
     with A.comm.checking():
         require_host(A)
         mate = as_own_mates(A, matching)

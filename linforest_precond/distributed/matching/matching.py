@@ -112,17 +112,18 @@ def matching(
     >>> bool((np.concatenate(parts) == lf.graph.matching(A).mate).all())
     True
     """
-    seed, count, weights = agreed_options(A, lambda: checked_options(batches, seed, weights))
+    agreed = agreed_options(A, lambda: checked_options(batches, seed, weights))
     with A.comm.together():
         graph = graph_of(without_rounding(A))
-        graph = graph if weights == "magnitude" else unit_graph(graph)
-        return described(graph, match_rank_graph(graph, seed, count))
+        graph = graph if agreed["weights"] == "magnitude" else unit_graph(graph)
+        return described(graph, match_rank_graph(graph, agreed["seed"], agreed["batches"]))
 
 
-def checked_options(batches: Any, seed: Any, weights: Any) -> tuple[int, int, str]:
+def checked_options(batches: Any, seed: Any, weights: Any) -> dict[str, Any]:
     """The seed, the number of batches and the kind of weights."""
     count = 1 if batches is None else as_integer("batches", batches, 1)
-    return as_integer("seed", seed) % 2**64, count, as_choice("weights", weights, WEIGHTS)
+    kind = as_choice("weights", weights, WEIGHTS)
+    return {"seed": as_integer("seed", seed) % 2**64, "batches": count, "weights": kind}
 
 
 def unit_graph(graph: RankGraph) -> RankGraph:

@@ -9,12 +9,14 @@ import numpy as np
 
 from linforest_precond.backends.annotations import DType
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
+from linforest_precond.distributed.multigrid.line_smoother import line_smoother
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
 from linforest_precond.distributed.partition.entries import matrix_of_entries
 from linforest_precond.distributed.partition.matrix import csr_of_rows
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
-from linforest_precond.precond.multigrid.smoothers import DiagonalSmoother
+from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
+from linforest_precond.precond.multigrid.smoothers import LINES, DiagonalSmoother
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +36,11 @@ class RankLevel(Level):
     entries: int = 0
 
     @classmethod
-    def of(cls, matrix: RankLevelMatrix, stored: DType, smoother: str, transfer: Any) -> RankLevel:
+    def of(
+        cls, matrix: RankLevelMatrix, stored: DType, options: MultilevelOptions, transfer: Any
+    ) -> RankLevel:
         """All ranks call it together."""
-        made = smoother_with_ghosts(matrix, stored, smoother)
+        made = smoother_of(matrix, stored, options.smoother, options.seed)
         level = cls(matrix.csr, made, transfer, matrix.ops, matrix.n, matrix.entries)
         with matrix.comm.checking():  # numbers may overflow the stored type
             return cast(RankLevel, level.stored_in(stored))
@@ -52,15 +56,20 @@ class RankLevel(Level):
         csr, halo = self.csr, self.ops.halo
         rows = np.repeat(halo.ids[: halo.n_local], np.diff(csr.indptr))
         A = matrix_of_entries(halo.comm, self.ops.offsets, halo.ids[csr.indices], rows, csr.data)
-        ops, smoother = RankVectorOps(A), cast(DiagonalSmoother, self.smoother)
-        weights = A.halo.with_ghosts(smoother.weights[: csr.n])
+        ops, smoother = RankVectorOps(A), self.smoother
+        if isinstance(smoother, DiagonalSmoother):
+            weights = A.halo.with_ghosts(smoother.weights[: csr.n])
+            smoother = replace(smoother, weights=weights)
         transfer = None if self.transfer is None else self.transfer.conjugated()
-        return replace(
-            self, csr=csr_of_rows(A), smoother=replace(smoother, weights=weights), transfer=transfer, ops=ops
-        )
+        return replace(self, csr=csr_of_rows(A), smoother=smoother, transfer=transfer, ops=ops)
 
 
-def smoother_with_ghosts(matrix: RankLevelMatrix, stored: DType, kind: str) -> DiagonalSmoother:
-    """The smoother of the own rows; its weights are those of the ghosts, too."""
+def smoother_of(matrix: RankLevelMatrix, stored: DType, kind: str, seed: int) -> Any:
+    """The smoother of the own rows; the weights of diagonal ones are those of the ghosts, too."""
+    if kind in LINES:
+        lines = line_smoother(matrix, stored, kind, seed)
+        if lines is not None:
+            return lines
+        kind = "jacobi"
     smoother = DiagonalSmoother.of(matrix, stored, kind)
     return replace(smoother, weights=matrix.A.halo.with_ghosts(smoother.weights))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.cpu.multigrid.strength import DOMINANCE
 from linforest_precond.backends.returns import RowFacts
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
@@ -16,6 +16,7 @@ from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.precond.lockstep import completed
 from linforest_precond.precond.multigrid.eigenvalue_estimates import (
     STEPS,
+    ApplyInto,
     eigenvalue_from,
     gershgorin_bound,
 )
@@ -57,22 +58,31 @@ class RankLevelMatrix(LevelMatrix):
             self._largest_eigenvalue = self._estimated_eigenvalue()
         return self._largest_eigenvalue
 
-    def _estimated_eigenvalue(self) -> float:
-        csr, ops = self.csr, self.ops
-        local = self.backend.multigrid.vector_ops
-        matrix = local.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
-        weights = self.inverse_diagonal
+    def estimated_eigenvalue(self, apply: ApplyInto, definite: bool, dtype: DType) -> float:
+        """The largest eigenvalue of M A for the product with M, which works in this precision: collective."""
+        csr, local = self.csr, self.backend.multigrid.vector_ops
+        data = csr.data.astype(dtype, copy=False)
         steps = eigenvalue_from(
-            local.pseudorandom_vector(csr.n, csr.data.dtype, self.A.first),
-            matrix,
-            lambda r, z: ops.scale(weights, 1.0, r, z),
-            self.definite,
-            ops.DotProducts(csr.data.dtype, 2 * STEPS + 1),
+            local.pseudorandom_vector(csr.n, dtype, self.A.first),
+            local.Matrix(csr.indptr, csr.indices, data, csr.longest_row),
+            apply,
+            definite,
+            self.ops.DotProducts(dtype, 2 * STEPS + 1),
         )
-        estimate = completed(steps)
+        return completed(steps)
+
+    def _estimated_eigenvalue(self) -> float:
+        csr, ops, weights = self.csr, self.ops, self.inverse_diagonal
+        estimate = self.estimated_eigenvalue(
+            lambda r, z: ops.scale(weights, 1.0, r, z), self.definite, csr.data.dtype
+        )
         bound = gershgorin_bound(csr, self.row_magnitudes) if csr.n else 0.0
         bound = float(self.comm.allreduce(np.array([bound]), "max")[0])
         return min(estimate, bound) or 1.0
+
+    def holds_in_all_rows(self, flags: Array) -> bool:
+        """Collective."""
+        return bool(self.comm.allreduce(np.array(int(flags.all())), "min"))
 
     def has_one_sign(self) -> bool:
         """Whether all diagonal entries are positive, or none is: collective."""

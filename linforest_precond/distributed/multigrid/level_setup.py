@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,10 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.distributed.multigrid.aggregation import PairwiseAggregation, aggregate_pairwise
+from linforest_precond.distributed.multigrid.candidate_aggregation import (
+    CandidateAggregation,
+    RankCandidateCoarsening,
+)
 from linforest_precond.distributed.multigrid.level import RankLevel
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.smoothed_aggregation import (
@@ -22,7 +27,7 @@ from linforest_precond.precond.multigrid.multilevel import coarsen_level
 from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
 from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart, part_of_levels
 
-Coarsening = PairwiseAggregation | SmoothedAggregation
+Coarsening = PairwiseAggregation | SmoothedAggregation | CandidateAggregation
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,21 +111,35 @@ class RankPart:
 
 
 def part_of_ranks(
-    finest: RankLevelMatrix, stored: DType, options: MultilevelOptions, gather_below: int
+    finest: RankLevelMatrix,
+    stored: DType,
+    options: MultilevelOptions,
+    gather_below: int,
+    keeping: RankCandidateCoarsening | None = None,
 ) -> tuple[RankPart, str]:
-    """The part of a hierarchy, and the warning where coarsening stalled, else empty."""
-    matrices, coarsenings, stall = coarsened(finest, options, gather_below)
+    """The part of a hierarchy, and the warning where coarsening stalled, else empty.
+
+    Near-null space candidates are kept by the coarsening `keeping`.
+    """
+    cause = options.stall_cause if keeping is None else keeping.stall_cause
+    coarsen = keeping or (lambda matrix: coarsening_of(matrix, options))
+    matrices, coarsenings, stall = coarsened(finest, options, gather_below, coarsen, cause)
     last, gathered = matrices[-1], None
     if last.n <= max(gather_below, LARGEST_DENSE):
         left = replace(options, max_levels=options.max_levels - len(coarsenings))
-        gathered, stall = part_of_levels(
-            last.gathered(), stored, left, lambda matrix: coarsen_level(matrix, left), options.stall_cause
-        )
+        on_all: Any = lambda matrix: coarsen_level(matrix, left)  # noqa: E731
+        if keeping is not None:
+            on_all = keeping.gathered(last)
+        gathered, stall = part_of_levels(last.gathered(), stored, left, on_all, cause)
     return assembled(matrices, coarsenings, gathered, stored, options, bool(stall)), stall
 
 
 def coarsened(
-    finest: RankLevelMatrix, options: MultilevelOptions, gather_below: int
+    finest: RankLevelMatrix,
+    options: MultilevelOptions,
+    gather_below: int,
+    coarsen: Callable[[RankLevelMatrix], Coarsening | None],
+    stall_cause: str,
 ) -> tuple[list[RankLevelMatrix], list[Coarsening], str]:
     """The matrices of the levels over ranks, the coarsenings of all but the last; the warning of a stall."""
     matrices, coarsenings = [finest], list[Coarsening]()
@@ -130,11 +149,10 @@ def coarsened(
             return matrices, coarsenings, ""
         if coarsenings and matrix.n <= gather_below:
             return matrices, coarsenings, ""
-        found = coarsening_of(matrix, options)
-        left = found.aggregates.count
-        if is_stalled(matrix.n, left):
-            message = stall_message(matrix.n, left, options.max_coarse, options.stall_cause)
-            return matrices, coarsenings, message
+        found = coarsen(matrix)
+        left = matrix.n if found is None else found.aggregates.count
+        if found is None or is_stalled(matrix.n, left):
+            return matrices, coarsenings, stall_message(matrix.n, left, options.max_coarse, stall_cause)
         coarsenings.append(found)
         matrices.append(found.coarse_matrix(matrix))
 
@@ -167,9 +185,9 @@ def assembled(
     for i, (matrix, each) in enumerate(zip(matrices, coarsenings)):
         to_all = gathered is not None and i == len(coarsenings) - 1
         transfer = each.transfer(matrix, to_all)
-        levels.append(RankLevel.of(matrix, stored, options.smoother, transfer))
+        levels.append(RankLevel.of(matrix, stored, options, transfer))
     if gathered is None:
-        levels.append(RankLevel.of(matrices[-1], stored, options.smoother, None))
+        levels.append(RankLevel.of(matrices[-1], stored, options, None))
     coarse, coarsest = ((), None) if gathered is None else (gathered.levels, gathered.coarsest)
     part = MultilevelPart(
         finest.csr.n, (*levels, *coarse), coarsest, options, own_data=None, hermitian=finest.hermitian,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
+from linforest_precond.distributed.multigrid.candidate_aggregation import RankCandidateCoarsening
 from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.level_setup import part_of_ranks
@@ -22,7 +23,8 @@ from linforest_precond.distributed.partition.matrix import (
 from linforest_precond.distributed.partition.preconditioner import RankSetup
 from linforest_precond.precond.multigrid.multilevel import precision_of
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
-from linforest_precond.precond.multigrid.smoothers import DIAGONAL
+from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
+from linforest_precond.precond.multigrid.smoothers import DIAGONAL, LINES
 
 COARSENINGS = AUTO, "smoothed_aggregation", "matching"
 
@@ -41,6 +43,8 @@ def multilevel(
     postsmooth: int = 1,
     weights: str = "coupling",
     strength: float | None = None,
+    B: Any = None,
+    block_size: int | None = None,
     seed: int = 0,
     dtype: npt.DTypeLike | None = AUTO,
     gather_below: int = 10_000,
@@ -70,7 +74,8 @@ def multilevel(
         "auto" is that of one rank, and "matching" where one rank would coarsen along paths.
     matchings : int, optional
         Matchings for each level, 2 by default: the coarsening ratio is about ``2**matchings``.
-    smoother : {"auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3"}
+    smoother : {"auto", "jacobi", "l1_jacobi", "chebyshev", "chebyshev3", "tridiagonal", \
+            "block_tridiagonal"}
         "auto" is "chebyshev" for smoothed aggregation of Hermitian matrices with a positive diagonal, which
         needs fewer messages for a solution than "l1_jacobi", that of one rank; "l1_jacobi" for others, and
         "jacobi" for "matching", as on one rank.
@@ -79,6 +84,10 @@ def multilevel(
         not linear.
     max_coarse, max_levels, presmooth, postsmooth, weights, strength, seed, dtype
         As in `linforest_precond.multilevel`.
+    B : (n_local, k) or (n_local,) array, optional
+        This rank's rows of the near-null space candidates, for smoothed aggregation; not adaptive ones.
+    block_size : int, optional
+        Unknowns of each node, all of which are on one rank.
     gather_below : int
         Levels with at most this many unknowns are on every rank; the finest only where it is not coarsened
         over ranks.
@@ -108,15 +117,24 @@ def multilevel(
         "max_coarse": max_coarse, "max_levels": max_levels, "presmooth": presmooth,
         "postsmooth": postsmooth, "weights": weights, "strength": strength, "seed": seed,
     }  # fmt: skip
-    options, gather_below, dtype = agreed_options(A, lambda: _checked(A, given, gather_below, dtype))
+    agreed = agreed_options(A, lambda: _checked(A, given, gather_below, dtype, B, block_size))
     with A.comm.together():
         setup = RankSetup(A)
         finest = RankLevelMatrix(setup.A)
         with A.comm.checking():
-            stored = precision_of(finest, dtype)
+            stored = precision_of(finest, agreed["dtype"])
         scaled, exponent = scaled_into_range(setup.A, stored)
         finest = finest if scaled is setup.A else RankLevelMatrix(scaled)
-        part, stall = part_of_ranks(finest, stored, chosen_for(finest, options), gather_below)
+        options, keeping = agreed["options"], None
+        with A.comm.checking():
+            space = NearNullSpace.requested(A, B, block_size, finest, options)
+        if space is None:
+            chosen = chosen_for(finest, options)
+        else:
+            assert space.candidates is not None  # `_checked` refuses adaptive ones
+            chosen = space.options_for(finest, options)
+            keeping = RankCandidateCoarsening(space.candidates, space.block_size, False, chosen)
+        part, stall = part_of_ranks(finest, stored, chosen, agreed["gather_below"], keeping)
         if stall and A.comm.rank == 0:
             warn_user(stall)
         return RankHierarchy(A, setup.operator(part, exponent))
@@ -136,13 +154,20 @@ def chosen_for(matrix: RankLevelMatrix, options: MultilevelOptions) -> Multileve
 
 
 def _checked(
-    A: Matrix, given: dict[str, Any], gather_below: Any, dtype: Any
-) -> tuple[MultilevelOptions, int, Any]:
+    A: Matrix, given: dict[str, Any], gather_below: Any, dtype: Any, B: Any, block_size: Any
+) -> dict[str, Any]:
     """The options; what only one rank has is refused."""
     require_host(A)
     as_choice("coarsening over ranks", given["coarsening"], COARSENINGS)
-    as_choice("smoother over ranks", given["smoother"], (AUTO, *DIAGONAL))
+    as_choice("smoother over ranks", given["smoother"], (AUTO, *DIAGONAL, *LINES))
     options = MultilevelOptions.checked(**given, smooth_prolongation=False)
-    gather_below = as_integer("gather_below", gather_below, 0)
+    if isinstance(B, str | tuple):
+        raise ValueError(f"B over ranks must be an array of candidates or None, got {B!r}")
     named = dtype is None or (isinstance(dtype, str) and dtype == AUTO)
-    return options, gather_below, dtype if named else np.dtype(dtype).name
+    return {
+        "options": options,
+        "gather_below": as_integer("gather_below", gather_below, 0),
+        "block_size": block_size,
+        "the shape of B": None if B is None else np.shape(B)[1:],
+        "dtype": dtype if named else np.dtype(dtype).name,
+    }

@@ -29,26 +29,50 @@ from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothedAggregation:
-    """The prolongator of aggregates around roots, and its adjoint.
+class Prolongation:
+    """A prolongator and its adjoint.
 
     Attributes
     ----------
     aggregates
-        Of own unknowns, by global numbers.
-    local
-        Of own unknowns and ghosts, by the numbers of the prolongator's columns.
-    is_smoothed
-        Whether the prolongator is smoothed; otherwise it is the tentative one.
+        Of own unknowns or nodes, by global numbers; its offsets are those of the coarse unknowns.
     prolongator, restrictor
         Their own rows.
     """
 
     aggregates: RankAggregates
-    local: RootAggregates
-    is_smoothed: bool
     prolongator: RankRectangle
     restrictor: RankRectangle
+
+    def coarse_matrix(self, fine: RankLevelMatrix) -> RankLevelMatrix:
+        """The Galerkin product R A P, with the bits of one rank: collective."""
+        return fine.coarse(self.galerkin_product(fine))
+
+    def galerkin_product(self, fine: RankLevelMatrix) -> Matrix:
+        product = self.restrictor.times(in_ascending_order(fine.A, fine.csr).times(self.prolongator))
+        indptr, indices, data = product.csr.arrays
+        shape = indptr.size - 1, self.aggregates.count
+        return Matrix(scipy.sparse.csr_array((data, product.ids[indices], indptr), shape=shape), fine.comm)
+
+    def transfer(self, fine: RankLevelMatrix, to_all: bool) -> RankInterpolation:
+        kind = GatheringInterpolation if to_all else RankInterpolation
+        return kind.between(self.prolongator, self.restrictor, self.aggregates.offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedAggregation(Prolongation):
+    """The prolongator of aggregates around roots.
+
+    Attributes
+    ----------
+    local
+        Of own unknowns and ghosts, by the numbers of the prolongator's columns.
+    is_smoothed
+        Whether the prolongator is smoothed; otherwise it is the tentative one.
+    """
+
+    local: RootAggregates
+    is_smoothed: bool
 
     @classmethod
     def of(
@@ -67,7 +91,7 @@ class SmoothedAggregation:
             P = replace(local, numbers=local.numbers[: fine.csr.n]).tentative(fine.csr.data.dtype)
             R = adjoint(P)
         restrictor = assembled(halo, R, fine.A.offsets)
-        return cls(aggregates, local, is_smoothed, RankRectangle.of(P, halo), restrictor)
+        return cls(aggregates, RankRectangle.of(P, halo), restrictor, local, is_smoothed)
 
     def refreshed(self, fine: RankLevelMatrix) -> SmoothedAggregation:
         """For the values of another matrix: the pattern of the prolongator stays."""
@@ -76,18 +100,6 @@ class SmoothedAggregation:
         P, halo = self.local.smoothed_on(self.prolongator.csr, fine), self.prolongator.halo
         restrictor = assembled(halo, adjoint(P), fine.A.offsets)
         return replace(self, prolongator=RankRectangle.of(P, halo), restrictor=restrictor)
-
-    def coarse_matrix(self, fine: RankLevelMatrix) -> RankLevelMatrix:
-        """The Galerkin product R A P, with the bits of one rank."""
-        product = self.restrictor.times(in_ascending_order(fine.A, fine.csr).times(self.prolongator))
-        indptr, indices, data = product.csr.arrays
-        shape = indptr.size - 1, self.aggregates.count
-        rows = scipy.sparse.csr_array((data, product.ids[indices], indptr), shape=shape)
-        return fine.coarse(Matrix(rows, fine.comm))
-
-    def transfer(self, fine: RankLevelMatrix, to_all: bool) -> RankInterpolation:
-        kind = GatheringInterpolation if to_all else RankInterpolation
-        return kind.between(self.prolongator, self.restrictor, self.aggregates.offsets)
 
 
 def smoothed_aggregation(fine: RankLevelMatrix, options: MultilevelOptions) -> SmoothedAggregation | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import dataclasses
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+
+from linforest_precond.distributed.partition.meetings import RankError
 
 Operation = Literal["sum", "min", "max"]
 COMBINE: dict[str, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
@@ -34,19 +37,23 @@ class Counters:
         self.__init__()  # type: ignore[misc]
 
 
-class RankError(RuntimeError):
-    """Another rank has failed; its own error is the cause to look at."""
-
-
 @dataclass
 class Communicator(abc.ABC):
-    """The ranks that work together."""
+    """The ranks that work together.
+
+    Attributes
+    ----------
+    timeout
+        Seconds after which a rank that waits in a collective call for others ends the job, with the calls of
+        all; None to wait for ever.
+    """
 
     rank: int
     size: int
     counters: Counters = field(default_factory=Counters)
     # Groups of these ranks, kept for reuse: MPI libraries limit the number of communicators.
     groups: dict[Any, tuple[Communicator, ...]] = field(default_factory=dict, repr=False)
+    timeout: float | None = field(default=None, kw_only=True)
 
     def allgather(self, value: Any) -> list[Any]:
         """One value (a number, a tuple, a small array) of every rank, in the order of the ranks."""
@@ -158,21 +165,23 @@ class Communicator(abc.ABC):
             return
         kind, message = raised[first]
         where = "" if all(found == raised[first] for found in raised) else f"rank {first}: "
-        raise _on_all_ranks(kind(where + message)) from error
+        raise on_all_ranks(kind(where + message)) from error
 
     def same(self, name: str, value: Any) -> None:
-        """Refuse, on all ranks with the same message, a value that differs between ranks."""
-        found = self._allgather(value)
-        # By repr as well: NaN is not equal to NaN.
-        differs = [seen != found[0] and repr(seen) != repr(found[0]) for seen in found]
-        if any(differs):
-            other = differs.index(True)
-            raise _on_all_ranks(
-                ValueError(
-                    f"{name} must be the same on all ranks, but is {found[0]!r} on rank 0 and"
-                    f" {found[other]!r} on rank {other}"
-                )
-            )
+        """Refuse, on all ranks with the same message, a value that differs between ranks.
+
+        Of mappings and records, the message has the first item that differs.
+        """
+        found = self._allgather(_items_of(value, name))
+        for other, items in enumerate(found):
+            for item in [*found[0], *items]:
+                first, seen = (each.get(item, _NOT_GIVEN) for each in (found[0], items))
+                # By repr as well: NaN is not equal to NaN.
+                if seen != first and repr(seen) != repr(first):
+                    among = f"{name} must be the same on all ranks, but "
+                    among += "is" if item == name else f"{item} is"
+                    message = f"{among} {first!r} on rank 0 and {seen!r} on rank {other}"
+                    raise on_all_ranks(ValueError(message))
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
@@ -190,7 +199,30 @@ class Communicator(abc.ABC):
             raise
 
 
-def _on_all_ranks(error: Exception) -> Exception:
+class _NotGiven:
+    def __repr__(self) -> str:
+        return "not given"
+
+
+_NOT_GIVEN = _NotGiven()
+
+
+def _items_of(value: Any, name: str) -> dict[str, Any]:
+    """The items of mappings and records by their names, those of records inside included."""
+    if dataclasses.is_dataclass(value):
+        value = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        parts = [_items_of(part, str(key)) for key, part in value.items()]
+        return {item: found for part in parts for item, found in part.items()}
+    if isinstance(value, list | tuple):
+        parts = [_items_of(part, name) for part in value]
+        if any(part.keys() != {name} for part in parts):  # of records
+            names = dict.fromkeys(item for part in parts for item in part)
+            return {item: [part[item] for part in parts if item in part] for item in names}
+    return {name: value}
+
+
+def on_all_ranks(error: Exception) -> Exception:
     """Mark an error that every rank raises: no rank is left waiting."""
     error.is_on_all_ranks = True  # type: ignore[attr-defined]
     return error
@@ -204,7 +236,10 @@ def print_failure(rank: int, error: BaseException) -> None:
 
 def parts_by_rank(owners: np.ndarray, arrays: Sequence[np.ndarray]) -> list[dict[int, np.ndarray]]:
     """Split arrays by the rank that each entry goes to; the order of entries is kept."""
-    order = np.argsort(owners, kind="stable")
-    ranks, starts = np.unique(owners[order], return_index=True)
-    cuts = [*starts[1:], owners.size]
-    return [{int(r): array[order[a:b]] for r, a, b in zip(ranks, starts, cuts)} for array in arrays]
+    if (owners[1:] < owners[:-1]).any():
+        order = np.argsort(owners, kind="stable")
+        owners, arrays = owners[order], [array[order] for array in arrays]
+    starts = np.flatnonzero(np.diff(owners, prepend=-1))
+    cuts = [*starts[1:].tolist(), owners.size]
+    parts = [(int(owners[a]), slice(a, b)) for a, b in zip(starts.tolist(), cuts)]
+    return [{r: array[part] for r, part in parts} for array in arrays]

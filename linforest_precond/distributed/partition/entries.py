@@ -11,7 +11,13 @@ import scipy.sparse
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.cpu.matrix.entries import weigh_rows, words_of
-from linforest_precond.backends.cpu.matrix.hermitian import ULPS, count_far, find_entries, find_scales
+from linforest_precond.backends.cpu.matrix.hermitian import (
+    ULPS,
+    count_far,
+    find_entries,
+    find_scales,
+    mirror_upper,
+)
 from linforest_precond.backends.cpu.runtime.arrays import readonly
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
@@ -41,8 +47,22 @@ def matrix_of_entries(comm: Communicator, offsets: Array, rows: Array, columns: 
     return Matrix(scipy.sparse.csr_array(parts, shape=(count, int(offsets[-1]))), comm)
 
 
+def adjoint_of(A: Matrix) -> Matrix:
+    """The conjugate transpose, with the same partition: collective."""
+    return transpose_of(with_values(A, A.rows.data.conj()) if A.dtype.kind == "c" else A)
+
+
+def transpose_of(A: Matrix) -> Matrix:
+    """The transpose, with the same partition: collective."""
+    columns = A.columns[on_host(A.rows.indices)]
+    return matrix_of_entries(A.comm, A.offsets, columns, A.first + entry_rows(A), on_host(A.rows.data))
+
+
 def is_hermitian(A: Matrix) -> bool:
     """Whether each entry is the conjugate of its mirror image; a zero may lack it."""
+    known = A.__dict__.get("_weights")
+    if known is not None and known.symmetric and A.dtype.kind != "c":
+        return True
     slots, values = conjugate_mirrors(A, np.ones(A.rows.nnz, bool))
     expected = np.append(A.rows.data, A.dtype.type(0))[slots]
     return not A.comm.allreduce(np.array([np.count_nonzero(values != expected)]))[0]
@@ -120,11 +140,15 @@ def mirrored_upper(A: Matrix) -> Array:
 
     As on one rank: an entry whose mirror image is not stored stays. On A's device.
     """
-    rows, columns = A.first + entry_rows(A), A.columns[on_host(A.rows.indices)]
-    slots, values = conjugate_mirrors(A, columns > rows)
-    stored, data = slots >= 0, np.array(on_host(A.rows.data))
+    halo, indptr = A.halo, on_host(A.rows.indptr)
+    data = np.array(on_host(A.rows.data))
+    # Rows of ghosts are empty, so that the kernel leaves the entries in their columns.
+    of_ghosts = np.zeros(halo.lower, indptr.dtype), np.full(halo.ghosts.size - halo.lower, indptr[-1])
+    indptr = np.concatenate([of_ghosts[0], indptr, of_ghosts[1]]).astype(indptr.dtype)
+    mirror_upper(indptr, ascending_columns(A), data)
+    slots, values = conjugate_mirrors(A, on_host(A.rows.indices) >= A.n_local + halo.lower)
+    stored = slots >= 0
     data[slots[stored]] = values[stored]
-    data[rows == columns] = data[rows == columns].real
     return A.backend.xp.asarray(data)
 
 

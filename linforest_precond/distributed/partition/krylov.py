@@ -98,6 +98,7 @@ def _solve(
         # The solver checks the options, for a system without right-hand sides.
         others = {name: value for name, value in options.items() if name not in ("M", "history")}
         method(np.eye(1), np.empty((1, 0)), **others)
+    A.comm.same("the solver", method.__name__)
     A.comm.same("the columns and the dtype of b", (b.shape[1:], b.dtype.name))
     A.comm.same("the dtype of x0", None if x0 is None else x0.dtype.name)
     A.comm.same("the options of a solver", _described(options))

@@ -56,7 +56,7 @@ def checked_rows(A: Any, name: str = "A") -> LocalRows:
         entries = without_duplicates(*entries)
         indptr = np.searchsorted(entries[0], np.arange(indptr.size))
     rows = LocalRows(indptr, *entries[1:], int(matrix.shape[1]))
-    _check_finite(rows, name)
+    check_finite(indptr, rows.columns, rows.data, name, "local row")
     return rows
 
 
@@ -70,14 +70,22 @@ def _check_pointers(indptr: Array, count: int, name: str) -> None:
         )
 
 
-def _check_finite(rows: LocalRows, name: str) -> None:
-    wrong = np.flatnonzero(~np.isfinite(rows.data))
+def check_finite(
+    indptr: Array,
+    columns: Array,
+    data: Array,
+    name: str,
+    row_name: str = "row",
+    first: tuple[int, int] = (0, 0),
+) -> None:
+    """Refuse NaN and infinite entries; `first` is added to the row and the column of the message."""
+    wrong = np.flatnonzero(~np.isfinite(data))
     if wrong.size:
         slot = int(wrong[0])
-        row = int(np.searchsorted(rows.indptr, slot, side="right")) - 1
+        row = int(np.searchsorted(indptr, slot, side="right")) - 1 + first[0]
+        place = f"{row_name} {row}, column {columns[slot] + first[1]}"
         raise ValueError(
-            f"{name} must be finite, got {rows.data[slot]} in local row {row}, column {rows.columns[slot]}; "
-            "replace or drop such entries first"
+            f"{name} must be finite, got {data[slot]} in {place}; replace or drop such entries first"
         )
 
 

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import functools
 import math
+import os
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from linforest_precond.distributed.partition.communicator import Communicator, Operation, print_failure
+from linforest_precond.distributed.partition.communicator import (
+    Communicator,
+    Operation,
+    on_all_ranks,
+    print_failure,
+)
+from linforest_precond.distributed.partition.meetings import (
+    NO_CALL,
+    RankError,
+    absence,
+    described_call,
+    mismatch,
+)
 
-# The tag of our messages between two ranks.
-TAG = 4711
+# The tags of our messages between two ranks: arrays, and descriptions of calls in so many bytes.
+TAG, CALL_TAG, CALL_BYTES = 4711, 4712, 512
+# The time-out of communicators that are made without one.
+TIMEOUT_VARIABLE = "LINFOREST_TIMEOUT"
 
 
 @dataclass
@@ -21,9 +37,11 @@ class MPICommunicator(Communicator):
     """The ranks of an mpi4py communicator, of which a duplicate is used: messages cannot be mixed up."""
 
     comm: Any = None
+    # With a time-out: the latest call of each rank.
+    latest: dict[int, str] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, comm: Any = None) -> MPICommunicator:
+    def of(cls, comm: Any = None, timeout: float | None = None) -> MPICommunicator:
         """From an mpi4py communicator, a petsc4py one, or all ranks where None."""
         MPI = mpi4py_module()
         if comm is None:
@@ -35,14 +53,51 @@ class MPICommunicator(Communicator):
                 f"comm must be a communicator of mpi4py or petsc4py, but is {type(comm).__name__}"
             )
         own = comm.Dup()
-        return cls(own.Get_rank(), own.Get_size(), comm=own)
+        made = cls(own.Get_rank(), own.Get_size(), comm=own)
+        made.set_timeout(timeout)
+        return made
+
+    def set_timeout(self, timeout: float | None) -> None:
+        """Set the same time-out on all ranks; None is that of the environment, if any."""
+        named = os.environ.get(TIMEOUT_VARIABLE)
+        self.timeout, wanted = None, float(named) if timeout is None and named else timeout
+        self.same("timeout", wanted)
+        self.timeout = wanted
 
     def split(self, color: int) -> Communicator:
+        self._meet("split")
         part = self.comm.Split(color, self.rank)
-        return MPICommunicator(part.Get_rank(), part.Get_size(), self.counters, comm=part)
+        return MPICommunicator(
+            part.Get_rank(), part.Get_size(), self.counters, comm=part, timeout=self.timeout
+        )
 
     def barrier(self) -> None:
+        self._meet("barrier")
         self.comm.Barrier()
+
+    def _meet(self, operation: str) -> None:
+        """With a time-out, wait until all ranks are about to make the same call."""
+        if self.timeout is None:
+            return
+        MPI, call = mpi4py_module(), described_call(operation)
+        others = [r for r in range(self.size) if r != self.rank]
+        seen = {r: bytearray(CALL_BYTES) for r in others}
+        received = {r: self.comm.Irecv(seen[r], r, CALL_TAG) for r in others}
+        text = call.encode("ascii", "replace")[:CALL_BYTES].ljust(CALL_BYTES)
+        requests = [*received.values(), *(self.comm.Isend(text, r, CALL_TAG) for r in others)]
+        end = time.monotonic() + self.timeout
+        while not MPI.Request.Testall(requests):
+            if time.monotonic() > end:
+                absent = [r for r in others if not received[r].Test()]
+                latest = {r: self.latest.get(r, NO_CALL) for r in absent}
+                error = RankError(f"after {self.timeout:g} s {absence(self.rank, call, latest)}")
+                self.abort(error)
+                raise error
+            time.sleep(1e-5)
+        self.latest = {r: bytes(words).decode().rstrip() for r, words in seen.items()}
+        differs = mismatch([self.latest.get(r, text.decode().rstrip()) for r in range(self.size)])
+        if differs:
+            raise on_all_ranks(RankError(differs))
 
     def free(self) -> None:
         """Give the duplicate back to MPI; a call of all ranks, after which the communicator is not used."""
@@ -55,9 +110,11 @@ class MPICommunicator(Communicator):
             self.comm.Abort(1)
 
     def _allgather(self, value: Any) -> list[Any]:
+        self._meet("allgather")
         return list(self.comm.allgather(value))
 
     def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray:
+        self._meet(f"allreduce of {array.nbytes} bytes")
         MPI = mpi4py_module()
         out = np.empty(array.shape, array.dtype)  # in C order, whatever that of `array`
         operations = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
@@ -65,17 +122,20 @@ class MPICommunicator(Communicator):
         return out
 
     def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+        self._meet("allgather of arrays")
         out = np.empty((sum(lengths), *array.shape[1:]), array.dtype)
         counts = np.array(lengths) * math.prod(array.shape[1:])
         self.comm.Allgatherv(array.ravel(), [out, counts])
         return out
 
     def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
+        self._meet(f"broadcast of {array.nbytes} bytes")
         out = array.copy()
         self.comm.Bcast(out, root)
         return out
 
     def _alltoall(self, values: np.ndarray) -> np.ndarray:
+        self._meet("alltoall")
         out = np.empty_like(values)
         self.comm.Alltoall(values, out)
         return out
@@ -83,6 +143,7 @@ class MPICommunicator(Communicator):
     def _exchange(
         self, parts: Mapping[int, np.ndarray], expected: Mapping[int, int], like: np.ndarray
     ) -> dict[int, np.ndarray]:
+        self._meet("exchange")
         found = {r: np.empty((n, *like.shape[1:]), like.dtype) for r, n in expected.items()}
         requests = [self.comm.Irecv(found[r].view(np.uint8), r, TAG) for r in found if r != self.rank]
         kept = {r: np.ascontiguousarray(part, like.dtype) for r, part in parts.items()}
@@ -93,10 +154,20 @@ class MPICommunicator(Communicator):
         return found
 
 
-def communicator_of(comm: Any = None) -> Communicator:
+def communicator_of(comm: Any = None, *, timeout: float | None = None) -> Communicator:
     """A communicator of an mpi4py or petsc4py one, or itself; without an argument that of all ranks.
 
     The duplicate is kept as an MPI attribute of the communicator: MPI libraries limit their number.
+
+    Parameters
+    ----------
+    comm : communicator, optional
+        Of mpi4py or petsc4py; all ranks by default.
+    timeout : float, optional
+        For debugging: before each collective call the ranks compare what they are about to call. Calls that
+        differ are an error that names both places, and a rank that others wait for longer than this many
+        seconds ends the job. By default the environment variable ``LINFOREST_TIMEOUT``, and without it ranks
+        compare nothing and wait for ever.
     """
     if isinstance(comm, Communicator):
         return comm
@@ -104,8 +175,10 @@ def communicator_of(comm: Any = None) -> Communicator:
     given = given.tompi4py() if hasattr(given, "tompi4py") else given
     kept = given.Get_attr(_keyval()) if hasattr(given, "Get_attr") else None
     if kept is None:
-        kept = MPICommunicator.of(given)
+        kept = MPICommunicator.of(given, timeout)
         given.Set_attr(_keyval(), kept)
+    elif timeout is not None:
+        kept.set_timeout(timeout)
     return kept
 
 

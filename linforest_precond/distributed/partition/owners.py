@@ -26,14 +26,20 @@ def send_to(comm: Communicator, owners: Array, *arrays: Array) -> list[Array]:
 def lookup(comm: Communicator, offsets: Array, values: Array, ids: Array) -> Array:
     """The values of any ids, from their owners; `values` has one row for each own id.
 
-    Each rank requests an id once. The ids need not be those of a halo, and may be own ones.
+    Each rank requests an id of another one once. The ids need not be those of a halo.
     """
-    wanted, where = np.unique(ids, return_inverse=True)
+    first = offsets[comm.rank]
+    own = (ids >= first) & (ids < offsets[comm.rank + 1])
+    wanted, where = np.unique(ids[~own], return_inverse=True)
     (requests,) = parts_by_rank(owners_of(offsets, wanted), [wanted])
     requested = comm.exchange(requests, wanted)
-    replies = {r: values[part - offsets[comm.rank]] for r, part in requested.items()}
+    replies = {r: values[part - first] for r, part in requested.items()}
     found = comm.exchange_known(replies, {r: part.size for r, part in requests.items()}, values[:0])
-    return joined(found, values)[where.reshape(ids.shape)]
+    if not wanted.size:
+        return values[ids - first]
+    result = np.empty(ids.shape + values.shape[1:], values.dtype)
+    result[own], result[~own] = values[ids[own] - first], joined(found, values)[where]
+    return result
 
 
 def joined(parts: dict[int, Array], like: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
     Parameters
     ----------
     A : sparse matrix of SciPy or CuPy, or None
-        The whole matrix on rank 0, which sends the rows of the others; they pass None. Or on all ranks, each
-        of which takes its rows. Rows of a matrix of CuPy are copied to each rank's current device.
+        The whole matrix on rank 0, which sends the rows of the others; they pass None. Or the same on all
+        ranks, each of which takes its rows. Rows of a matrix of CuPy are copied to each rank's current
+        device.
     comm : communicator, optional
         Of mpi4py, petsc4py or `simulate`; all ranks by default.
     offsets : (size + 1,) array of int, optional
@@ -51,13 +53,15 @@ def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
             raise ValueError("A must be the matrix on rank 0, got None")
     with comm.together():
         described = None if whole is None else (whole.width, whole.data.dtype, device_name(A))
-        n, dtype, device = comm.allgather(described)[0]
+        all_described = comm.allgather(described)
+        n, dtype, device = all_described[0]
         offsets = checked_offsets(comm, n, offsets)
-        if not all(comm.allgather(whole is not None)):
+        if None in all_described:
             whole = received_rows(comm, whole if comm.rank == 0 else None, n, dtype, offsets)
             first, end = 0, whole.count
         else:
             assert whole is not None
+            comm.same("A, by a digest of its entries,", digest_of(whole))
             first, end = offsets[comm.rank], offsets[comm.rank + 1]
         return Matrix(on_device(_csr(*row_slice(whole, first, end)), device), comm, offsets)
 
@@ -65,6 +69,14 @@ def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
 def equal_shares(n: int, size: int) -> Array:
     """Offsets that give each rank the same number of rows, up to one."""
     return np.arange(size + 1, dtype=np.int64) * n // size
+
+
+def digest_of(rows: LocalRows) -> str:
+    """A hash of the pattern and the values."""
+    found = hashlib.blake2b(digest_size=8)
+    for array in (rows.indptr, rows.columns, rows.data):
+        found.update(array.data)
+    return found.hexdigest()
 
 
 def checked_offsets(comm: Communicator, n: int, offsets: Any) -> Array:

@@ -5,14 +5,31 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from linforest_precond.distributed.partition.communicator import COMBINE, Communicator, Operation, RankError
+from linforest_precond.distributed.partition.communicator import (
+    COMBINE,
+    Communicator,
+    Operation,
+    on_all_ranks,
+)
+from linforest_precond.distributed.partition.meetings import (
+    NO_CALL,
+    RankError,
+    absence,
+    described_call,
+    mismatch,
+)
 
-# Timeout of a barrier in seconds, so that a mistake does not hang.
-PATIENCE = 300.0
+
+class Posted(NamedTuple):
+    """What a rank passes to a call: the number of the call, its description, and the value."""
+
+    number: int
+    call: str
+    value: Any
 
 
 @dataclass
@@ -21,11 +38,11 @@ class Board:
 
     size: int
     barrier: threading.Barrier = field(init=False)
-    posted: list[Any] = field(init=False)
+    posted: list[Posted] = field(init=False)
 
     def __post_init__(self) -> None:
         self.barrier = threading.Barrier(self.size)
-        self.posted = [None] * self.size
+        self.posted = [Posted(0, NO_CALL, None)] * self.size
 
 
 @dataclass
@@ -42,18 +59,19 @@ class SimulatedCommunicator(Communicator):
         board = self._allgather(made)[0][color]
         self.boards.append(board)
         return SimulatedCommunicator(
-            members.index(self.rank), len(members), self.counters, board=board, boards=self.boards
-        )
+            members.index(self.rank), len(members), self.counters, board=board, boards=self.boards,
+            timeout=self.timeout,
+        )  # fmt: skip
 
     def barrier(self) -> None:
-        self._wait()
+        self._read("barrier", None, len)
 
     def abort(self, error: BaseException) -> None:
         for board in [self.board, *self.boards]:
             board.barrier.abort()
 
     def _allgather(self, value: Any) -> list[Any]:
-        return self._read(value, lambda posted: list(posted))
+        return self._read("allgather", value, list)
 
     def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray:
         def combined(posted: list[Any]) -> np.ndarray:
@@ -62,16 +80,16 @@ class SimulatedCommunicator(Communicator):
                 out = COMBINE[operation](out, other)
             return np.asarray(out)
 
-        return self._read(array.copy(), combined)
+        return self._read(f"allreduce of {array.nbytes} bytes", array.copy(), combined)
 
     def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
-        return self._read(array, lambda posted: np.concatenate(posted))
+        return self._read("allgather of arrays", array, np.concatenate)
 
     def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
-        return self._read(array, lambda posted: np.array(posted[root]))
+        return self._read(f"broadcast of {array.nbytes} bytes", array, lambda posted: np.array(posted[root]))
 
     def _alltoall(self, values: np.ndarray) -> np.ndarray:
-        return self._read(values, lambda posted: np.array([row[self.rank] for row in posted]))
+        return self._read("alltoall", values, lambda posted: np.array([row[self.rank] for row in posted]))
 
     def _exchange(
         self, parts: Mapping[int, np.ndarray], expected: Mapping[int, int], like: np.ndarray
@@ -79,25 +97,34 @@ class SimulatedCommunicator(Communicator):
         def received(posted: list[Any]) -> dict[int, np.ndarray]:
             return {r: np.array(posted[r][self.rank], dtype=like.dtype) for r in expected}
 
-        found = self._read(parts, received)
+        found = self._read("exchange", parts, received)
         assert all(len(found[r]) == length for r, length in expected.items()), "lengths differ from expected"
         return found
 
-    def _read(self, value: Any, use: Callable[[list[Any]], Any]) -> Any:
-        self.board.posted[self.rank] = value
+    def _read(self, operation: str, value: Any, use: Callable[[list[Any]], Any]) -> Any:
+        posted = self.board.posted
+        posted[self.rank] = Posted(posted[self.rank].number + 1, described_call(operation), value)
         self._wait()
-        found = use(self.board.posted)
+        differs = mismatch([each.call for each in posted])
+        found = None if differs else use([each.value for each in posted])
         self._wait()
+        if differs:
+            raise on_all_ranks(RankError(differs))
         return found
 
     def _wait(self) -> None:
         try:
-            self.board.barrier.wait(PATIENCE)
+            self.board.barrier.wait(self.timeout)
         except threading.BrokenBarrierError:
-            raise RankError("another rank has failed") from None
+            posted = self.board.posted
+            own = posted[self.rank]
+            absent = {r: each.call for r, each in enumerate(posted) if each.number < own.number}
+            raise RankError(f"another rank has failed: {absence(self.rank, own.call, absent)}") from None
 
 
-def simulate(size: int, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+def simulate(
+    size: int, function: Callable[..., Any], *arguments: Any, timeout: float | None = 300.0
+) -> list[Any]:
     """Call ``function(communicator, *arguments)`` on `size` ranks, threads of this process.
 
     Parameters
@@ -108,6 +135,9 @@ def simulate(size: int, function: Callable[..., Any], *arguments: Any) -> list[A
         What every rank does; its first argument is the communicator.
     *arguments
         Further arguments, the same objects for every rank.
+    timeout : float, optional
+        Seconds that a rank waits for others in a collective call, after which an error names the calls; None
+        to wait for ever.
 
     Returns
     -------
@@ -125,12 +155,13 @@ def simulate(size: int, function: Callable[..., Any], *arguments: Any) -> list[A
     errors: list[BaseException | None] = [None] * size
 
     def work(rank: int) -> None:
-        comm = SimulatedCommunicator(rank, size, board=board)
+        comm = SimulatedCommunicator(rank, size, board=board, timeout=timeout)
         try:
             results[rank] = function(comm, *arguments)
         except BaseException as error:  # passed on below
             errors[rank] = error
-            comm.abort(error)
+            if not getattr(error, "is_on_all_ranks", False):
+                comm.abort(error)
 
     threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(size)]
     for thread in threads:

@@ -13,7 +13,9 @@ from linforest_precond import distributed
 from linforest_precond.backends import cuda_status
 from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.local_rows import check_finite
 from linforest_precond.distributed.partition.mpi import communicator_of
+from linforest_precond.distributed.petsc.library import petsc_module
 
 # Parts of the names of matrix types whose vectors are on a GPU.
 ON_GPU = "cusparse", "kokkos"
@@ -45,14 +47,26 @@ def with_rows(P: Any) -> Iterator[Any]:
 
 def rows_of(P: Any) -> sp.csr_array:
     """This rank's rows of a matrix of `with_rows`, with global columns."""
-    indptr, indices, data = P.getValuesCSR()
-    (n, _), (_, width) = P.getSizes()
-    return sp.csr_array((data, indices, indptr), shape=(n, width))
+    world = petsc_module().COMM_WORLD
+    alone = world.size > P.getComm().size == 1
+    name = f"P, a matrix of rank {world.rank} alone," if alone else "P"
+    return _finite_rows(P, name, (P.getOwnershipRange()[0], 0))
 
 
 def diagonal_block(P: Any) -> sp.csr_array:
     """The square block of a matrix of `with_rows` that couples this rank's unknowns with each other."""
-    return rows_of(P if P.getComm().size == 1 else P.getDiagonalBlock())
+    if P.getComm().size == 1:
+        return rows_of(P)
+    first = P.getOwnershipRange()[0]
+    return _finite_rows(P.getDiagonalBlock(), "P", (first, first))
+
+
+def _finite_rows(P: Any, name: str, first: tuple[int, int]) -> sp.csr_array:
+    """The rows of this rank, the first of which are at `first` in the matrix that a message names."""
+    indptr, indices, data = P.getValuesCSR()
+    check_finite(indptr, indices, data, name, first=first)
+    (n, _), (_, width) = P.getSizes()
+    return sp.csr_array((data, indices, indptr), shape=(n, width))
 
 
 def distributed_matrix(P: Any, comm: Any = None) -> Any:
@@ -70,9 +84,10 @@ def distributed_matrix(P: Any, comm: Any = None) -> Any:
     Matrix
         With P's rows on the ranks that own them.
     """
-    with with_rows(P) as readable:
+    comm = communicator_of(P.getComm() if comm is None else comm)
+    with with_rows(P) as readable, comm.checking():
         rows = rows_of(readable)
-    return as_distributed(rows, P, communicator_of(P.getComm() if comm is None else comm))
+    return as_distributed(rows, P, comm)
 
 
 def as_distributed(rows: sp.csr_array, P: Any, comm: Communicator) -> Any:

@@ -15,11 +15,15 @@ from typing import Any, Literal, get_origin
 from linforest_precond import distributed
 from linforest_precond.backends import annotations as argument_types
 from linforest_precond.backends.arguments import as_choice
+from linforest_precond.chooser.solver import auto
 from linforest_precond.distributed.petsc.library import petsc_module
 from linforest_precond.graph.forest.factor import FactorKeywords
 from linforest_precond.precond.kinds import faces
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {name: face.function for name, face in faces().items()}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: face.function for name, face in faces().items()},
+    "auto": auto,
+}
 SCOPES = "local", "global"
 STEM = "pc_linforest_"
 # Options of the preconditioner itself; all others are arguments of the function.
@@ -73,6 +77,27 @@ class PCSettings:
         what = f"kind {self.kind} and scope {self.scope}"
         return f"{names}: no such option of {what}, which take -{prefix}{STEM} with {known}"
 
+    def help(self, prefix: str) -> list[str]:
+        """Lines for -help: the options of the kind, their types and values."""
+        own = {
+            "kind": "one of " + " ".join(FUNCTIONS),
+            "scope": "one of " + " ".join(SCOPES),
+            "update": "bool",
+        }
+        values = {"kind": self.kind, "scope": self.scope, "update": self.update, **self.defaults}
+        lines = [
+            f"  -{prefix}{STEM}{name}: <{values[name]}> {annotation}"
+            for name, annotation in {**own, **self.parameters}.items()
+        ]
+        return [f"Options of linforest_precond.petsc.PC, kind {self.kind}:", *lines]
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The arguments that are given, and the function's own values of the others."""
+        known = inspect.signature(self.function).parameters
+        own = {name: known[name].default for name in self.parameters if name in known}
+        return {**dict.fromkeys(self.parameters, "its own"), **own, **self.arguments}
+
     @property
     def function(self) -> Callable[..., Any]:
         return function_of(self.kind, self.scope)
@@ -100,10 +125,10 @@ class PCSettings:
             raise kind(f"{error} (with {given})") from error
 
     @property
-    def agreed(self) -> str:
+    def agreed(self) -> dict[str, Any]:
         """What must be the same on all ranks; arrays may differ."""
         plain = {name: value for name, value in self.arguments.items() if not hasattr(value, "shape")}
-        return repr((self.kind, self.scope, self.update, sorted(plain.items())))
+        return {"kind": self.kind, "scope": self.scope, "update": self.update, **plain}
 
 
 def from_database(prefix: str, given: PCSettings) -> PCSettings:

@@ -11,6 +11,7 @@ from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.mpi import MPICommunicator
+from linforest_precond.distributed.petsc.flops import flops_of
 from linforest_precond.distributed.petsc.library import end_job_on_uncaught_error, petsc_module
 from linforest_precond.distributed.petsc.matrices import (
     SharedVector,
@@ -24,6 +25,9 @@ from linforest_precond.distributed.petsc.matrices import (
 )
 from linforest_precond.distributed.petsc.options import STEM, PCSettings, from_database
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
+
+# Fewer iterations do not count as too many after an update.
+LEAST_STALE = 10
 
 
 class PC:
@@ -42,7 +46,7 @@ class PC:
         (`linforest_precond.distributed`): then iterations do not depend on the number of ranks.
     update : bool
         Whether a matrix with new values and the old pattern updates the preconditioner. Otherwise it is set
-        up anew.
+        up anew, as it is after a solve with more than twice the iterations of the first solve after a setup.
     **arguments
         Those of the function. "multilevel" takes the near-null space and the block size that the matrix has,
         unless these are given.
@@ -66,11 +70,17 @@ class PC:
         self._made: Any = None
         self._operator: Any = None
         self._pattern: PatternDigest | None = None
-        self._gpu = False
+        self._gpu, self._flops = False, 0.0
+        # Iterations of the first solve after the last setup; whether a later one needed many more.
+        self._iterations: int | None = None
+        self._stale = False
 
     def setFromOptions(self, pc: Any) -> None:  # noqa: N802  the names are PETSc's
-        """Read the database."""
-        settings = from_database(pc.getOptionsPrefix() or "", self._given)
+        """Read the database; with -help, print the options of the kind."""
+        prefix = pc.getOptionsPrefix() or ""
+        settings = from_database(prefix, self._given)
+        if petsc_module().Options().hasName("help"):
+            petsc_module().Sys.Print("\n".join(settings.help(prefix)), comm=pc.getComm())
         if settings != self._settings:
             self._settings = settings
             self._forget()
@@ -91,8 +101,9 @@ class PC:
         """All ranks must do the same."""
         if self._comm is None:
             self._comm = MPICommunicator.of(pc.getComm())
-        name = f"-{pc.getOptionsPrefix() or ''}{STEM}..."
-        self._comm.same(name, self._settings.agreed)
+        stem = f"-{pc.getOptionsPrefix() or ''}{STEM}"
+        agreed = self._settings.agreed
+        self._comm.same("the options of PC", {stem + name: value for name, value in agreed.items()})
 
     def _set_up_block(self, P: Any, readable: Any) -> None:
         A = diagonal_block(readable)
@@ -102,9 +113,10 @@ class PC:
         self._make_or_update(P, matrix, pattern, self._is_known(pattern))
 
     def _set_up_all(self, P: Any, readable: Any, comm: Any) -> None:
-        with comm.together():
+        with comm.checking():
             rows = rows_of(readable)
             pattern = pattern_digest(rows)
+        with comm.together():
             known = bool(comm.allreduce(np.int64(self._is_known(pattern)), "min"))
         self._make_or_update(P, as_distributed(rows, P, comm), pattern, known)
 
@@ -113,15 +125,30 @@ class PC:
         return old is not None and (old.shape, old.words) == (pattern.shape, pattern.words)
 
     def _make_or_update(self, P: Any, A: Any, pattern: PatternDigest, known: bool) -> None:
-        if known and self._settings.update:
+        if known and self._settings.update and not self._stale:
             self._made.update(A)
         else:
             self._made = self._settings.make(A, **self._told_by(P))
+            self._iterations, self._stale = None, False
         self._pattern = pattern
         # An update of a hierarchy does not change its preconditioners.
         self._operator = (
             self._made.aspreconditioner() if hasattr(self._made, "aspreconditioner") else self._made
         )
+        self._flops = flops_of(self._operator._part)
+
+    def postSolve(self, pc: Any, ksp: Any, b: Any, x: Any) -> None:  # noqa: N802
+        """Set up anew for the next matrix where updates have doubled the iterations."""
+        iterations = ksp.getIterationNumber()
+        if self._iterations is None:
+            self._iterations = iterations
+        elif iterations > max(2 * self._iterations, LEAST_STALE) and not self._stale:
+            self._stale = True
+            petsc_module().Sys.Print(
+                f"linforest {self._settings.kind}: {iterations} iterations, {self._iterations} after the last"
+                " setup; set up anew for the next matrix",
+                comm=pc.getComm(),
+            )
 
     def _told_by(self, P: Any) -> dict[str, Any]:
         """Properties of a matrix that multigrid uses; none where scaling changes the unknowns."""
@@ -133,10 +160,12 @@ class PC:
     def apply(self, pc: Any, x: Any, y: Any) -> None:
         """y = M x."""
         self._apply(self._operator, x, y)
+        petsc_module().Log.logFlops(self._flops)
 
     def applyTranspose(self, pc: Any, x: Any, y: Any) -> None:  # noqa: N802
         """y = M^T x."""
         self._apply(self._operator.T, x, y)
+        petsc_module().Log.logFlops(self._flops)
 
     def _apply(self, M: Any, x: Any, y: Any) -> None:
         if self._gpu:
@@ -148,6 +177,7 @@ class PC:
         """Y = M X, for the columns of a dense matrix."""
         columns = writable(X.getDenseArray(readonly=True))
         Y.getDenseArray()[...] = self._product(columns)
+        petsc_module().Log.logFlops(self._flops * columns.shape[1])
 
     def _product(self, columns: Array) -> Array:
         if not self._gpu:

@@ -126,11 +126,15 @@ class BandPartition:
         self.by_messages = most <= MOST_LINKED
 
     def gathered(self, values: Array, lengths: dict[int, int]) -> dict[int, Array]:
-        """The values of the linked ranks; rank r has ``lengths[r]`` rows of them. All ranks call it."""
+        """The values of the linked ranks; rank r has ``lengths[r]`` rows of them, 0 by default.
+
+        All ranks call it.
+        """
         ranks = [self.pieces[i].rank for i in self.linked] if self.piece.rows else []
         if not self.by_messages:
-            found = self.comm.allgather(values)
-            return {r: found[r] for r in ranks}
+            counts = [lengths.get(r, 0) for r in range(self.comm.size)]
+            ends, found = np.cumsum(counts), self.comm.allgather_known(values, counts)
+            return {r: found[ends[r] - counts[r] : ends[r]] for r in ranks}
         others = [r for r in ranks if r != self.comm.rank]
         parts = {r: values for r in others}
         received = self.comm.exchange_known(parts, {r: lengths[r] for r in others}, values)

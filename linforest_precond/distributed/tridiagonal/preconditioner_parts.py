@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.entries import weights_of
 from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, exponent_into_range
 from linforest_precond.distributed.tridiagonal.solver import RankTridiagonalSolver
+from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.matrix.value_range import shifted
 from linforest_precond.precond.jacobi import JacobiPart
 from linforest_precond.precond.number_types import held_bytes, stored_array
@@ -45,6 +48,13 @@ class Traffic:
     def without_messages(cls, comm: Communicator, nbytes: int) -> Traffic:
         """The bytes that this rank and the others hold: collective."""
         return cls(int(comm.allreduce(np.array(nbytes))), 0, 0, comm.size)
+
+    @classmethod
+    def of_products(cls, comm: Communicator, nbytes: int, matrices: Sequence[Matrix]) -> Traffic:
+        """The same with the halo exchanges of products with some matrices: collective."""
+        sent = [rows.size * each.dtype.itemsize for each in matrices for rows in each.halo.sent.values()]
+        held, messages = (int(count) for count in comm.allreduce(np.array([nbytes, sum(sent)])))
+        return cls(held, messages, 0, comm.size)
 
     def described(self) -> list[tuple[str, str]]:
         """Lines for print."""
@@ -102,10 +112,18 @@ class RankTridiagonalPart:
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         """To the order's partition, solve there, and back; arrays of CuPy are staged through the host."""
         move, xp = self.forest.order.redistribution, xp_of(x)
+        if self.solver.takes_order and xp is np:
+            self.solver.solve_into(b, x, self._vertices, transpose)
+            return
         right = move.forward(on_host(b))
         solution = np.empty_like(right)
         self.solver.solve_into(right, solution, None, transpose)
         x[...] = xp.asarray(move.backward(solution))
+
+    @cached_property
+    def _vertices(self) -> Array:
+        """The order, with indices of the type that it has without ranks."""
+        return self.forest.order.vertices.astype(index_dtype(self.n))
 
     @property
     def name(self) -> str:
@@ -155,7 +173,7 @@ class RankJacobiPart(JacobiPart):
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         xp = xp_of(x)
         inverse = self.inverse if xp is np else xp.asarray(self.inverse)
-        x[...] = inverse.reshape(-1, 1) * b
+        xp.multiply(inverse.reshape(-1, 1), b, out=x)
 
     def described(self) -> list[tuple[str, str]]:
         return [*super().described(), *self.traffic.described()]

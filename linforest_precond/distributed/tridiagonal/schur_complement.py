@@ -157,7 +157,10 @@ class SchurComplement:
     def _take(self, found: list[list[tuple[bool, bool, Array]]]) -> None:
         """Number the unknowns of the linked segments, in their order."""
         self.linked: list[LinkedSegment] = []
-        self.lengths = [{}, {}]  # type: list[dict[int, int]]
+        self.lengths = [
+            {r: sum(equations.shape[way] for *_, equations in each) for r, each in enumerate(found)}
+            for way in range(2)
+        ]
         pieces, linked, position = self.partition.pieces, self.partition.linked, 0
         for i in linked if self.partition.piece.rows else ():
             rank, starts = pieces[i].rank, [0, 0]
@@ -178,8 +181,6 @@ class SchurComplement:
                     )
                     position += rows
                 starts = [starts[0] + rows, starts[1] + columns]
-            for way in range(2):
-                self.lengths[way][rank] = starts[way]
 
     @property
     def coupling(self) -> str:

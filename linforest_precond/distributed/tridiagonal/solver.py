@@ -88,7 +88,8 @@ class RankTridiagonalSolver(TridiagonalSolver):
         self._factor(lower, diagonal, upper, make_definite, perturb, None if magnitudes is None else decide)
         self.cuts, self.unknowns = steps.cuts, self._solver.unknowns
         self.numbers_sent, self.coupling = self._solver.numbers_sent, self._solver.coupling
+        self.takes_order = getattr(self._solver, "takes_order", False)
 
     def solve_into(self, b: Array, x: Array, order: Array | None = None, transpose: bool = False) -> None:
-        """Solve for the columns of b into x, unchecked; `order` is None, and there may be no rows."""
+        """Solve for the columns of b into x, unchecked; `order` only if `takes_order`; rows may be none."""
         self._solver.solve(b, x, order, transpose)

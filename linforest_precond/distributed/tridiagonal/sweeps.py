@@ -34,8 +34,13 @@ class PartitionedSweeps:
         lower, _, upper = partition.bands
         self.rows = Sweeps(lower, inverse, upper, symmetric)
 
+    @property
+    def takes_order(self) -> bool:
+        """Whether `solve` takes the order of the rows of both vectors: on one rank, as without ranks."""
+        return self.partition.comm.size == 1
+
     def solve(self, b: Array, x: Array, order: Array | None, transpose: bool) -> None:
-        """Solve for the columns of b into x, of this rank's rows; `order` is None."""
+        """Solve for the columns of b into x, of this rank's rows."""
         if b.shape[0]:
             self.rows.solve(b, x, order, transpose)
         if self.partition.cuts:
@@ -163,7 +168,7 @@ class SpikeSweeps(PartitionedSweeps):
             self.spikes[transpose] = self._spikes(transpose)
         spikes, size, own = self.spikes[transpose], self.block_size, self.partition.own
         ends = np.concatenate([x[:size], x[x.shape[0] - size :]]).astype(self.inverse.dtype, copy=False)
-        lengths = dict.fromkeys(range(self.partition.comm.size), 2 * size)
+        lengths = {piece.rank: 2 * size for piece in self.partition.pieces}
         gathered = self.partition.gathered(ends, lengths)
         if not self.cuts:
             return

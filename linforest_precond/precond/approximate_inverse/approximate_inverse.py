@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -98,20 +99,33 @@ def approximate_inverse(
     >>> info, len(history) < 30
     (0, True)
     """
-    entries = as_integer("entries", entries, 1, MOST_ENTRIES)
-    if tolerance is not None:
-        tolerance = _checked_tolerance(tolerance)
-    as_choice("method", method, METHODS)
+    options = InverseOptions.checked(entries, method, tolerance)
     setup = Setup(A, dtype, scaling=scaling)
-    chosen = method_for(LevelMatrix(setup.csr), method)
-    least = TOLERANCES[chosen] if tolerance is None else tolerance
-    return setup.operator(InversePart.of(setup.csr, setup.stored, chosen, entries, least))
+    chosen = method_for(LevelMatrix(setup.csr), options.method)
+    least = options.least_gain(chosen)
+    return setup.operator(InversePart.of(setup.csr, setup.stored, chosen, options.entries, least))
 
 
-def _checked_tolerance(tolerance: Any) -> float:
-    if not isinstance(tolerance, int | float | np.number) or not 0 <= tolerance < 1:
-        raise ValueError(f"tolerance must lie in [0, 1), got {tolerance!r}")
-    return float(tolerance)
+@dataclass(frozen=True)
+class InverseOptions:
+    """The checked options of an approximate inverse."""
+
+    entries: int
+    method: str
+    tolerance: float | None
+
+    @classmethod
+    def checked(cls, entries: Any, method: Any, tolerance: Any) -> InverseOptions:
+        entries = as_integer("entries", entries, 1, MOST_ENTRIES)
+        if tolerance is not None:
+            if not isinstance(tolerance, int | float | np.number) or not 0 <= tolerance < 1:
+                raise ValueError(f"tolerance must lie in [0, 1), got {tolerance!r}")
+            tolerance = float(tolerance)
+        return cls(entries, as_choice("method", method, METHODS), tolerance)
+
+    def least_gain(self, method: str) -> float:
+        """The tolerance, of the method if the user gave none."""
+        return TOLERANCES[method] if self.tolerance is None else self.tolerance
 
 
 def _memory(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:

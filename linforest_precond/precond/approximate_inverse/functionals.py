@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -84,13 +86,11 @@ def least_squares(csr: CheckedMatrix) -> Functionals:
 def _row_products(backend: Backend, rows: CSRArrays, adjoint: CSRArrays) -> CSRArrays:
     """The inner products of rows, without the terms of long columns off the diagonal."""
     lengths = backend.xp.diff(adjoint[0]).astype(np.int64)
-    longest, terms = _longest_column(backend, lengths)
+    longest, terms = longest_column(lengths)
     if terms < int((lengths * lengths).sum()):  # stall: such columns are rare
         is_short = lengths <= longest
-        rows = _kept(backend, rows, is_short[rows[1]])
-        adjoint = _kept(
-            backend, adjoint, is_short[backend.matrix.entries.rows_of(adjoint[0], adjoint[1].size)]
-        )
+        rows = kept(rows, is_short[rows[1]])
+        adjoint = kept(adjoint, is_short[backend.matrix.entries.rows_of(adjoint[0], adjoint[1].size)])
     index = index_dtype(terms, rows[1].dtype)
     left, right = (
         (indptr.astype(index, copy=False), indices.astype(index, copy=False), data)
@@ -99,20 +99,25 @@ def _row_products(backend: Backend, rows: CSRArrays, adjoint: CSRArrays) -> CSRA
     return backend.matrix.sparse_products.multiply(left, right, lengths.size)
 
 
-def _longest_column(backend: Backend, lengths: Array) -> tuple[int, int]:
-    """The entries of a column at most, and the terms of the products of the other ones."""
-    most = TERMS_PER_ENTRY * int(lengths.sum())  # stall: decides what is multiplied
+def longest_column(
+    lengths: Array, total: Callable[[Array], Any] = lambda numbers: numbers.sum()
+) -> tuple[int, int]:
+    """The entries of a column at most, and the terms of the products of the other ones.
+
+    `total` adds up numbers of all columns.
+    """
+    most = TERMS_PER_ENTRY * int(total(lengths))  # stall: decides what is multiplied
     for longest in LONGEST_COLUMNS:
-        short = backend.xp.where(lengths <= longest, lengths, 0)
-        terms = int((short * short).sum())  # stall: the same
+        short = xp_of(lengths).where(lengths <= longest, lengths, 0)
+        terms = int(total(short * short))  # stall: the same
         if terms <= most:
             break
     return longest, terms
 
 
-def _kept(backend: Backend, arrays: CSRArrays, mask: Array) -> CSRArrays:
+def kept(arrays: CSRArrays, mask: Array) -> CSRArrays:
     """The CSR arrays without the entries that are not in the mask."""
     indptr, indices, data = arrays
-    before = backend.xp.zeros(mask.size + 1, indptr.dtype)
-    backend.xp.cumsum(mask, out=before[1:])
+    before = xp_of(mask).zeros(mask.size + 1, indptr.dtype)
+    xp_of(mask).cumsum(mask, out=before[1:])
     return before[indptr], indices[mask], data[mask]

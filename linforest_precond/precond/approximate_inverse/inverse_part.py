@@ -11,7 +11,6 @@ import numpy as np
 
 from linforest_precond.backends import Backend, OnBackend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CheckedMatrix
@@ -24,6 +23,15 @@ from linforest_precond.precond.storage import schema
 
 # Of a row, with the diagonal: the systems of rows are in shared memory on the GPU.
 MOST_ENTRIES = 64
+NO_FACTOR_ANY_MORE = (
+    "A must be Hermitian with a positive diagonal as that of the setup was; "
+    'make a new preconditioner with method="auto"'
+)
+
+NAMES = {
+    "fsai": "approximate inverse: FSAI, G^H G with a lower triangular G",
+    "spai": "approximate inverse: SPAI, rows of least squares",
+}
 
 
 def method_for(matrix: LevelMatrix, method: str) -> str:
@@ -46,7 +54,7 @@ def has_factor(matrix: LevelMatrix) -> bool:
     if not matrix.hermitian or matrix.facts.smallest_diagonal > 0:
         return False
     is_possible = (matrix.csr.diagonal.real > 0) | (matrix.row_magnitudes == 0)
-    return all_set(is_possible)  # stall: decides the method
+    return matrix.holds_in_all_rows(is_possible)
 
 
 def rows_are_possible(fields: schema.Fields, names: schema.Names) -> schema.Checks:
@@ -105,7 +113,7 @@ class InversePart(OnBackend, schema.Stored):
         """Find the pattern and the values; "fsai" needs a Hermitian matrix with a positive diagonal."""
         csr.backend.runtime.prefetch.prefetch("approximate_inverse", csr, stored, method)
         (indptr, indices, data), report = _functionals(csr, method).grow(entries, tolerance)
-        counts = _counted(report, method)
+        counts = counted(report, method)
         arrays = indptr, indices, stored_array(data, stored)
         return cls(method, csr.n, *arrays, entries, tolerance, *counts)._complete()
 
@@ -115,12 +123,9 @@ class InversePart(OnBackend, schema.Stored):
 
     def refreshed(self, csr: CheckedMatrix) -> InversePart:
         if self.method == "fsai" and not has_factor(LevelMatrix(csr)):
-            raise ValueError(
-                "A must be Hermitian with a positive diagonal as that of the setup was; "
-                'make a new preconditioner with method="auto"'
-            )
+            raise ValueError(NO_FACTOR_ANY_MORE)
         data, report = _functionals(csr, self.method).refill(self.indptr, self.indices)
-        dependent, empty = _counted(report, self.method)
+        dependent, empty = counted(report, self.method)
         return self._with(stored_array(data, self.stored), dependent=dependent, empty=empty)
 
     def damped(self, factor: float) -> InversePart:
@@ -191,14 +196,11 @@ class InversePart(OnBackend, schema.Stored):
 
     @property
     def name(self) -> str:
-        if self.method == "fsai":
-            return "approximate inverse: FSAI, G^H G with a lower triangular G"
-        return "approximate inverse: SPAI, rows of least squares"
+        return NAMES[self.method]
 
     @property
     def repairs(self) -> Repairs:
-        dependent = "rows_not_definite" if self.method == "fsai" else "rows_dependent"
-        return happened(**{dependent: self.dependent}, rows_of_identity=self.empty)
+        return repairs_of(self.method, self.dependent, self.empty)
 
     @property
     def positive_definite(self) -> bool:
@@ -212,11 +214,17 @@ class InversePart(OnBackend, schema.Stored):
         ]
 
 
+def repairs_of(method: str, dependent: int, empty: int) -> Repairs:
+    """What happened to so many rows."""
+    name = "rows_not_definite" if method == "fsai" else "rows_dependent"
+    return happened(**{name: dependent}, rows_of_identity=empty)
+
+
 def _functionals(csr: CheckedMatrix, method: str) -> Functionals:
     return kaporin(csr) if method == "fsai" else least_squares(csr)
 
 
-def _counted(report: Array, method: str) -> tuple[int, int]:
+def counted(report: Array, method: str) -> tuple[int, int]:
     """The counts of dependent and empty rows, with a warning where they matter."""
     dependent, empty = (int(count) for count in report.tolist())  # stall: reported to the user
     if dependent and method == "fsai":

@@ -85,12 +85,19 @@ def ilu(
     >>> cg(A, A.sum(axis=1), M=M)[1]
     0
     """
-    as_choice("ordering", ordering, ("auto", *ORDERS))
-    if sweeps is not None:
-        sweeps = as_integer("sweeps", sweeps, 0, MOST_SWEEPS)
-    seed = as_integer("seed", seed) % 2**64
+    options = checked_options(ordering, sweeps, seed)
     setup = Setup(A, dtype, scaling=scaling)
-    return setup.operator(part_in_order(setup.csr, setup.stored, ordering, seed, sweeps).warned())
+    part = part_in_order(setup.csr, setup.stored, options["ordering"], options["seed"], options["sweeps"])
+    return setup.operator(part.warned())
+
+
+def checked_options(ordering: Any, sweeps: Any, seed: Any) -> dict[str, Any]:
+    """The options by their names."""
+    return {
+        "ordering": as_choice("ordering", ordering, ("auto", *ORDERS)),
+        "sweeps": None if sweeps is None else as_integer("sweeps", sweeps, 0, MOST_SWEEPS),
+        "seed": as_integer("seed", seed) % 2**64,
+    }
 
 
 def part_in_order(csr: CheckedMatrix, stored: DType, order: str, seed: int, sweeps: int | None) -> IluPart:

@@ -50,12 +50,18 @@ class CandidateCoarsening:
         nodes, k = self._nodes(matrix), self.B.shape[1]
         most = (ADAPTIVE_SHARE if self.adaptive else STALLED_SHARE) * matrix.n
         for strength, signed in self._attempts():
-            found, _ = RootAggregates.of(nodes, strength, self.options.seed, signed)
+            found = self._aggregates(nodes, strength, signed)
             if self.block_size < k:
-                found = without_single_nodes(found)
+                found = self._without_single_nodes(found, nodes)
             if 0 < found.count * k <= most:
                 return found
         return None
+
+    def _aggregates(self, nodes: LevelMatrix, strength: float, signed: bool) -> RootAggregates:
+        return RootAggregates.of(nodes, strength, self.options.seed, signed)[0]
+
+    def _without_single_nodes(self, aggregates: RootAggregates, nodes: LevelMatrix) -> RootAggregates:
+        return without_single_nodes(aggregates)
 
     def _attempts(self) -> list[tuple[float, bool]]:
         """Strengths, and whether only couplings with the opposite sign of the diagonal count."""

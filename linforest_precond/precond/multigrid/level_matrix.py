@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.returns import RowFacts
 from linforest_precond.matrix.checked import CheckedMatrix, described
 from linforest_precond.precond.multigrid.eigenvalue_estimates import gershgorin_bound, largest_eigenvalue
@@ -54,6 +55,10 @@ class LevelMatrix:
     def centered(self) -> bool:
         """Whether A is Hermitian and maps constants to 0, up to rounding."""
         return self.hermitian and self.finest.n > 1 and self.facts.centered
+
+    def holds_in_all_rows(self, flags: Array) -> bool:
+        """Whether all rows have a flag."""
+        return all_set(flags)  # stall: decides a method
 
     @cached_property
     def row_magnitudes(self) -> Array:

@@ -35,7 +35,7 @@ class NearNullSpace:
         cls, A: Any, B: Any, block_size: Any, matrix: LevelMatrix, options: MultilevelOptions
     ) -> NearNullSpace | None:
         """What the arguments, or the blocks of a BSR matrix, ask for; None for one unknown per node alone."""
-        size = _checked_block_size(block_size, matrix.n)
+        size = _checked_block_size(block_size, matrix.csr.n)
         if B is not None:
             _check_coarsening("B", options)
             return cls._with_candidates(B, size or _stored_block_size(A), matrix)
@@ -91,7 +91,7 @@ def _stored_block_size(A: Any) -> int:
 def _components(matrix: LevelMatrix, block_size: int) -> Array:
     """A candidate for each unknown of a node: ones there, else zeros."""
     xp = matrix.backend.xp
-    return xp.tile(xp.eye(block_size, dtype=matrix.csr.data.dtype), (matrix.n // block_size, 1))
+    return xp.tile(xp.eye(block_size, dtype=matrix.csr.data.dtype), (matrix.csr.n // block_size, 1))
 
 
 def _adaptive_count(B: Any, n: int) -> int | None:
@@ -117,8 +117,9 @@ def _checked_candidates(B: Any, matrix: LevelMatrix) -> Array:
     B = _on_device(B, matrix.backend)
     if B.ndim == 1:
         B = B[:, None]
-    if B.ndim != 2 or B.shape[0] != matrix.n:
-        raise ValueError(f"B must have shape (n, k) or (n,) with the n={matrix.n} rows of A, got {B.shape}")
+    n = matrix.csr.n
+    if B.ndim != 2 or B.shape[0] != n:
+        raise ValueError(f"B must have shape (n, k) or (n,) with the n={n} rows of A, got {B.shape}")
     _checked_count(B.shape[1], matrix.n)
     candidates = _of_type(B, matrix.csr.data.dtype, matrix.backend.xp)
     if not all_set(matrix.backend.xp.isfinite(candidates)):  # stall: NaN or infinity

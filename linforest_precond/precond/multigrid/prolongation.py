@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,12 +65,18 @@ def smoothed_tentative(csr: CheckedMatrix, P: RectangularCSR, weights: Array) ->
     onto the diagonal keeps constants only, no other candidates.
     """
     A = RectangularCSR(csr.indptr, csr.indices, csr.data, csr.n)
-    smoothed = product(A, P)
-    tentative = P.backend.multigrid.tentative
+    return with_smoothing_step(P, lambda: product(A, P), weights)
+
+
+def with_smoothing_step(
+    P: RectangularCSR, multiplied: Callable[[], RectangularCSR], weights: Array
+) -> RectangularCSR:
+    """P - diag(weights) A P, for a tentative prolongator P and a function that gives A P anew."""
+    smoothed, tentative = multiplied(), P.backend.multigrid.tentative
     weights = weights.astype(P.data.dtype, copy=False)
     if tentative.add_tentative(P.arrays, weights, smoothed.arrays):
         return smoothed
-    return _sum(P, product(A, P), weights)
+    return _sum(P, multiplied(), weights)
 
 
 def _sum(P: RectangularCSR, step: RectangularCSR, weights: Array) -> RectangularCSR:

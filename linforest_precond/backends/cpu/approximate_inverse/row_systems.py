@@ -80,23 +80,35 @@ def grow(matrix, start, diagonal, triangular, entries, tolerance):
 
     The second result counts rows that left out dependent columns, and rows without entries.
     """
+    arrays, flags = grow_with_flags(matrix, start, diagonal, triangular, entries, tolerance)
+    return arrays, flags.sum(axis=0)
+
+
+def grow_with_flags(matrix, start, diagonal, triangular, entries, tolerance):
+    """The same with both properties of each row."""
     n, index = diagonal.size, matrix[1].dtype
     columns, values = np.zeros((n, entries), index), np.zeros((n, entries), matrix[2].dtype)
     counts, flags = np.zeros(n + 1, index), np.zeros((n, 2), np.bool_)
     functional = _functional(matrix, start, diagonal, triangular)
     grow_rows(functional, entries, tolerance, _parts(n), columns, values, counts, flags)
     stored = np.arange(entries) < counts[1:, None]
-    return (np.cumsum(counts, dtype=index), columns[stored], values[stored]), flags.sum(axis=0)
+    return (np.cumsum(counts, dtype=index), columns[stored], values[stored]), flags
 
 
 def refill(matrix, start, diagonal, triangular, indptr, indices):
     """The values of rows on given patterns, and the counts as above; dependent columns get 0."""
+    data, flags = refill_with_flags(matrix, start, diagonal, triangular, indptr, indices)
+    return data, flags.sum(axis=0)
+
+
+def refill_with_flags(matrix, start, diagonal, triangular, indptr, indices):
+    """The same with both properties of each row."""
     n = diagonal.size
     data, flags = np.zeros(indices.size, matrix[2].dtype), np.zeros((n, 2), np.bool_)
     entries = int(np.diff(indptr).max(initial=1))
     functional = _functional(matrix, start, diagonal, triangular)
     refill_rows(functional, entries, _parts(n), readonly(indptr), readonly(indices), data, flags)
-    return data, flags.sum(axis=0)
+    return data, flags
 
 
 def row_squares(indptr, data):

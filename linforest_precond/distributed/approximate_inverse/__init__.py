@@ -1,0 +1,1 @@
+"""Sparse approximate inverses over ranks: FSAI and SPAI, with the rows of one rank."""

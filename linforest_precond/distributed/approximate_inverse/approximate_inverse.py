@@ -1,0 +1,82 @@
+"""Sparse approximate inverses of matrices over ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from linforest_precond.backends.annotations import InverseMethod
+from linforest_precond.backends.user_warnings import without_numpy_warnings
+from linforest_precond.distributed.approximate_inverse.inverse_part import RankInversePart
+from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
+from linforest_precond.distributed.partition.matrix import (
+    Matrix,
+    agreed_options,
+    require_host,
+    scaled_into_range,
+)
+from linforest_precond.distributed.partition.preconditioner import RankPreconditioner, RankSetup
+from linforest_precond.precond.approximate_inverse.approximate_inverse import ENTRIES, InverseOptions
+from linforest_precond.precond.approximate_inverse.inverse_part import method_for
+from linforest_precond.precond.number_types import stored_dtype
+
+
+@without_numpy_warnings
+def approximate_inverse(
+    A: Matrix,
+    entries: int = ENTRIES,
+    *,
+    method: InverseMethod = "auto",
+    tolerance: float | None = None,
+    dtype: npt.DTypeLike | None = None,
+) -> RankPreconditioner:
+    """Approximate the inverse of a matrix over ranks by a sparse matrix or a product of two: FSAI or SPAI.
+
+    Collective. The operator is that of `linforest_precond.approximate_inverse` on one rank, bit for bit: a
+    row depends on the rows of A that its pattern reaches, and on no recurrence. Ranks fetch those of others
+    in rounds, until no pattern reaches any that is not known. A product is one halo exchange for SPAI, two
+    for FSAI.
+
+    Parameters
+    ----------
+    A : Matrix
+        The matrix over ranks, on the host.
+    entries, method, tolerance, dtype
+        As for `linforest_precond.approximate_inverse`, the same on all ranks.
+
+    Returns
+    -------
+    RankPreconditioner
+        A LinearOperator on each rank's part of vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linforest_precond as lf
+    >>> from linforest_precond import distributed
+    >>> A, r = lf.matrices.poisson((30, 30)), np.arange(900.0)
+    >>> def product(comm):
+    ...     own = distributed.scatter(A, comm)
+    ...     return distributed.approximate_inverse(own) @ r[own.first : own.first + own.n_local]
+    >>> whole = np.concatenate(distributed.simulate(3, product))
+    >>> bool((whole == lf.approximate_inverse(A) @ r).all())
+    True
+    """
+
+    def checked() -> dict[str, Any]:
+        require_host(A)
+        stored = stored_dtype(dtype, A.dtype).name
+        return {"options": InverseOptions.checked(entries, method, tolerance), "dtype": stored}
+
+    agreed = agreed_options(A, checked)
+    options, stored = agreed["options"], stored_dtype(agreed["dtype"], A.dtype)
+    with A.comm.together():
+        setup = RankSetup(A)
+        scaled, exponent = scaled_into_range(setup.A, stored)
+        finest = RankLevelMatrix(scaled)
+    with A.comm.checking():
+        chosen = method_for(finest, options.method)
+    with A.comm.together():
+        part = RankInversePart.of(scaled, stored, chosen, options.entries, options.least_gain(chosen))
+        return setup.operator(part, exponent)

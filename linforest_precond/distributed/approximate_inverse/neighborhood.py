@@ -1,0 +1,189 @@
+"""The rows that a rank's rows of an approximate inverse depend on: own ones, and ever more of other ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.cpu.approximate_inverse.row_systems import grow_with_flags, refill_with_flags
+from linforest_precond.backends.cpu.matrix.entries import rows_of
+from linforest_precond.backends.returns import CSRArrays
+from linforest_precond.distributed.multigrid.rectangles import RankRows, rows_in_order
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.halo import Halo
+from linforest_precond.matrix.conversion import index_dtype
+
+
+@dataclass(frozen=True, eq=False)
+class RankFunctionals:
+    """What own rows of an approximate inverse minimize; see `precond.approximate_inverse.functionals`.
+
+    Attributes
+    ----------
+    offsets
+        Rank r owns the rows ``offsets[r]:offsets[r + 1]``.
+    matrix, start
+        The own rows of N and S, in double precision.
+    diagonal
+        The own part of that of N.
+    triangular
+        Whether rows are those of a lower triangular factor.
+    """
+
+    comm: Communicator
+    offsets: Array
+    matrix: RankRows
+    start: RankRows
+    diagonal: Array
+    triangular: bool
+
+    @property
+    def first(self) -> int:
+        return int(self.offsets[self.comm.rank])
+
+    def is_distant(self, ids: Array) -> Array:
+        """Whether own rows may depend on rows of these ids, which other ranks own."""
+        below = ids < self.first
+        return below if self.triangular else below | (ids >= self.first + self.diagonal.size)
+
+    def grow(self, entries: int, tolerance: float) -> tuple[CSRArrays, Array]:
+        """Own rows on growing patterns, with global columns, and flags of each: collective.
+
+        A row found without those rows of other ranks that it depends on is found anew with them: each round
+        fetches the rows next to those that patterns have reached.
+        """
+        ids = self.start.ids[self.is_distant(self.start.ids)]
+        left, flags = np.ones(self.diagonal.size, bool), np.zeros((self.diagonal.size, 2), bool)
+        found: list[CSRArrays] = []
+        while self.comm.allreduce(np.array([left.any()], np.int64))[0] or not found:
+            near = Neighborhood.of(self, ids)
+            own, rows, columns, values = near.grow(left, entries, tolerance)
+            exact, missing = near.completeness(left, rows, columns)
+            kept = exact[rows]
+            found.append((rows[kept], near.ids[columns[kept]], values[kept]))
+            flags[exact] = own[exact]
+            left &= ~exact
+            ids = np.union1d(ids, missing)
+        rows, columns, values = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        order = np.argsort(rows, kind="stable")
+        indptr = np.append(0, np.cumsum(np.bincount(rows, minlength=self.diagonal.size)))
+        return (indptr, columns[order], values[order]), flags
+
+    def refill(self, indptr: Array, ids: Array, columns: Array) -> tuple[Array, Array]:
+        """The values of own rows on a pattern whose columns have these ids, and flags of each: collective."""
+        near = Neighborhood.of(self, ids[self.is_distant(ids)])
+        return near.refill(indptr, np.searchsorted(near.ids, ids)[columns])
+
+
+@dataclass(frozen=True, eq=False)
+class Neighborhood:
+    """N and S on own ids and others, in ascending order; rows of those that are not known are empty.
+
+    Attributes
+    ----------
+    ids
+        The global ids.
+    own
+        The places of the own ones.
+    known
+        Whether the row of each id is known.
+    """
+
+    functionals: RankFunctionals
+    ids: Array
+    own: slice
+    known: Array
+    matrix: CSRArrays
+    start: CSRArrays
+    diagonal: Array
+
+    @classmethod
+    def of(cls, functionals: RankFunctionals, distant: Array) -> Neighborhood:
+        """With the rows of these ids, which their owners send: collective."""
+        count = functionals.diagonal.size
+        halo = Halo(functionals.comm, functionals.offsets, distant)
+        fetched = rows_in_order(halo, functionals.matrix)
+        rows = halo.ascending_ids
+        ids = np.union1d(np.union1d(rows, fetched.ids), functionals.start.ids)
+        first = int(np.searchsorted(ids, functionals.first))
+        own = slice(first, first + count)
+        index = index_dtype(max(fetched.csr.indices.size, ids.size), fetched.csr.indices.dtype)
+        known, diagonal = np.zeros(ids.size, bool), np.zeros(ids.size)
+        places = np.searchsorted(ids, rows)
+        known[places], diagonal[places] = True, halo.ascending(functionals.diagonal)
+        matrix = _on_ids(fetched, places, ids, index)
+        start = _on_ids(functionals.start, np.arange(own.start, own.stop), ids, index)
+        return cls(functionals, ids, own, known, matrix, start, diagonal)
+
+    def grow(self, chosen: Array, entries: int, tolerance: float) -> tuple[Array, Array, Array, Array]:
+        """The flags of own rows; the rows, columns and values of the entries of the chosen ones."""
+        indptr, indices, data = self.start
+        lengths = np.diff(indptr)
+        wanted = np.zeros(lengths.size, bool)
+        wanted[self.own] = chosen
+        of_wanted = np.repeat(wanted, lengths)
+        begins = np.append(0, np.cumsum(np.where(wanted, lengths, 0))).astype(indptr.dtype)
+        start = begins, indices[of_wanted], data[of_wanted]
+        triangular = self.functionals.triangular
+        (indptr, columns, values), flags = grow_with_flags(
+            self.matrix, start, self.diagonal, triangular, entries, tolerance
+        )
+        rows = rows_of(indptr, columns.size)
+        of_wanted = wanted[rows]
+        return flags[self.own], rows[of_wanted] - self.own.start, columns[of_wanted], values[of_wanted]
+
+    def completeness(self, chosen: Array, rows: Array, columns: Array) -> tuple[Array, Array]:
+        """Which of the chosen own rows depend on known rows only, and the ids of others that are needed.
+
+        A row meets the columns of its row of S, and of the rows of N in its pattern.
+        """
+        lacking = ~self.known & self.functionals.is_distant(self.ids)
+        of_matrix, of_start = (_rows_with(arrays, lacking) for arrays in (self.matrix, self.start))
+        incomplete = of_start[self.own].copy()
+        incomplete[rows[of_matrix[columns]]] = True
+        incomplete &= chosen
+        visited = np.zeros(self.ids.size, bool)
+        visited[columns[incomplete[rows]]] = True
+        of_rows = np.zeros(self.ids.size, bool)
+        of_rows[self.own] = incomplete
+        missing = _columns_of(self.matrix, visited, lacking) | _columns_of(self.start, of_rows, lacking)
+        return chosen & ~incomplete, self.ids[missing]
+
+    def refill(self, indptr: Array, columns: Array) -> tuple[Array, Array]:
+        """The values of own rows on a pattern of places, and the flags of own rows."""
+        triangular, index = self.functionals.triangular, self.matrix[1].dtype
+        # Of a triangular factor every row has its diagonal, those of other ranks nothing else.
+        others = np.arange(self.ids.size) if triangular else np.empty(0, np.int64)
+        before, after = others[: self.own.start], others[self.own.stop :]
+        lengths = np.full(self.ids.size, int(triangular))
+        lengths[self.own] = np.diff(indptr)
+        begins = np.append(0, np.cumsum(lengths)).astype(index)
+        indices = np.concatenate([before, columns, after]).astype(index)
+        data, flags = refill_with_flags(self.matrix, self.start, self.diagonal, triangular, begins, indices)
+        return data[begins[self.own.start] : begins[self.own.stop]], flags[self.own]
+
+
+def _on_ids(rows: RankRows, places: Array, ids: Array, index: np.dtype) -> CSRArrays:
+    """The square CSR arrays with these rows at the places, and their columns among the ids."""
+    lengths = np.zeros(ids.size, np.int64)
+    lengths[places] = np.diff(rows.csr.indptr)
+    columns = np.searchsorted(ids, rows.ids).astype(index)[rows.csr.indices]
+    return np.append(0, np.cumsum(lengths)).astype(index), columns, rows.csr.data
+
+
+def _rows_with(arrays: CSRArrays, marked: Array) -> Array:
+    """Whether each row has an entry in a marked column."""
+    indptr, indices, _ = arrays
+    found = np.zeros(indptr.size - 1, bool)
+    found[rows_of(indptr, indices.size)[marked[indices]]] = True
+    return found
+
+
+def _columns_of(arrays: CSRArrays, rows: Array, marked: Array) -> Array:
+    """The marked columns of the entries of some rows."""
+    indptr, indices, _ = arrays
+    found = np.zeros(marked.size, bool)
+    found[indices[rows[rows_of(indptr, indices.size)]]] = True
+    return found & marked

@@ -1,0 +1,53 @@
+"""Which collective calls the ranks make: two that differ, or one that a rank does not make, are named."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+PACKAGE = str(Path(__file__).parents[2])
+# The communicators are the machinery of each call, not its place.
+MACHINERY = {str(Path(__file__).with_name(f"{name}.py")) for name in ("communicator", "mpi", "simulated")}
+NO_CALL = "no call yet"
+
+
+class RankError(RuntimeError):
+    """Another rank has failed, or makes another collective call; its own error is the cause to look at."""
+
+
+def described_call(operation: str) -> str:
+    """A collective call with its place in this package, and the place in the program that led there."""
+    inside: list[FrameType] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if name.startswith(PACKAGE) and name not in MACHINERY:
+            inside.append(frame)
+        frame = frame.f_back
+    if not inside:
+        return operation
+    program = inside[-1].f_back
+    called = "" if program is None else f", called by {_place_of(program)}"
+    return f"{operation} in {_place_of(inside[0])}{called}"
+
+
+def _place_of(frame: FrameType) -> str:
+    return f"{frame.f_code.co_name} ({Path(frame.f_code.co_filename).name}:{frame.f_lineno})"
+
+
+def mismatch(calls: Sequence[str]) -> str:
+    """What is wrong where the ranks, which describe their calls by `described_call`, make different ones."""
+    operations = [call.split(" in ")[0] for call in calls]
+    differs = [r for r, operation in enumerate(operations) if operation != operations[0]]
+    if not differs:
+        return ""
+    pairs = "; ".join(f"rank {r} makes {calls[r]}" for r in (0, differs[0]))
+    return f"ranks make different collective calls: {pairs}"
+
+
+def absence(rank: int, call: str, latest: dict[int, str]) -> str:
+    """The message of a rank that waits in a call; of the absent ranks, the latest calls."""
+    others = [f"rank {r} does not, after {each}" for r, each in sorted(latest.items())]
+    return "; ".join([f"rank {rank} makes {call}", *others])
