@@ -22,7 +22,7 @@ from linforest_precond.records.printing import encodable, printable
 from linforest_precond.study.results import JsonObject
 
 # Vertices along a side of an ANISO grid.
-QUICK_SIDE, PAPER_SIDE = 300, 2500
+QUICK_SIDE, PAPER_SIDE = 200, 2500
 # Divisors of the sides of stand-ins in quick studies, by the number of dimensions.
 QUICK_SHRINK = {2: 10, 3: 4}
 LONGEST_SLUG = 60
