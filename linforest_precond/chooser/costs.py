@@ -92,15 +92,17 @@ class CostModel:
         entries = min(self.entries / max(self.rows, 1), 5.0) * self.entries
         factors = self.factorization(max(entries, separator**2), 2 / 3 * separator**3)
         crossing = 0.05 if easy and self.backend != "cpu" else 0.0
-        return crossing + self._on_host(1100, 3900 * self.rows + 430 * self.entries) + factors
+        order = 1100 + 0.435 * self.rows + 0.048 * self.entries
+        return crossing + order * self.host.call + factors
 
     def factorization(self, entries: float, flops: float) -> float:
         """Of factors with a number of entries and flops, on the host."""
-        return self._on_host(1700, 9600 * self.rows + 470 * entries) + flops / self.host.flops
+        calls = 1700 + 1.07 * self.rows + 0.0525 * entries
+        return calls * self.host.call + flops / self.host.flops
 
     def factorization_on_gpu(self, flops: float) -> float:
         """By cuDSS, whose analysis is on the host."""
-        return self._on_host(30_000, 80_000 * self.rows) + flops / self.machine.flops
+        return (30_000 + 8.9 * self.rows) * self.host.call + flops / self.machine.flops
 
     def matching(self) -> float:
         """Of a matching of rows and columns with large entries."""
@@ -108,12 +110,8 @@ class CostModel:
 
     def substitution(self, entries: float) -> float:
         """Of both substitutions with factors."""
-        return self._on_host(100, 60 * entries)
+        return (100 + 0.0067 * entries) * self.host.call
 
     def flops_in(self, seconds: float, on_host: bool = True) -> float:
         """Flops of a Cholesky factorization whose LU factorization takes `seconds`."""
         return 0.5 * seconds * (self.host.flops if on_host else self.machine.flops)
-
-    def _on_host(self, calls: float, moved: float) -> float:
-        """Of calls, and of work that takes as long as to copy `moved` bytes."""
-        return calls * self.host.call + moved / self.host.bandwidth

@@ -1,6 +1,6 @@
 """The numbers of a machine that predict seconds: measured once and kept, or a table of defaults.
 
-Three numbers are measured for the CPU in about 0.1 seconds, two for a GPU. The file ``calibration.json`` in
+Three numbers are measured for the CPU in about 0.2 seconds, two for a GPU. The file ``calibration.json`` in
 the cache folder keeps them, by the machine's name; `Machine.of` reads it.
 """
 
@@ -12,6 +12,7 @@ import os
 import platform
 import timeit
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -35,7 +36,7 @@ class Machine:
     Attributes
     ----------
     bandwidth
-        Bytes a second of products with A: a share of what a copy reads and writes.
+        Bytes a second of products with A.
     call
         Seconds of a call of a function of NumPy, or of a kernel's launch, on a few numbers.
     flops
@@ -78,7 +79,7 @@ def _kept(backend_name: str) -> Machine:
 
 def _machine_name(backend: Backend) -> str:
     threads = os.environ.get("NUMBA_NUM_THREADS", os.cpu_count())
-    host = f"{platform.node()}, {platform.machine()}, {threads} threads"
+    host = f"{platform.node()}, {platform.machine()}, {threads} threads, measured by products"
     return host if backend.xp is np else f"{host}, GPU {backend.xp.cuda.Device().pci_bus_id}"
 
 
@@ -90,14 +91,28 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _measured_on_cpu() -> Machine:
-    source, target = np.ones((2, 4_000_000))
     few = np.zeros(8)
     grid = sp.csc_matrix(poisson((12, 12, 12)))
-    copy = min(timeit.repeat(lambda: np.copyto(target, source), number=1, repeat=4))
     calls = min(timeit.repeat(lambda: np.add(few, few, few), number=1000, repeat=3))
     factor = min(timeit.repeat(lambda: splu(grid, permc_spec="MMD_AT_PLUS_A"), number=1, repeat=3))
-    # Products reach 0.45 of a copy's bandwidth. The default machine factors the grid in 0.057 s.
-    return Machine(0.45 * 2 * source.nbytes / copy, calls / 1000, DEFAULTS["cpu"].flops * 0.057 / factor)
+    # The default machine factors the grid in 0.057 s.
+    return Machine(_product_bandwidth(), calls / 1000, DEFAULTS["cpu"].flops * 0.057 / factor)
+
+
+def _product_bandwidth(rows: int = 500_000) -> float:
+    """Bytes a second of products with a band matrix that exceeds the caches, by two threads where there are.
+
+    SciPy's product needs no compilation, and threads can call it at once. More than two gain less, the more
+    the memory limits them.
+    """
+    threads = min(2, int(os.environ.get("NUMBA_NUM_THREADS", os.cpu_count() or 1)))
+    columns = (np.arange(rows, dtype=np.int32)[:, None] + np.arange(5, dtype=np.int32)) % rows
+    arrays = np.ones(5 * rows), columns.ravel(), np.arange(0, 5 * rows + 1, 5, dtype=np.int32)
+    bands, x = sp.csr_matrix(arrays, shape=(rows, rows)), np.ones(rows)
+    with ThreadPoolExecutor(threads) as pool:
+        seconds = min(timeit.repeat(lambda: list(pool.map(bands.dot, [x] * threads)), number=1, repeat=4))
+    moved = sum(array.nbytes for array in arrays) + 2 * x.nbytes
+    return threads * moved / seconds
 
 
 def _measured_on_gpu(backend: Backend) -> Machine:

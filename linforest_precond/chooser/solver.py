@@ -55,7 +55,7 @@ class Solver(Printed):
     seed : int
         Of the forests and hierarchies.
     calibration : str
-        "measured": the numbers of this machine, measured once (0.1 s) and kept in the cache folder.
+        "measured": the numbers of this machine, measured once (0.2 s) and kept in the cache folder.
         "default": a table, with which the choice is the same on every machine.
     verbose : bool
         Show the progress of each run on the standard error output, and leave a line for each.
