@@ -9,7 +9,7 @@ def test_named_cases():
     from linforest_precond.study.cases import named_cases
 
     assert [case.name for case in named_cases(["aniso2", "Ecology1", "poisson2d:50"])] == [
-        "aniso2:300",
+        "aniso2:200",
         "standin:ecology1/10",
         "poisson2d:50",
     ]

@@ -310,7 +310,7 @@ class TestCases:
     @pytest.mark.parametrize(
         ("name", "expected"),
         [
-            ("ANISO2", ("aniso2:300", "generated", "aniso2", False)),
+            ("ANISO2", ("aniso2:200", "generated", "aniso2", False)),
             ("aniso2:2500", ("aniso2:2500", "generated", "aniso2", True)),
             ("mcrae/ECOLOGY1", ("standin:ecology1/10", "stand-in", "ecology1", False)),
             ("standin:ecology1", ("standin:ecology1", "stand-in", "ecology1", True)),
@@ -326,7 +326,7 @@ class TestCases:
         assert (case.name, case.origin, case.paper, case.at_paper_size) == expected
 
     def test_a_name_counts_once(self):
-        assert len(select(["aniso2", "aniso2:300", "ANISO2"])) == 1
+        assert len(select(["aniso2", "aniso2:200", "ANISO2"])) == 1
 
     def test_properties(self, backend):
         found = cases.properties(aniso(backend, 2, 20))
