@@ -105,7 +105,7 @@ def _product_bandwidth(rows: int = 500_000) -> float:
     SciPy's product needs no compilation, and threads can call it at once. More than two gain less, the more
     the memory limits them.
     """
-    threads = min(2, int(os.environ.get("NUMBA_NUM_THREADS", os.cpu_count() or 1)))
+    threads = 1 if os.environ.get("NUMBA_NUM_THREADS") == "1" else min(2, os.cpu_count() or 1)
     columns = (np.arange(rows, dtype=np.int32)[:, None] + np.arange(5, dtype=np.int32)) % rows
     arrays = np.ones(5 * rows), columns.ravel(), np.arange(0, 5 * rows + 1, 5, dtype=np.int32)
     bands, x = sp.csr_matrix(arrays, shape=(rows, rows)), np.ones(rows)
