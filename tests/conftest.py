@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import itertools
 import os
+import signal
 from pathlib import Path
 
 import harness
@@ -50,6 +51,8 @@ def pytest_configure(config):
     unless LINFOREST_TEST_THREADS is set. In other runs they use threads from the first call on.
     """
     os.environ.setdefault("LINFOREST_FUZZ_SEED", str(harness.first_seed()))  # the same in every worker
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in background jobs; children inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     jit.ONE_THREAD = 0
     is_quick = "not slow" in config.option.markexpr
     if is_quick:

@@ -76,9 +76,14 @@ def torch():
 
 def jax():
     library = require("jax")
+    jax_on_host(library)
+    return Library("jax", library.device_put, library.Array, np.asarray)
+
+
+def jax_on_host(library):
+    """In double precision, and on the CPU also where the default device is a GPU."""
     library.config.update("jax_enable_x64", True)
-    host = library.devices("cpu")[0]  # the default device is a GPU where there is one
-    return Library("jax", lambda x: library.device_put(x, host), library.Array, np.asarray)
+    library.config.update("jax_default_device", library.devices("cpu")[0])
 
 
 LIBRARIES = {make.__name__: make for make in (plain, array_api_strict, torch, jax)}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from interop_libraries import PlainArray, definite, library, nonsymmetric, require  # noqa: F401
+from interop_libraries import PlainArray, definite, jax_on_host, library, nonsymmetric, require  # noqa: F401
 
 import linforest_precond as lf
 from linforest_precond.backends.array_libraries import is_foreign
@@ -156,7 +156,7 @@ def test_values_of_sparse_tensors_are_not_copied():
 
 def test_sparse_matrices_of_jax_are_taken():
     jax, A = require("jax"), nonsymmetric()
-    jax.config.update("jax_enable_x64", True)
+    jax_on_host(jax)
     for given in jax_matrices(A):
         assert_same_entries(checked(given), A)
         x, info = lf.solvers.bicgstab(given, jax.numpy.ones(12), rtol=1e-10)

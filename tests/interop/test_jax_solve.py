@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from interop_libraries import definite, nonsymmetric, require
+from interop_libraries import definite, jax_on_host, nonsymmetric, require
 
 import linforest_precond as lf
 import linforest_precond.jax as lf_jax
@@ -14,7 +14,7 @@ jax = jnp = None
 def real_jax():
     global jax, jnp
     jax = require("jax")
-    jax.config.update("jax_enable_x64", True)
+    jax_on_host(jax)
     jnp = jax.numpy
 
 

@@ -45,8 +45,9 @@ def record():
     loader.Kernels.__getattr__ = recorded
 
 
-if cuda_status()[0]:
-    record()
+def pytest_configure():
+    if cuda_status()[0]:
+        record()
 
 
 @pytest.hookimpl(hookwrapper=True)
