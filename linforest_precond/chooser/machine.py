@@ -1,7 +1,7 @@
 """The numbers of a machine that predict seconds: measured once and kept, or a table of defaults.
 
-Three numbers are measured for the CPU in about 0.2 seconds, two for a GPU. The file ``calibration.json`` in
-the cache folder keeps them, by the machine's name; `Machine.of` reads it.
+They are measured by the backend's room `runtime.calibration`. The file ``calibration.json`` in the cache
+folder keeps them, by the machine's name; `Machine.of` reads it.
 """
 
 from __future__ import annotations
@@ -10,22 +10,14 @@ import json
 import math
 import os
 import platform
-import timeit
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.linalg import splu
-
 from linforest_precond.backends import Backend, backend_named
 from linforest_precond.matrices.download.places import cache_folder
-from linforest_precond.matrices.generators.grids import poisson
 from linforest_precond.matrices.readers.atomic_files import write_text
 
 
@@ -70,7 +62,7 @@ def _kept(backend_name: str) -> Machine:
         numbers = [float(known[name][field]) for field in ("bandwidth", "call", "flops")]
         if all(0 < number < math.inf for number in numbers):
             return Machine(*numbers)
-    machine = _measured_on_cpu() if backend.xp is np else _measured_on_gpu(backend)
+    machine = Machine(*backend.runtime.calibration.measured())
     with suppress(OSError):  # in a read-only folder, the next process measures again
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps({**known, name: asdict(machine)}, indent=1))
@@ -80,7 +72,7 @@ def _kept(backend_name: str) -> Machine:
 def _machine_name(backend: Backend) -> str:
     threads = os.environ.get("NUMBA_NUM_THREADS", os.cpu_count())
     host = f"{platform.node()}, {platform.machine()}, {threads} threads, measured by products"
-    return host if backend.xp is np else f"{host}, GPU {backend.xp.cuda.Device().pci_bus_id}"
+    return host + backend.runtime.calibration.device()
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -88,44 +80,3 @@ def _read(path: Path) -> dict[str, Any]:
         known = json.loads(path.read_text(encoding="utf-8"))
         return known if isinstance(known, dict) else {}
     return {}
-
-
-def _measured_on_cpu() -> Machine:
-    few = np.zeros(8)
-    grid = sp.csc_matrix(poisson((12, 12, 12)))
-    calls = min(timeit.repeat(lambda: np.add(few, few, few), number=1000, repeat=3))
-    factor = min(timeit.repeat(lambda: splu(grid, permc_spec="MMD_AT_PLUS_A"), number=1, repeat=3))
-    # The default machine factors the grid in 0.057 s.
-    return Machine(_product_bandwidth(), calls / 1000, DEFAULTS["cpu"].flops * 0.057 / factor)
-
-
-def _product_bandwidth(rows: int = 500_000) -> float:
-    """Bytes a second of products with a band matrix that exceeds the caches, by two threads where there are.
-
-    SciPy's product needs no compilation, and threads can call it at once. More than two gain less, the more
-    the memory limits them.
-    """
-    threads = 1 if os.environ.get("NUMBA_NUM_THREADS") == "1" else min(2, os.cpu_count() or 1)
-    columns = (np.arange(rows, dtype=np.int32)[:, None] + np.arange(5, dtype=np.int32)) % rows
-    arrays = np.ones(5 * rows), columns.ravel(), np.arange(0, 5 * rows + 1, 5, dtype=np.int32)
-    bands, x = sp.csr_matrix(arrays, shape=(rows, rows)), np.ones(rows)
-    with ThreadPoolExecutor(threads) as pool:
-        seconds = min(timeit.repeat(lambda: list(pool.map(bands.dot, [x] * threads)), number=1, repeat=4))
-    moved = sum(array.nbytes for array in arrays) + 2 * x.nbytes
-    return threads * moved / seconds
-
-
-def _measured_on_gpu(backend: Backend) -> Machine:
-    xp, streams = backend.xp, backend.runtime.streams
-
-    def timed(work: Callable[[], object]) -> float:
-        watch = streams.Stopwatch()
-        work()
-        watch.stop()
-        return float(watch.milliseconds()) / 1e3
-
-    source, target, few = xp.ones(32_000_000), xp.ones(32_000_000), xp.zeros(8)
-    works = (lambda: xp.copyto(target, source)), (lambda: [xp.add(few, few, few) for _ in range(200)])
-    copy, calls = (min(timed(work) for _ in range(4)) for work in works)
-    # Products reach 0.85 of a copy's bandwidth.
-    return replace(DEFAULTS["cuda"], bandwidth=0.85 * 2 * source.nbytes / copy, call=calls / 200)

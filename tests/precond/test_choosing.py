@@ -5,6 +5,7 @@ import pickle
 import re
 import threading
 import time
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -328,7 +329,7 @@ class TestMachine:
         assert found.bandwidth > 1e8 and 1e-8 < found.call < 1e-3 and found.flops > 1e6
         kept = json.loads((tmp_path / "matrices" / "calibration.json").read_text())
         machine._kept.cache_clear()
-        monkeypatch.setattr(machine, "_measured_on_cpu", None)
+        monkeypatch.setattr(cpu.runtime.calibration, "measured", None)
         assert machine.Machine.of(cpu) == found and len(kept) == 1
         machine._kept.cache_clear()
 
@@ -336,7 +337,8 @@ class TestMachine:
     def test_a_damaged_file_is_replaced(self, monkeypatch, tmp_path, text):
         monkeypatch.delenv("LINFOREST_CALIBRATION", raising=False)
         monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path / "matrices"))
-        monkeypatch.setattr(machine, "_measured_on_cpu", lambda: machine.DEFAULTS["cpu"])
+        default = astuple(machine.DEFAULTS["cpu"])
+        monkeypatch.setattr(backend_named("cpu").runtime.calibration, "measured", lambda: default)
         (tmp_path / "matrices").mkdir()
         if text == "zeros":
             name = f"cpu: {machine._machine_name(backend_named('cpu'))}"

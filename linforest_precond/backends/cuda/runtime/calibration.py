@@ -1,0 +1,27 @@
+"""What work takes on this GPU: the numbers of the chooser's cost model."""
+
+from . import cupy
+from .streams import Stopwatch
+
+# Flops a second of cuDSS, which may not be installed; products reach this share of a copy's bandwidth.
+FACTOR_FLOPS, SHARE = 1e12, 0.85
+
+
+def measured():
+    """Bytes a second of products, seconds of a launch, and flops a second of a factorization."""
+    source, target, few = cupy.ones(32_000_000), cupy.ones(32_000_000), cupy.zeros(8)
+    copy = min(_seconds(lambda: cupy.copyto(target, source)) for _ in range(4))
+    calls = min(_seconds(lambda: [cupy.add(few, few, few) for _ in range(200)]) for _ in range(4))
+    return SHARE * 2 * source.nbytes / copy, calls / 200, FACTOR_FLOPS
+
+
+def _seconds(work):
+    watch = Stopwatch()
+    work()
+    watch.stop()
+    return watch.milliseconds() / 1e3
+
+
+def device():
+    """What tells this GPU from others of the machine."""
+    return f", GPU {cupy.cuda.Device().pci_bus_id}"
