@@ -62,8 +62,11 @@ def _kept(backend_name: str) -> Machine:
         numbers = [float(known[name][field]) for field in ("bandwidth", "call", "flops")]
         if all(0 < number < math.inf for number in numbers):
             return Machine(*numbers)
-    machine = Machine(*backend.runtime.calibration.measured())
-    with suppress(OSError):  # in a read-only folder, the next process measures again
+    numbers, is_idle = backend.runtime.calibration.measured()
+    machine = Machine(*numbers)
+    if not is_idle:  # the next process measures again, as in a read-only folder
+        return machine
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps({**known, name: asdict(machine)}, indent=1))
     return machine

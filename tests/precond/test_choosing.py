@@ -325,6 +325,12 @@ class TestMachine:
         monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path / "matrices"))
         machine._kept.cache_clear()
         cpu = backend_named("cpu")
+        measured = cpu.runtime.calibration.measured
+        monkeypatch.setattr(cpu.runtime.calibration, "measured", lambda: (measured()[0], False))
+        machine.Machine.of(cpu)
+        assert not list(tmp_path.iterdir())  # numbers of a busy machine
+        machine._kept.cache_clear()
+        monkeypatch.setattr(cpu.runtime.calibration, "measured", lambda: (measured()[0], True))
         found = machine.Machine.of(cpu)
         assert found.bandwidth > 1e8 and 1e-8 < found.call < 1e-3 and found.flops > 1e6
         kept = json.loads((tmp_path / "matrices" / "calibration.json").read_text())
@@ -338,7 +344,7 @@ class TestMachine:
         monkeypatch.delenv("LINFOREST_CALIBRATION", raising=False)
         monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path / "matrices"))
         default = astuple(machine.DEFAULTS["cpu"])
-        monkeypatch.setattr(backend_named("cpu").runtime.calibration, "measured", lambda: default)
+        monkeypatch.setattr(backend_named("cpu").runtime.calibration, "measured", lambda: (default, True))
         (tmp_path / "matrices").mkdir()
         if text == "zeros":
             name = f"cpu: {machine._machine_name(backend_named('cpu'))}"

@@ -8,11 +8,12 @@ FACTOR_FLOPS, SHARE = 1e12, 0.85
 
 
 def measured():
-    """Bytes a second of products, seconds of a launch, and flops a second of a factorization."""
+    """Bytes a second of products, seconds of a launch, flops a second of a factorization; and that the
+    device was idle, which is not known."""
     source, target, few = cupy.ones(32_000_000), cupy.ones(32_000_000), cupy.zeros(8)
     copy = min(_seconds(lambda: cupy.copyto(target, source)) for _ in range(4))
     calls = min(_seconds(lambda: [cupy.add(few, few, few) for _ in range(200)]) for _ in range(4))
-    return SHARE * 2 * source.nbytes / copy, calls / 200, FACTOR_FLOPS
+    return (SHARE * 2 * source.nbytes / copy, calls / 200, FACTOR_FLOPS), True
 
 
 def _seconds(work):
