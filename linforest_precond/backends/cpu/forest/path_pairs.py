@@ -5,7 +5,7 @@ from numba import prange
 
 from linforest_precond.backends.returns import NumberedPaths, SampledRows
 
-from ..matrix.entries import magnitudes, rows_of
+from ..matrix.entries import canonical, magnitudes, rows_of
 from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.jit import helper, kernel
 
@@ -47,7 +47,14 @@ def sample_rows(graph, paths):
     return SampledRows(indptr, rows, rows % places.size, targets, paths.number[targets], weights)
 
 
-def partners(paths, samples, lines):
+def merge_samples(graph, samples):
+    """The graph of the paths: the sampled weights between any two, as CSR arrays with ascending columns."""
+    triplets = samples.paths, samples.target_paths, samples.weights
+    indptr, indices, sums = canonical(*triplets, samples.indptr.size // 2, graph.indices.dtype)
+    return indptr, indices, np.minimum(sums, np.finfo(sums.dtype).max)
+
+
+def partners(graph, paths, samples, lines):
     """The partner of each vertex, at the same distance from the aligned places of both paths; or -1.
 
     `lines` is a forest whose vertices are the paths; it pairs them.
