@@ -1,15 +1,28 @@
 """Pairs across paths: the work for each vertex, each sampled entry and each path."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import prange
 
-from linforest_precond.backends.returns import NumberedPaths, SampledRows
+from linforest_precond.backends.returns import NumberedPaths
 
 from ..matrix.entries import canonical, magnitudes, rows_of
 from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.jit import helper, kernel
 
 NO_PATH = -1
+
+
+class SampledRows(NamedTuple):
+    """Two neighbouring rows of a graph from the middle of each path: all first rows, then all second ones."""
+
+    indptr: Any  # where the entries of each row begin
+    rows: Any
+    paths: Any  # the path of the row
+    targets: Any  # the place of the column
+    target_paths: Any  # the path of the column
+    weights: Any
 
 
 def drop_weak_edges(neighbors, values):

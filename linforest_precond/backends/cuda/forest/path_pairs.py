@@ -24,7 +24,7 @@ MATES = Struct("Mates", "forest/path_pairs.cu", mates="P", counts="P", sums="P",
 PROGRAM = Program("forest/path_pairs", VALUE=WEIGHTS, INDEX=INDICES)
 
 
-class SampledRows(NamedTuple):
+class PathSamples(NamedTuple):
     """Two neighbouring vertices in the middle of each path, and the path of each vertex."""
 
     vertices: Any
@@ -52,7 +52,7 @@ def number_paths(order, rank, position, count):
 def sample_rows(graph, paths):
     """Two neighbouring rows from the middle of each path."""
     index = paths.order.dtype
-    samples = SampledRows(cupy.empty((paths.starts.size - 1, 2), index), cupy.empty_like(paths.order))
+    samples = PathSamples(cupy.empty((paths.starts.size - 1, 2), index), cupy.empty_like(paths.order))
     launch(_program(graph.values.dtype, index).sample_rows, (_numbered(paths), *samples))
     return samples
 
