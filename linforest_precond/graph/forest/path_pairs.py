@@ -42,10 +42,11 @@ def without_weak_edges(factor: Factor) -> Factor:
 def _graph_of_paths(graph: Graph, samples: Any) -> Graph:
     """The graph whose vertices are the paths: weights are sums of the sampled entries between two paths."""
     backend = graph.backend
-    indptr, indices, sums = backend.forest.path_pairs.merge_samples(graph, samples)
+    indptr, indices, sums, longest = backend.forest.path_pairs.merge_samples(graph, samples)
     # The graph of the paths also has the transpose's entries.
     index = index_dtype(2 * indices.size, indices.dtype)
     indptr, indices = indptr.astype(index, copy=False), indices.astype(index, copy=False)
-    indptr, indices, values, _ = backend.matrix.entries.symmetrized(indptr, indices, sums)
-    longest = int((indptr[1:] - indptr[:-1]).max())  # stall: one number
+    indptr, indices, values, same_pattern = backend.matrix.entries.symmetrized(indptr, indices, sums)
+    if not same_pattern:
+        longest = int((indptr[1:] - indptr[:-1]).max())  # stall: one number
     return Graph(indptr, indices, values, graph.total_weight, graph.scale, longest, False, False)

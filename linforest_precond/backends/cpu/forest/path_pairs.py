@@ -61,10 +61,13 @@ def sample_rows(graph, paths):
 
 
 def merge_samples(graph, samples):
-    """The graph of the paths: the sampled weights between any two, as CSR arrays with ascending columns."""
+    """The graph of the paths: the sampled weights between any two, as CSR arrays with ascending columns.
+
+    The last result is the length of the longest row.
+    """
     triplets = samples.paths, samples.target_paths, samples.weights
     indptr, indices, sums = canonical(*triplets, samples.indptr.size // 2, graph.indices.dtype)
-    return indptr, indices, np.minimum(sums, np.finfo(sums.dtype).max)
+    return indptr, indices, np.minimum(sums, np.finfo(sums.dtype).max), int(np.diff(indptr).max())
 
 
 def partners(graph, paths, samples, lines):

@@ -67,7 +67,7 @@ def merge_groups(kernel, graph, members, places, *arguments):
     No row of the graph has more than half of `LONGEST_ROW` entries. CSR arrays, and the longest row's length.
     """
     groups, terms, dtype = members.shape[0], graph.indices.size, graph.values.dtype
-    rows = rows_of_tile(groups, terms, dtype)
+    rows = rows_of_tile(groups, terms * min(1, members.size / max(graph.n, 1)), dtype)
     out = cupy.zeros(groups + 1, graph.indptr.dtype), *map(cupy.empty_like, (graph.indices, graph.values))
     room = None
     if not tiles_fit(rows, 2 * graph.longest_row, dtype):

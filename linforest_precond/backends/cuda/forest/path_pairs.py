@@ -6,7 +6,7 @@ import numpy as np
 
 from linforest_precond.backends.returns import NumberedPaths
 
-from ..matrix.entries import lanes_for
+from ..matrix.entries import lanes_for, magnitudes
 from ..matrix.row_merging import merge_rows
 from ..runtime import cupy
 from ..runtime.launch import launch
@@ -58,18 +58,22 @@ def sample_rows(graph, paths):
 
 
 def merge_samples(graph, samples):
-    """The graph of the paths: the sampled weights between any two, as CSR arrays with ascending columns."""
+    """The graph of the paths: the sampled weights between any two, as CSR arrays with ascending columns.
+
+    The last result is the length of the longest row.
+    """
     program = _program(graph.values.dtype, graph.indices.dtype)
     if fits_blocks(graph):
-        return merge_groups(program.merge_samples, graph, *samples)[:3]
+        return merge_groups(program.merge_samples, graph, *samples)
     # A row may be sampled twice: the terms may be too many for the graph's index type.
     wide = [array.astype(np.int64) for array in (graph.indptr, graph.indices, *samples)]
-    matrix = wide[0], cupy.clip(wide[1], 0, graph.n - 1), abs(graph.values)
+    matrix = wide[0], cupy.clip(wide[1], 0, graph.n - 1), magnitudes(graph.values)
     members = wide[2].reshape(-1)
     begins = cupy.arange(0, members.size + 1, 2)
     indptr, indices, sums = merge_rows(matrix, begins, members, wide[3])
-    index = graph.indices.dtype
-    return indptr.astype(index), indices.astype(index), cupy.minimum(sums, np.finfo(sums.dtype).max)
+    longest, index = int((indptr[1:] - indptr[:-1]).max()), graph.indices.dtype  # stall: one number
+    sums = cupy.where(cupy.isinf(sums), np.finfo(sums.dtype).max, sums)
+    return indptr.astype(index), indices.astype(index), sums, longest
 
 
 def partners(graph, paths, samples, lines):
