@@ -53,17 +53,6 @@ class NumberedPaths(NamedTuple):
     starts: Array  # the first place of each path, and the number of vertices
 
 
-class SampledRows(NamedTuple):
-    """Two neighbouring rows of a graph from the middle of each path: all first rows, then all second ones."""
-
-    indptr: Array  # where the entries of each row begin
-    rows: Array
-    paths: Array  # the path of the row
-    targets: Array  # the place of the column
-    target_paths: Array  # the path of the column
-    weights: Array
-
-
 class TrafficScan(NamedTuple):
     """The result of one pass over the links of a traffic matrix; slots are -1 where nothing is wrong."""
 

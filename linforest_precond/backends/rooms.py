@@ -20,7 +20,7 @@ class Backend(Protocol):
     converter: str  # the function by which users convert an array of the other backend
     maps_files: bool  # the arrays of a matrix may be memory-mapped files
     max_rows: int  # of a matrix
-    checks_shared_indices: bool  # by the kernels that may follow the user's own index array
+    checks_shared_arrays: bool  # by the kernels that may read the user's own indices and weights
     xp: Any  # NumPy or CuPy
     sparse: Any  # `scipy.sparse` or `cupyx.scipy.sparse`
 

@@ -103,7 +103,7 @@ def index_arrays(A: Any, backend: Backend, name: str = "A", shared: bool = False
     """
     check_lengths(A, name)
     index = index_dtype(A.indices.size, A.indptr.dtype, A.indices.dtype)
-    copied = backend.xp.ascontiguousarray if shared and backend.checks_shared_indices else backend.xp.array
+    copied = backend.xp.ascontiguousarray if shared and backend.checks_shared_arrays else backend.xp.array
     return backend.xp.array(A.indptr, dtype=index), copied(A.indices, dtype=index)
 
 

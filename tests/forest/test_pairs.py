@@ -1,5 +1,7 @@
 """Pairs, the coarse graph of the pairs, forests of blocks, and the block bands along their paths."""
 
+import itertools
+
 import numpy as np
 import oracles
 import pytest
@@ -255,6 +257,17 @@ class TestPairs:
             assert columns == sorted(other for edge in edges if row in edge for other in edge if other != row)
             for column, value in zip(columns, values[indptr[row] : indptr[row + 1]], strict=True):
                 assert value == edges[min(row, column), max(row, column)]
+
+    @pytest.mark.parametrize("lengths", [4, 25, 150, 1500, 5000])
+    def test_the_heaviest_two_weights_of_each_pair(self, backend, lengths):
+        """Rows that a thread, a warp or a block merges, and those that are sorted."""
+        A = graphs.star_graph(lengths) if lengths > 150 else graphs.random_graph(600, mean_degree=lengths)
+        graph, factor = checked(backend.csr(A)).graph, lf.graph.factor(backend.csr(A), 1)
+        pairs = pair_up(factor)
+        merged = graph.backend.forest.pairs.coarse_graph(graph, pairs.members, pairs.places)
+        indptr, values, heaviest = (backend.host(merged[place]) for place in (0, 2, 4))
+        rows = [sorted(values[begin:end], reverse=True) for begin, end in itertools.pairwise(indptr)]
+        assert heaviest.tolist() == [[*row, 0.0, 0.0][:2] for row in rows]
 
     @given(A=graphs.matrices(max_size=25), iterations=st.sampled_from([1, 5, None]), seed=st.integers(0, 99))
     def test_hypothesis_graphs(self, backend, A, iterations, seed):

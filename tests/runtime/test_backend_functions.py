@@ -31,7 +31,7 @@ def modules_of(name):
 @pytest.mark.parametrize("name", ["cpu", "cuda"])
 def test_a_backend_imports_its_rooms_and_their_modules(name):
     found = backend(name)
-    assert {"name", "max_rows", "checks_shared_indices"} <= set(vars(found)) and found.name == name
+    assert {"name", "max_rows", "checks_shared_arrays"} <= set(vars(found)) and found.name == name
     assert {room for room, _ in modules_of(name)} == ROOMS
     assert all(hasattr(getattr(found, room), module) for room, module in modules_of(name))
 

@@ -10,6 +10,6 @@ converter = "cupy.asnumpy"
 maps_files = True
 max_rows = 2**63 - 1
 # Index arrays are always copied: that costs less than to check every index that a kernel follows.
-checks_shared_indices = False
+checks_shared_arrays = False
 
 import_rooms(__name__, __path__)

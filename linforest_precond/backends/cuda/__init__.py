@@ -11,7 +11,7 @@ maps_files = False
 # The number of a half-edge (two per vertex) and a flag share 32 bits (kernels/forest/ranking_stages.cuh).
 max_rows = 2**30 - 1
 # The kernels of tridiagonal and Jacobi setups and of the solvers' products check indices that they follow.
-checks_shared_indices = True
+checks_shared_arrays = True
 
 import_rooms(__name__, __path__)
 

@@ -53,7 +53,7 @@ def graph_of_pairs(graph: RankGraph, pairs: RankPairs) -> RankGraph:
     members[pair[here] - halo.first + lower, side[here]] = own[here]
     members[far - halo.first + lower, 1] = graph.n_local + np.arange(far.size)
     places = (2 * numbers + (rows.places & 1)).astype(f"u{index.itemsize}")
-    indptr, columns, values, _ = coarse_graph(rows, members, places)
+    indptr, columns, values, *_ = coarse_graph(rows, members, places)
     # From ascending order to own pairs, and then the ghosts.
     ghosts = np.where(columns < lower, columns + halo.n_local, columns)
     local = np.where((columns >= lower) & (columns < lower + halo.n_local), columns - lower, ghosts)

@@ -143,12 +143,13 @@ class Blocks:
     options: tuple[FactorOptions, ...]  # of all factors
     pairing: str  # along "edges", or across "paths"
     kept: tuple[Array, ...]  # values of the pairing factors; of pairs across paths, those of the graph
+    heaviest_two: Array | None  # weights of each block in the graph; None without pairings
 
     def coverages(self) -> Iterator[tuple[float, float]]:
         """Lower and upper bounds of the coverage; each pair is tighter and costs more, the last is exact."""
         backend = self.graph.backend.forest
         # Each block keeps two edges at most.
-        yield 0.0, self._coverage(backend.pairs.heaviest_two(self.graph)) if self.pairings else 1.0
+        yield 0.0, 1.0 if self.heaviest_two is None else self._coverage(self.heaviest_two)
         factor = self.factor
         lost = backend.linear_forest.most_lost(factor.neighbors, factor.values)
         weight, lost_weight = self._weights(factor.values, lost)
@@ -210,6 +211,7 @@ def blocks_along_edges(
     """Pair vertices by [0,1]-factors, once for each option but the last."""
     pairings: list[Pairs] = []
     kept: list[Array] = []
+    heaviest_two = None
     for pairing in options[:-1]:
         if partners is None or pairings:
             factor = propose_factor(graph, pairing)
@@ -217,8 +219,8 @@ def blocks_along_edges(
             factor = factor_with_partners(graph, partners, pairing)
         pairings.append(pair_up(factor))
         kept.append(factor.values)
-        graph = graph_of_pairs(graph, pairings[-1])
-    return Blocks(graph, pairings, options, "edges", tuple(kept))
+        graph, heaviest_two = _merged(graph, pairings[-1])
+    return Blocks(graph, pairings, options, "edges", tuple(kept), heaviest_two)
 
 
 def factor_with_partners(graph: Graph, partners: Array, options: FactorOptions) -> Factor:
@@ -239,11 +241,11 @@ def blocks_across_paths(
     graph: Graph, options: tuple[FactorOptions, ...], path_options: FactorOptions
 ) -> Blocks:
     """As `blocks_along_edges`, with pairs across the paths of a forest that is found with `path_options`."""
-    pairings = []
+    pairings, heaviest_two = [], None
     for _ in options[:-1]:
         pairings.append(pair_paths(graph, path_options))
-        graph = graph_of_pairs(graph, pairings[-1])
-    return Blocks(graph, pairings, options, "paths", (graph.values,))
+        graph, heaviest_two = _merged(graph, pairings[-1])
+    return Blocks(graph, pairings, options, "paths", (graph.values,), heaviest_two)
 
 
 def pair_up(factor: Factor) -> Pairs:
@@ -257,10 +259,15 @@ def graph_of_pairs(graph: Graph, pairs: Pairs) -> Graph:
     With w_rc between the r-th member of one pair and the c-th of the other, the sum is
     (w_00 + w_11) + (w_01 + w_10), which gives the same bits with rows and columns exchanged.
     """
-    indptr, indices, values, longest_row = graph.backend.forest.pairs.coarse_graph(
-        graph, pairs.members, pairs.places
-    )
-    return Graph(indptr, indices, values, graph.total_weight, graph.scale, longest_row, False, False)
+    return _merged(graph, pairs)[0]
+
+
+def _merged(graph: Graph, pairs: Pairs) -> tuple[Graph, Array]:
+    """The coarse graph, and the two largest weights of each pair in it, 0 where it has fewer."""
+    merged = graph.backend.forest.pairs.coarse_graph(graph, pairs.members, pairs.places)
+    indptr, indices, values, longest_row, heaviest_two = merged
+    scales = graph.total_weight, graph.scale
+    return Graph(indptr, indices, values, *scales, longest_row, False, False), heaviest_two
 
 
 def _vertices_in_order(order: Array, pairings: list[Pairs]) -> Array:

@@ -7,10 +7,8 @@ one path of blocks, which covers both paths and the edges between them.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-import numpy as np
-
-from linforest_precond.backends.returns import SampledRows
 from linforest_precond.graph.forest.factor import FactorOptions, propose_factor
 from linforest_precond.graph.forest.linear_forest import break_cycles
 from linforest_precond.matrix.conversion import index_dtype
@@ -29,8 +27,8 @@ def pair_paths(graph: Graph, options: FactorOptions) -> Pairs:
     forest = break_cycles(without_weak_edges(propose_factor(graph, options)), in_place=True)
     paths = backend.path_pairs.number_paths(forest.order, forest.rank, forest.position, forest.n_paths)
     samples = backend.path_pairs.sample_rows(graph, paths)
-    factor = propose_factor(_graph_of_paths(graph, forest.n_paths, samples), options)
-    partners = backend.path_pairs.partners(paths, samples, break_cycles(factor, in_place=True))
+    factor = propose_factor(_graph_of_paths(graph, samples), options)
+    partners = backend.path_pairs.partners(graph, paths, samples, break_cycles(factor, in_place=True))
     return Pairs(*backend.pairs.pair_up(partners))
 
 
@@ -41,14 +39,14 @@ def without_weak_edges(factor: Factor) -> Factor:
     return replace(factor, neighbors=neighbors, values=values, slots=None)
 
 
-def _graph_of_paths(graph: Graph, paths: int, samples: SampledRows) -> Graph:
+def _graph_of_paths(graph: Graph, samples: Any) -> Graph:
     """The graph whose vertices are the paths: weights are sums of the sampled entries between two paths."""
     backend = graph.backend
-    # A row may be sampled twice, and the graph of the paths also has the transpose's entries.
-    index = index_dtype(4 * graph.indices.size, graph.indices.dtype)
-    triplets = samples.paths, samples.target_paths, samples.weights
-    indptr, indices, sums = backend.matrix.entries.canonical(*triplets, paths, index)
-    sums = backend.xp.where(backend.xp.isinf(sums), np.finfo(sums.dtype).max, sums)
-    indptr, indices, values, _ = backend.matrix.entries.symmetrized(indptr, indices, sums)
-    longest = int((indptr[1:] - indptr[:-1]).max())  # stall: one number
+    indptr, indices, sums, longest = backend.forest.path_pairs.merge_samples(graph, samples)
+    # The graph of the paths also has the transpose's entries.
+    index = index_dtype(2 * indices.size, indices.dtype)
+    indptr, indices = indptr.astype(index, copy=False), indices.astype(index, copy=False)
+    indptr, indices, values, same_pattern = backend.matrix.entries.symmetrized(indptr, indices, sums)
+    if not same_pattern:
+        longest = int((indptr[1:] - indptr[:-1]).max())  # stall: one number
     return Graph(indptr, indices, values, graph.total_weight, graph.scale, longest, False, False)

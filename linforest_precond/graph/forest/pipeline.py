@@ -73,7 +73,8 @@ def bands_along_block_forest(
     `partners` are vertices to be paired, -1 for those that are paired along heavy edges.
     """
     graph = checked(csr).graph
-    if graph.values_are_matrix:  # pairs are disjoint only if the weights do not change meanwhile
+    # There, pairs are disjoint only if the weights do not change meanwhile.
+    if graph.values_are_matrix and not csr.backend.checks_shared_arrays:
         graph = replace(graph, values=graph.values.copy())
     across_paths = tries_pairs_across_paths(candidates, partners)
     prefetch = csr.backend.runtime.prefetch.prefetch
@@ -135,4 +136,4 @@ def block_tridiagonal_bands(
     ((2, 2), 0.8, (1, 1), 'paths')
     """
     candidates = check_block_options(block_size, m, **options)
-    return bands_along_block_forest(checked(A), candidates)
+    return bands_along_block_forest(checked(A, shared=True), candidates)

@@ -134,8 +134,9 @@ def _coverages(bands: Triple, magnitudes: Array) -> tuple[Array, Array, Array, A
 
 
 def _products(left: Array, right: Array) -> Array:
-    """Products of blocks; those of one row are numbers."""
-    return left * right if left.shape[1] == 1 else xp_of(left).matmul(left, right)
+    """Products of blocks, added up in order; `matmul` of CuPy takes long for many small matrices."""
+    terms = [left[:, :, k, None] * right[:, k, None, :] for k in range(left.shape[1])]
+    return functools.reduce(operator.add, terms)
 
 
 def _norms(blocks: Array) -> Array:

@@ -244,7 +244,7 @@ def block_tridiagonal(
     """
     candidates = check_block_options(block_size, m, iterations, k_m, p, seed, charge, ties)
     as_choice("repair", repair, REPAIRS)
-    setup = Setup(A, dtype, values=values, scaling=scaling)
+    setup = Setup(A, dtype, values=values, shared=scaling is None, scaling=scaling)
     partners = None if setup.scaling is None else setup.scaling.partners
     return setup.operator(block_part(setup.csr, setup.stored, candidates, repair, partners))
 

@@ -26,22 +26,19 @@ def pair_up(neighbors):
 
 
 def coarse_graph(graph, members, places):
-    """The graph of the pairs: CSR arrays with sorted columns, and the length of the longest row."""
+    """The graph of the pairs: CSR arrays with sorted columns, and the length of the longest row.
+
+    The last result are the two largest weights of each row, 0 where it has fewer.
+    """
     index = graph.indices.dtype
     starts, counts = np.zeros((2, members.shape[0] + 1), np.int64)
     arrays = map(readonly, (graph.indptr, graph.indices, graph.values, members, places))
     longest = find_pair_starts(readonly(graph.indptr), readonly(members), starts)
     columns, weights = np.empty(starts[-1], index), np.empty(starts[-1], graph.values.dtype)
-    merge_rows(*arrays, readonly(starts), longest, np.finfo(weights.dtype).max, columns, weights, counts)
+    heaviest, largest = np.zeros(members.shape, weights.dtype), np.finfo(weights.dtype).max
+    merge_rows(*arrays, readonly(starts), longest, largest, columns, weights, counts, heaviest)
     ends = np.cumsum(counts)
-    return ends.astype(index), *packed(starts, ends, columns, weights), int(counts.max())
-
-
-def heaviest_two(graph):
-    """The two largest weights of each row, 0 where it has fewer; the graph has no diagonal."""
-    found = np.zeros((graph.indptr.size - 1, 2), graph.values.dtype)
-    find_heaviest(readonly(graph.indptr), readonly(graph.values), found)
-    return found
+    return ends.astype(index), *packed(starts, ends, columns, weights), int(counts.max()), heaviest
 
 
 def members_of(pairs, members):
@@ -80,8 +77,11 @@ def find_pair_starts(indptr, members, starts):
 
 
 # Each pair merges the rows of its two members: up to four entries with the same pair of columns are summed.
+# The two largest sums of each pair are found, too.
 @kernel(parallel=True)
-def merge_rows(indptr, indices, values, members, places, starts, longest, largest, columns, weights, counts):
+def merge_rows(
+    indptr, indices, values, members, places, starts, longest, largest, columns, weights, counts, heaviest
+):  # fmt: skip
     pairs = members.shape[0]
     for block in prange(-(-pairs // ROWS_AT_ONCE)):
         keys, found = np.empty(longest, np.int64), np.empty(longest, values.dtype)
@@ -98,7 +98,14 @@ def merge_rows(indptr, indices, values, members, places, starts, longest, larges
                         keys[count], found[count] = 2 * place + side, weight
                         count += 1
             shell_sort(keys, found, count)
-            counts[pair + 1] = merge(keys, found, count, largest, columns, weights, starts[pair])
+            merged = merge(keys, found, count, largest, columns, weights, starts[pair])
+            counts[pair + 1] = merged
+            for i in range(starts[pair], starts[pair] + merged):
+                weight = weights[i]
+                if weight > heaviest[pair, 0]:
+                    heaviest[pair, 0], weight = weight, heaviest[pair, 0]
+                if weight > heaviest[pair, 1]:
+                    heaviest[pair, 1] = weight
 
 
 # Sums the entries of each column pair, in an order that makes the coarse graph symmetric; returns the number
@@ -126,15 +133,3 @@ def merge(keys, weights, count, largest, columns, sums, start):
         sums[start + merged] = min((both_low + both_high) + (low_high + high_low), largest)
         merged += 1
     return merged
-
-
-# The two largest weights of each row.
-@kernel(parallel=True)
-def find_heaviest(indptr, values, found):
-    for row in prange(found.shape[0]):
-        for slot in range(indptr[row], indptr[row + 1]):
-            weight = abs(values[slot])
-            if weight > found[row, 0]:
-                found[row, 0], weight = weight, found[row, 0]
-            if weight > found[row, 1]:
-                found[row, 1] = weight

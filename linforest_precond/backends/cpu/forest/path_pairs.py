@@ -1,15 +1,28 @@
 """Pairs across paths: the work for each vertex, each sampled entry and each path."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import prange
 
-from linforest_precond.backends.returns import NumberedPaths, SampledRows
+from linforest_precond.backends.returns import NumberedPaths
 
-from ..matrix.entries import magnitudes, rows_of
+from ..matrix.entries import canonical, magnitudes, rows_of
 from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.jit import helper, kernel
 
 NO_PATH = -1
+
+
+class SampledRows(NamedTuple):
+    """Two neighbouring rows of a graph from the middle of each path: all first rows, then all second ones."""
+
+    indptr: Any  # where the entries of each row begin
+    rows: Any
+    paths: Any  # the path of the row
+    targets: Any  # the place of the column
+    target_paths: Any  # the path of the column
+    weights: Any
 
 
 def drop_weak_edges(neighbors, values):
@@ -47,7 +60,17 @@ def sample_rows(graph, paths):
     return SampledRows(indptr, rows, rows % places.size, targets, paths.number[targets], weights)
 
 
-def partners(paths, samples, lines):
+def merge_samples(graph, samples):
+    """The graph of the paths: the sampled weights between any two, as CSR arrays with ascending columns.
+
+    The last result is the length of the longest row.
+    """
+    triplets = samples.paths, samples.target_paths, samples.weights
+    indptr, indices, sums = canonical(*triplets, samples.indptr.size // 2, graph.indices.dtype)
+    return indptr, indices, np.minimum(sums, np.finfo(sums.dtype).max), int(np.diff(indptr).max())
+
+
+def partners(graph, paths, samples, lines):
     """The partner of each vertex, at the same distance from the aligned places of both paths; or -1.
 
     `lines` is a forest whose vertices are the paths; it pairs them.

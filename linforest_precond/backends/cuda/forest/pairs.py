@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..matrix.entries import rows_of
-from ..matrix.long_row_split import STAGED_MEAN, lanes_to_a_row
+from ..matrix.long_row_split import lanes_to_a_row
 from ..matrix.row_merging import LONGEST_ROW, merge_tiles, rows_of_tile, tiles_fit
 from ..runtime import cupy
 from ..runtime.launch import launch
@@ -11,12 +11,11 @@ from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct
 
-# Up to this length of all rows, and up to STAGED_MEAN on average, a thread searches each.
-LONGEST_SERIAL = 64
-# The struct in pairs.cu.
-PAIRED_GRAPH = Struct(
-    "PairedGraph", "forest/pairs.cu", indptr="P", indices="P", values="P", members="P", places="P", pairs="q"
-)
+# The struct in grouped_rows.cuh.
+GROUPED_GRAPH = Struct(
+    "GroupedGraph", "forest/grouped_rows.cuh",
+    indptr="P", indices="P", values="P", members="P", places="P", vertices="q", groups="q",
+)  # fmt: skip
 PROGRAM = Program("forest/pairs", VALUE=WEIGHTS, INDEX=INDICES)
 
 
@@ -42,38 +41,48 @@ def members_of(pairs, members):
 
 
 def coarse_graph(graph, members, places):
-    """The graph of the pairs: CSR arrays with ascending columns, and the length of the longest row."""
+    """The graph of the pairs: CSR arrays with ascending columns, and the length of the longest row.
+
+    The last result are the two largest weights of each row, 0 where it has fewer.
+    """
     program = PROGRAM(VALUE=graph.values.dtype.type, INDEX=graph.indices.dtype.type)
-    merge = _merge_by_tiles if 2 * graph.longest_row <= LONGEST_ROW else _merge_by_sorting
+    merge = _merge_by_tiles if fits_blocks(graph) else _merge_by_sorting
     return merge(graph, members, places, program)
 
 
-def heaviest_two(graph):
-    """The two largest weights of each row, 0 where it has fewer; the graph has no diagonal."""
-    rows, dtype = graph.n, graph.values.dtype
-    found = cupy.empty((rows, 2), dtype)
-    program = PROGRAM(VALUE=dtype.type, INDEX=graph.indices.dtype.type)
-    mean = graph.indices.size / max(rows, 1)
-    serial = graph.longest_row <= LONGEST_SERIAL and mean <= STAGED_MEAN
-    lanes = 1 if serial else lanes_to_a_row(mean)
-    launch(program.find_heaviest, (graph.indptr, graph.values, rows, lanes, found))
-    return found
+def fits_blocks(graph):
+    """Whether any two rows of a graph can be merged by a block."""
+    return 2 * graph.longest_row <= LONGEST_ROW
 
 
 def _merge_by_tiles(graph, members, places, program):
     """One pass over the entries."""
-    pairs, terms, dtype = members.shape[0], graph.indices.size, graph.values.dtype
-    rows = rows_of_tile(pairs, terms, dtype)
-    out = cupy.zeros(pairs + 1, graph.indptr.dtype), *map(cupy.empty_like, (graph.indices, graph.values))
+    heaviest = cupy.empty(members.shape, graph.values.dtype)
+    return *merge_groups(program.merge_pairs, graph, members, places, heaviest), heaviest
+
+
+def merge_groups(kernel, graph, members, places, *arguments):
+    """The rows of two members of each group, merged by a kernel that calls `merge_all_rows`.
+
+    No row of the graph has more than half of `LONGEST_ROW` entries. CSR arrays, and the longest row's length.
+    """
+    groups, terms, dtype = members.shape[0], graph.indices.size, graph.values.dtype
+    rows = rows_of_tile(groups, terms * min(1, members.size / max(graph.n, 1)), dtype)
+    out = cupy.zeros(groups + 1, graph.indptr.dtype), *map(cupy.empty_like, (graph.indices, graph.values))
     room = None
     if not tiles_fit(rows, 2 * graph.longest_row, dtype):
         room = cupy.empty_like(graph.indices), cupy.empty_like(graph.values)
-    paired = PAIRED_GRAPH(
-        indptr=graph.indptr, indices=graph.indices, values=graph.values,
-        members=members, places=places, pairs=pairs,
-    )  # fmt: skip
-    entries, longest = merge_tiles(program.merge_pairs, (paired,), out, room, rows)
+    grouped = grouped_graph(graph, members, places)
+    entries, longest = merge_tiles(kernel, (grouped, *arguments), out, room, rows)
     return out[0], out[1][:entries], out[2][:entries], longest
+
+
+def grouped_graph(graph, members, places):
+    """The struct of a graph, groups of its vertices, and the numbers that its columns get."""
+    return GROUPED_GRAPH(
+        indptr=graph.indptr, indices=graph.indices, values=graph.values,
+        members=members, places=places, vertices=graph.n, groups=members.shape[0],
+    )  # fmt: skip
 
 
 def _merge_by_sorting(graph, members, places, program):
@@ -81,7 +90,7 @@ def _merge_by_sorting(graph, members, places, program):
     entries, pairs, index = graph.indices.size, members.shape[0], graph.indices.dtype
     words = cupy.empty(entries, np.uint64)
     rows = rows_of(graph.indptr, entries)
-    launch(program.pack_keys, (rows, graph.indices, graph.values, entries, places, words))
+    launch(program.pack_keys, (rows, graph.indices, graph.values, entries, graph.n, places, words))
     order = cupy.argsort(words)
     words = words[order]
     heads = words != np.uint64(2**64 - 1)
@@ -93,4 +102,13 @@ def _merge_by_sorting(graph, members, places, program):
     found = (words[heads] >> np.uint64(32)).astype(np.int64)
     indptr = cupy.searchsorted(found, cupy.arange(pairs + 1)).astype(index)
     longest = int((indptr[1:] - indptr[:-1]).max()) if pairs else 0  # stall: one number
-    return indptr, indices, values, longest
+    return indptr, indices, values, longest, _heaviest_two(program, indptr, values)
+
+
+def _heaviest_two(program, indptr, values):
+    """The two largest weights of each row, 0 where it has fewer; there is no diagonal."""
+    rows = indptr.size - 1
+    found = cupy.empty((rows, 2), values.dtype)
+    lanes = lanes_to_a_row(values.size / max(rows, 1))
+    launch(program.find_heaviest, (indptr, values, rows, lanes, found))
+    return found

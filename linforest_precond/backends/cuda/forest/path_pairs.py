@@ -1,27 +1,34 @@
 """Pairs across paths: the work for each vertex, each sampled entry and each path."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from linforest_precond.backends.returns import NumberedPaths, SampledRows
+from linforest_precond.backends.returns import NumberedPaths
 
-from ..matrix.entries import lanes_for
+from ..matrix.entries import lanes_for, magnitudes
+from ..matrix.row_merging import merge_rows
 from ..runtime import cupy
 from ..runtime.launch import launch
 from ..runtime.loader import INDICES, WEIGHTS, Program
 from ..runtime.prefix_sum import add_up
 from ..runtime.structs import Struct
+from .pairs import fits_blocks, grouped_graph, merge_groups
 
 # The structs in path_pairs.cu.
 NUMBERED = Struct(
     "Numbered", "forest/path_pairs.cu", order="P", rank="P", number="P", starts="P", vertices="q", paths="q"
 )
-SAMPLED = Struct(
-    "Sampled", "forest/path_pairs.cu",
-    indptr="P", rows="P", paths="P", targets="P", target_paths="P", weights="P",
-)  # fmt: skip
 LINES = Struct("Lines", "forest/path_pairs.cu", path_id="P", position="P", order="P", rank="P")
 MATES = Struct("Mates", "forest/path_pairs.cu", mates="P", counts="P", sums="P", aligned="P", directions="P")
 PROGRAM = Program("forest/path_pairs", VALUE=WEIGHTS, INDEX=INDICES)
+
+
+class PathSamples(NamedTuple):
+    """Two neighbouring vertices in the middle of each path, and the path of each vertex."""
+
+    vertices: Any
+    path_of: Any
 
 
 def drop_weak_edges(neighbors, values):
@@ -43,35 +50,46 @@ def number_paths(order, rank, position, count):
 
 
 def sample_rows(graph, paths):
-    """The entries of two neighbouring rows from the middle of each path."""
-    count, index = 2 * (paths.starts.size - 1), graph.indices.dtype
-    program = _program(graph.values.dtype, index)
-    first, indptr = cupy.empty(count, index), cupy.empty(count + 1, np.int64)
-    launch(program.measure_samples, (_numbered(paths), graph.indptr, first, indptr), items=count)
-    add_up(indptr)
-    entries = int(indptr[-1])  # stall: the number of entries
-    rows, paths_of_rows, targets, target_paths = (cupy.empty(entries, index) for _ in range(4))
-    weights = cupy.empty(entries, graph.values.dtype)
-    samples = SampledRows(indptr, rows, paths_of_rows, targets, target_paths, weights)
-    lanes = lanes_for(entries, count)
-    arguments = _numbered(paths), graph.indices, graph.values, first, lanes, _sampled(samples)
-    launch(program.copy_samples, arguments, items=count * lanes)
+    """Two neighbouring rows from the middle of each path."""
+    index = paths.order.dtype
+    samples = PathSamples(cupy.empty((paths.starts.size - 1, 2), index), cupy.empty_like(paths.order))
+    launch(_program(graph.values.dtype, index).sample_rows, (_numbered(paths), *samples))
     return samples
 
 
-def partners(paths, samples, lines):
+def merge_samples(graph, samples):
+    """The graph of the paths: the sampled weights between any two, as CSR arrays with ascending columns.
+
+    The last result is the length of the longest row.
+    """
+    program = _program(graph.values.dtype, graph.indices.dtype)
+    if fits_blocks(graph):
+        return merge_groups(program.merge_samples, graph, *samples)
+    # A row may be sampled twice: the terms may be too many for the graph's index type.
+    wide = [array.astype(np.int64) for array in (graph.indptr, graph.indices, *samples)]
+    matrix = wide[0], cupy.clip(wide[1], 0, graph.n - 1), magnitudes(graph.values)
+    members = wide[2].reshape(-1)
+    begins = cupy.arange(0, members.size + 1, 2)
+    indptr, indices, sums = merge_rows(matrix, begins, members, wide[3])
+    longest, index = int((indptr[1:] - indptr[:-1]).max()), graph.indices.dtype  # stall: one number
+    sums = cupy.where(cupy.isinf(sums), np.finfo(sums.dtype).max, sums)
+    return indptr.astype(index), indices.astype(index), sums, longest
+
+
+def partners(graph, paths, samples, lines):
     """The partner of each vertex, at the same distance from the aligned places of both paths; or -1."""
     count, index = paths.starts.size - 1, paths.order.dtype
-    program = _program(samples.weights.dtype, index)
+    program = _program(graph.values.dtype, index)
     sums = cupy.zeros((2, 2, count), np.int64)
     mates, aligned, directions = (cupy.empty(count, index) for _ in range(3))
     found = MATES(mates=mates, counts=sums[0], sums=sums[1], aligned=aligned, directions=directions)
     # The graph of the paths may have wider indices.
     names = "path_id", "position", "order", "rank"
     arrays = {name: getattr(lines, name).astype(index, copy=False) for name in names}
-    numbered, sampled = _numbered(paths), _sampled(samples)
+    numbered, lanes = _numbered(paths), lanes_for(graph.indices.size, graph.n)
     launch(program.find_mates, (LINES(**arrays), count, mates), items=count)
-    launch(program.meet_mates, (sampled, samples.rows.size, found), items=samples.rows.size)
+    arguments = numbered, grouped_graph(graph, *samples), lanes, found
+    launch(program.meet_mates, arguments, items=2 * count * lanes)
     launch(program.align_mates, (numbered, found), items=count)
     partners_of = cupy.empty_like(paths.order)
     launch(program.list_partners, (numbered, found, partners_of))
@@ -87,7 +105,3 @@ def _numbered(paths):
         order=paths.order, rank=paths.rank, number=paths.number, starts=paths.starts,
         vertices=paths.order.size, paths=paths.starts.size - 1,
     )  # fmt: skip
-
-
-def _sampled(samples):
-    return SAMPLED(**samples._asdict())

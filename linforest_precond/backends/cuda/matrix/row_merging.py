@@ -16,7 +16,7 @@ CAPACITY = 2560
 # As in row_merging.cu: members whose rows fit into shared memory.
 MEMBERS = 512
 # Coarse rows of a tile: the most that fit, with a margin for tiles of longer rows.
-TILES = 128, 96, 64, 48, 32, 16
+TILES = 128, 96, 64, 48, 32, 24, 16
 MARGIN = 1.1
 
 # The structs and totals in row_merging.cuh.

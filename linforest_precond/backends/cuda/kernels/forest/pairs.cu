@@ -1,7 +1,5 @@
 #include "runtime/common.cuh"
-#include "runtime/bitonic_sort.cuh"
-#include "runtime/look_back.cuh"
-#include "matrix/row_merging.cuh"
+#include "forest/grouped_rows.cuh"
 
 // A pair is two vertices, or a lone one and a ghost, which is written NO_VERTEX. Values are weights: VALUE is real.
 
@@ -37,29 +35,13 @@ extern "C" __global__ void list_members(const INDEX* __restrict__ pairs, i64 cou
     }
 }
 
-__device__ __forceinline__ bool outweighs(VALUE a, VALUE b) { return rank_of(a) > rank_of(b); }
-
-// The two largest weights of a row, 0 where there are fewer.
-struct HeaviestTwo {
-    VALUE first = 0, second = 0;
-
-    __device__ __forceinline__ void insert(VALUE weight) {
-        if (outweighs(weight, first)) {
-            second = first;
-            first = weight;
-        } else if (outweighs(weight, second)) {
-            second = weight;
-        }
-    }
-};
-
 // The two largest weights of each row; `lanes` reduce each row.
 extern "C" __global__ void find_heaviest(const INDEX* __restrict__ indptr, const VALUE* __restrict__ values, i64 rows,
                                          int lanes, VALUE* __restrict__ found) {
     const int lane = threadIdx.x % lanes;
     const i64 rows_at_once = (i64)gridDim.x * blockDim.x / lanes;
     const i64 own = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / lanes;
-    // All lanes of a warp make the same number of rounds, because they take part in the shuffles.
+    // All lanes of a row make the same number of rounds, because they take part in the shuffles.
     for (i64 round = 0; round * rows_at_once < rows; ++round) {
         const i64 row = round * rows_at_once + own;
         HeaviestTwo two;
@@ -67,47 +49,11 @@ extern "C" __global__ void find_heaviest(const INDEX* __restrict__ indptr, const
 #pragma unroll 4
         for (i64 slot = row < rows ? indptr[row] + lane : 0; slot < end; slot += lanes)
             two.insert(magnitude(values[slot]));
-        for (int distance = lanes / 2; distance > 0; distance /= 2) {
-            const VALUE first = __shfl_xor_sync(FULL_WARP, two.first, distance);
-            const VALUE second = __shfl_xor_sync(FULL_WARP, two.second, distance);
-            two.insert(first);
-            two.insert(second);
-        }
+        two.join(lanes);
         if (row >= rows || lane) continue;
         found[2 * row] = two.first;
         found[2 * row + 1] = two.second;
     }
-}
-
-// The graph and its pairs.
-struct PairedGraph {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const VALUE* __restrict__ values;
-    const INDEX* __restrict__ members;
-    const INDEX* __restrict__ places;
-    i64 pairs;
-};
-
-// The entries of a pair: those of its lower member, then those of the higher one.
-struct PairRow {
-    i64 begin[2];
-    int length[2];
-
-    __device__ __forceinline__ i64 slot(int i) const {
-        return i < length[0] ? begin[0] + i : begin[1] + (i - length[0]);
-    }
-};
-
-__device__ __forceinline__ PairRow load_row(const PairedGraph& graph, i64 pair) {
-    PairRow row;
-#pragma unroll
-    for (int side = 0; side < 2; ++side) {
-        const INDEX v = graph.members[2 * pair + side];
-        row.begin[side] = v < 0 ? 0 : (i64)graph.indptr[v];
-        row.length[side] = v < 0 ? 0 : (int)(graph.indptr[v + 1] - graph.indptr[v]);
-    }
-    return row;
 }
 
 // An entry's key: four times the column's pair, plus 2 for its higher member, plus 1 for a row of the higher member.
@@ -129,90 +75,33 @@ struct WeightSum {
         both_high = kind == 3 ? weight : both_high;
     }
     __device__ __forceinline__ VALUE total() const {
-        const VALUE largest = sizeof(VALUE) == 4 ? (VALUE)3.4028234663852886e38 : (VALUE)1.7976931348623157e308;
-        const VALUE sum = plus(plus(both_low, both_high), plus(low_high, high_low));
-        return rank_of(sum) < rank_of(largest) ? sum : largest;
+        return finite(plus(plus(both_low, both_high), plus(low_high, high_low)));
     }
 };
 
-// The entries of all pairs for `merge_all_rows`.
-struct PairTerms {
-    PairedGraph graph;
-
-    struct Term {
-        INDEX column;
-        VALUE value;
-        int side;  // 1 for a row of the pair's higher member
-    };
+// The rule of pairs for `GroupedTerms`.
+struct PairRule {
     using Sum = WeightSum;
-    static constexpr int ROW_LANES = 4;
-    struct Members {
-        i64 begins[2][ROWS];
-        int low_lengths[ROWS];
-    };
-
-    __device__ __forceinline__ u32 key(const Term& term, i64 pair) const {
-        return key_of(graph.places[term.column], term.value, term.side, pair);
+    static __device__ __forceinline__ u32 key(INDEX place, VALUE value, int side, i64 pair) {
+        return key_of(place, value, side, pair);
     }
-    static __device__ __forceinline__ VALUE value(const Term& term) { return magnitude(term.value); }
     static __device__ __forceinline__ u32 column_of(u32 key) { return key >> 2; }
-
-    struct Row {
-        const PairedGraph& graph;
-        PairRow row;
-
-        __device__ __forceinline__ Term load(int i) const {
-            const i64 slot = row.slot(i);
-            return {graph.indices[slot], graph.values[slot], i >= row.length[0]};
-        }
-    };
-    __device__ __forceinline__ Row row(i64 pair) const { return {graph, load_row(graph, pair)}; }
-
-    __device__ __forceinline__ void load_tile(MergeTile& tile, Members& members, int rows) const {
-        __shared__ int total;
-        const int t = threadIdx.x;
-        int length = 0;
-        if (t < rows) {
-            const PairRow row = load_row(graph, tile.first_row + t);
-            members.begins[0][t] = row.begin[0];
-            members.begins[1][t] = row.begin[1];
-            members.low_lengths[t] = row.length[0];
-            length = row.length[0] + row.length[1];
-        }
-        const int before = block_exclusive_sum(length, &total);
-        if (t < rows) tile.terms[t] = before;
-        if (t == rows - 1) tile.terms[rows] = before + length;
-    }
-    __device__ __forceinline__ bool fits(const Members& members, int first, int end) const { return true; }
-    __device__ __forceinline__ void load_members(const MergeTile& tile, Members& members, int first, int end) const {}
-
-    __device__ __forceinline__ PairRow loaded_row(const MergeTile& tile, const Members& members, int r) const {
-        const int low_length = members.low_lengths[r], length = (int)(tile.terms[r + 1] - tile.terms[r]);
-        return {{members.begins[0][r], members.begins[1][r]}, {low_length, length - low_length}};
-    }
-    __device__ __forceinline__ Row staged_row(const MergeTile& tile, const Members& members, int first, int r) const {
-        return {graph, loaded_row(tile, members, r)};
-    }
-    __device__ __forceinline__ i64 room_slot(const MergeTile& tile, const Members& members, int r, int i) const {
-        return loaded_row(tile, members, r).slot(i);
-    }
-    // The host sorts graphs with such rows.
-    __device__ __forceinline__ int count_of_longest(i64 pair) const { return 0; }
 };
 
 // The graph of the pairs: each pair merges the rows of its two members.
 extern "C" __global__ void __launch_bounds__(THREADS, 5)
-    merge_pairs(PairedGraph graph, MergedRows merged, MergeRoom room, int rows_at_once, u64* states, u64* totals) {
-    merge_all_rows(PairTerms{graph}, graph.pairs, merged, room, rows_at_once, states, totals);
+    merge_pairs(GroupedGraph graph, VALUE* heaviest, MergedRows merged, MergeRoom room, int rows_at_once, u64* states,
+                u64* totals) {
+    merge_all_rows(GroupedTerms<PairRule>{graph, heaviest}, graph.groups, merged, room, rows_at_once, states, totals);
 }
 
 // Graphs with rows too long for a block: packs the pair and the key of every entry into a word, which are sorted then.
 extern "C" __global__ void pack_keys(const INDEX* __restrict__ row_of, const INDEX* __restrict__ indices,
-                                     const VALUE* __restrict__ values, i64 entries, const INDEX* __restrict__ places,
-                                     u64* __restrict__ words) {
+                                     const VALUE* __restrict__ values, i64 entries, i64 vertices,
+                                     const INDEX* __restrict__ places, u64* __restrict__ words) {
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x) {
         const INDEX place = places[row_of[i]];
-        const u32 key = key_of(places[indices[i]], values[i], place & 1, place >> 1);
+        const u32 key = key_of(places[clamped(indices[i], vertices)], values[i], place & 1, place >> 1);
         words[i] = key == DROPPED ? ~0ull : (u64)(place >> 1) << 32 | key;
     }
 }
@@ -227,7 +116,7 @@ extern "C" __global__ void merge_sorted(const u64* __restrict__ words, const i64
         WeightSum sum((u32)head, magnitude(values[order[heads[i]]]));
         for (i64 j = heads[i] + 1; j < entries && words[j] >> 2 == head >> 2; ++j)
             sum.add((u32)words[j], magnitude(values[order[j]]));
-        indices[i] = PairTerms::column_of((u32)head);
+        indices[i] = PairRule::column_of((u32)head);
         weights[i] = sum.total();
     }
 }

@@ -1,4 +1,5 @@
 #include "runtime/common.cuh"
+#include "forest/grouped_rows.cuh"
 
 // Pairs across paths: vertices of two neighbouring paths, mates, are paired one by one. A place is an index of the
 // forest's order.
@@ -11,17 +12,6 @@ struct Numbered {
     const INDEX* __restrict__ number;
     INDEX* starts;
     i64 vertices, paths;
-};
-
-// Two neighbouring rows from the middle of each path: all first rows, then all second ones. For each entry: its row,
-// the row's path, the column's place and path, the weight.
-struct Sampled {
-    i64* indptr;
-    INDEX* rows;
-    INDEX* paths;
-    INDEX* targets;
-    INDEX* target_paths;
-    VALUE* weights;
 };
 
 // A forest whose vertices are the paths.
@@ -67,7 +57,12 @@ extern "C" __global__ void drop_weak_edges(const INDEX* __restrict__ neighbors, 
             const INDEX w = neighbors[2 * v + i];
             const VALUE value = values[2 * v + i];
             const i64 weight = weight_bits(value);
-            if (w < 0 || (weight < half && weight < half_of_heavier(values, w))) continue;
+            if (w < 0) continue;
+            if (weight < half) {
+                // The other end decides by the same numbers, which differ if the user's values change meanwhile.
+                const i64 there = weight_bits(values[2 * (i64)w + (neighbors[2 * (i64)w] != v)]);
+                if (max(weight, there) < min(half, half_of_heavier(values, w))) continue;
+            }
             kept[place] = w;
             kept_values[place++] = value;
         }
@@ -99,35 +94,37 @@ __device__ __forceinline__ i64 middle(const Numbered& paths, i64 path) {
     return ((i64)paths.starts[path] + paths.starts[path + 1] - 1) / 2;
 }
 
-// Where the sampled rows begin in the graph, and their lengths behind a zero, whose prefix sums are their pointers.
-extern "C" __global__ void measure_samples(Numbered paths, const INDEX* __restrict__ indptr, INDEX* __restrict__ first,
-                                           i64* __restrict__ lengths) {
-    if (own_thread() == 0) lengths[0] = 0;
-    for (i64 row = own_thread(); row < 2 * paths.paths; row += all_threads()) {
-        const bool second = row >= paths.paths;
-        const i64 path = second ? row - paths.paths : row;
-        const i64 place = min(middle(paths, path) + second, (i64)paths.starts[path + 1] - 1);
-        const INDEX v = paths.order[place];
-        first[row] = indptr[v];
-        lengths[row + 1] = indptr[v + 1] - indptr[v];
+// The two vertices of each path whose rows are sampled: neighbours in the middle. And the path of each vertex.
+extern "C" __global__ void sample_rows(Numbered paths, INDEX* __restrict__ sampled, INDEX* __restrict__ path_of) {
+    for (i64 path = own_thread(); path < paths.paths; path += all_threads()) {
+        const i64 place = middle(paths, path);
+        sampled[2 * path] = paths.order[place];
+        sampled[2 * path + 1] = paths.order[min(place + 1, (i64)paths.starts[path + 1] - 1)];
     }
+    for (i64 place = own_thread(); place < paths.vertices; place += all_threads())
+        path_of[paths.order[place]] = paths.number[place] - 1;
 }
 
-// Copies the sampled rows, `lanes` to a row.
-extern "C" __global__ void copy_samples(Numbered paths, const INDEX* __restrict__ indices,
-                                        const VALUE* __restrict__ values, const INDEX* __restrict__ first, int lanes,
-                                        Sampled samples) {
-    for (i64 row = own_thread() / lanes; row < 2 * paths.paths; row += all_threads() / lanes) {
-        const i64 begin = samples.indptr[row], end = samples.indptr[row + 1], shift = first[row] - begin;
-        for (i64 i = begin + threadIdx.x % lanes; i < end; i += lanes) {
-            const INDEX target = paths.rank[clamped(indices[i + shift], paths.vertices)];
-            samples.rows[i] = (INDEX)row;
-            samples.paths[i] = (INDEX)(row < paths.paths ? row : row - paths.paths);
-            samples.targets[i] = target;
-            samples.target_paths[i] = paths.number[target] - 1;
-            samples.weights[i] = magnitude(values[i + shift]);
-        }
+// The rule of paths for `GroupedTerms`: the key is the path of the column. Weights are added up in the order of the
+// sampled rows and their columns.
+struct PathRule {
+    struct Sum {
+        VALUE sum;
+
+        __device__ __forceinline__ Sum(u32 key, VALUE weight) : sum(weight) {}
+        __device__ __forceinline__ void add(u32 key, VALUE weight) { sum = plus(sum, weight); }
+        __device__ __forceinline__ VALUE total() const { return finite(sum); }
+    };
+    static __device__ __forceinline__ u32 key(INDEX target, VALUE value, int side, i64 path) {
+        return target == path || rank_of(value) == 0 ? DROPPED : (u32)target;
     }
+    static __device__ __forceinline__ u32 column_of(u32 key) { return key; }
+};
+
+// The graph of the paths: each path merges its sampled rows.
+extern "C" __global__ void __launch_bounds__(THREADS, 5)
+    merge_samples(GroupedGraph graph, MergedRows merged, MergeRoom room, int rows_at_once, u64* states, u64* totals) {
+    merge_all_rows(GroupedTerms<PathRule>{graph, nullptr}, graph.groups, merged, room, rows_at_once, states, totals);
 }
 
 // Pairs the paths along their lines: the first of each with the second, and so on.
@@ -139,13 +136,25 @@ extern "C" __global__ void find_mates(Lines lines, i64 paths, INDEX* __restrict_
     }
 }
 
-// Counts the sampled entries in the mates of their paths, and adds up their places; both are zero at first.
-extern "C" __global__ void meet_mates(Sampled samples, i64 entries, Mates found) {
-    for (i64 i = own_thread(); i < entries; i += all_threads()) {
-        if (samples.target_paths[i] != found.mates[samples.paths[i]] || rank_of(samples.weights[i]) == 0) continue;
-        const i64 row = samples.rows[i];
-        atomicAdd((u64*)found.counts + row, 1ull);
-        atomicAdd((u64*)found.sums + row, (u64)samples.targets[i]);
+// Counts the sampled entries in the mates of their paths, and adds up their places; both are zero at first. `lanes` take
+// each row. The columns are renumbered by their paths.
+extern "C" __global__ void meet_mates(Numbered paths, GroupedGraph graph, int lanes, Mates found) {
+    for (i64 item = own_thread() / lanes; item < 2 * paths.paths; item += all_threads() / lanes) {
+        const i64 path = item >> 1, mate = found.mates[path];
+        if (mate < 0) continue;
+        const INDEX v = graph.members[item];
+        const i64 end = graph.indptr[v + 1];
+        u64 count = 0, sum = 0;
+        for (i64 slot = (i64)graph.indptr[v] + threadIdx.x % lanes; slot < end; slot += lanes) {
+            const INDEX target = clamped(graph.indices[slot], graph.vertices);
+            if (graph.places[target] != mate || rank_of(graph.values[slot]) == 0) continue;
+            ++count;
+            sum += paths.rank[target];
+        }
+        if (!count) continue;
+        const i64 row = path + (item & 1) * paths.paths;
+        atomicAdd((u64*)found.counts + row, count);
+        atomicAdd((u64*)found.sums + row, sum);
     }
 }
 

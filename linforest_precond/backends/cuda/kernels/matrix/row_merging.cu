@@ -120,6 +120,10 @@ struct GroupTerms {
     __device__ __forceinline__ i64 room_slot(const MergeTile& tile, const Members& members, int r, int i) const {
         return tile.terms[r] + i;
     }
+    struct Reduction {
+        __device__ __forceinline__ void insert(VALUE value) {}
+    };
+    __device__ __forceinline__ void reduce(const Reduction& reduction, i64 row, int lanes) const {}
     __device__ __forceinline__ int count_of_longest(i64 row) const {
         return (int)longest.counts[lower_bound(longest.rows, 0, longest.count, (INDEX)row)];
     }

@@ -17,6 +17,8 @@
 //   key, value      of a term: column_of(key) is its column; terms whose key is DROPPED are left out
 //   room_slot       where the i-th entry of a merged row is put that does not fit into shared memory
 //   count_of_longest  the entries of a row of more than LONGEST_ROW terms, which was merged before
+//   Reduction       what is reduced over the values of a merged row: insert(value) by each of some lanes, then
+//   reduce          of a row, by all of them
 
 // Threads of a block, and coarse rows of a tile at most.
 #define THREADS 256
@@ -307,20 +309,24 @@ __device__ __forceinline__ VALUE sum_of_column(const MergeChunk& chunk, int begi
 
 // Writes the merged rows of a chunk; `slot(r, i)` is where the i-th entry of row r goes.
 template <typename Terms, typename Slot>
-__device__ __forceinline__ void write_chunk(const MergeTile& tile, const MergeChunk& chunk, int first, int end,
-                                            Slot slot, INDEX* indices, VALUE* data) {
+__device__ __forceinline__ void write_chunk(const Terms& terms, const MergeTile& tile, const MergeChunk& chunk,
+                                            int first, int end, Slot slot, INDEX* indices, VALUE* data) {
     const int lanes = lanes_of<Terms>(tile, first, end), lane = threadIdx.x % lanes;
     for (int r = first + threadIdx.x / lanes; r < end; r += THREADS / lanes) {
         const int begin = (int)(tile.terms[r] - tile.terms[first]), length = (int)(tile.terms[r + 1] - tile.terms[r]);
         const bool sorted = length <= SERIAL_ROW;
         const u32 heads = sorted ? tile.heads[r] : 0;
+        typename Terms::Reduction reduction;
         for (int i = lane; i < (sorted ? length : tile.counts[r]); i += lanes) {
             if (sorted && !(heads >> i & 1)) continue;
             const i64 out = slot(r, sorted ? __popc(heads & ((1u << i) - 1)) : i);
             const int term = begin + (sorted ? i : chunk.numbers[begin + i]);
             indices[out] = (INDEX)Terms::column_of(chunk.keys[term]);
-            data[out] = sorted ? sum_of_column<Terms>(chunk, begin, i, length) : chunk.values[term];
+            const VALUE value = sorted ? sum_of_column<Terms>(chunk, begin, i, length) : chunk.values[term];
+            data[out] = value;
+            reduction.insert(value);
         }
+        terms.reduce(reduction, tile.first_row + r, lanes);
     }
 }
 
@@ -380,7 +386,7 @@ __device__ __forceinline__ bool merge_tile(const Terms& terms, const MergeRoom& 
             merge_chunk<Terms>(tile, stage.chunk, first, end);
             __syncthreads();
             if (first == 0 && end == rows) return true;
-            write_chunk<Terms>(tile, stage.chunk, first, end, room_slot, room.indices, room.data);
+            write_chunk(terms, tile, stage.chunk, first, end, room_slot, room.indices, room.data);
             first = end;
         } else {
             const i64 row = tile.first_row + first, length = tile.terms[first + 1] - tile.terms[first];
@@ -388,6 +394,11 @@ __device__ __forceinline__ bool merge_tile(const Terms& terms, const MergeRoom& 
             const int count = length > LONGEST_ROW ? terms.count_of_longest(row)
                                                    : merge_long_row(terms, row, (int)length, stage.row, slot, room);
             if (t == 0) tile.counts[first] = count;
+            if (t < 32) {
+                typename Terms::Reduction reduction;
+                for (int i = t; i < count; i += 32) reduction.insert(room.data[slot(i)]);
+                terms.reduce(reduction, row, 32);
+            }
             ++first;
         }
         __syncthreads();
@@ -432,7 +443,7 @@ __device__ __forceinline__ void merge_all_rows(const Terms& terms, i64 count, co
         if (t < rows) merged.indptr[tile.first_row + t] = tile.first_entry + tile.before[t];
         const auto slot = [&](int r, int i) { return tile.first_entry + tile.before[r] + i; };
         if (staged) {
-            write_chunk<Terms>(tile, stage.chunk, 0, rows, slot, merged.indices, merged.data);
+            write_chunk(terms, tile, stage.chunk, 0, rows, slot, merged.indices, merged.data);
             continue;
         }
         for (int r = 0; r < rows; ++r)
