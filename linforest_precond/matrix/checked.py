@@ -10,9 +10,10 @@ index arrays that are valid and sorted by construction: `described` gives their 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +27,23 @@ from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.returns import EntryScan, RowFacts
 from linforest_precond.matrix.checks import check_entries, value_dtype
 from linforest_precond.matrix.conversion import as_square_matrix, canonical_csr, csr_arrays, index_dtype
-from linforest_precond.matrix.graphs import Graph, Pattern, pattern_from_scan, symmetrized_pattern
+from linforest_precond.matrix.graphs import (
+    Begun,
+    Graph,
+    Pattern,
+    expected_graph,
+    pattern_from_scan,
+    symmetrized_pattern,
+)
 from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, nonzero_entries
 
 # A sum of any number of magnitudes, each scaled by this factor, does not overflow in float64.
 OVERFLOW_SCALE = 2.0**-128
 # A row sums to zero if its sum is at most this multiple of the sum of its magnitudes' rounding error.
 ZERO_SUM = 16
+
+# Launches work on an expected graph; the second argument is the backend's report of the check, on the device.
+Begin: TypeAlias = Callable[[Graph, Any], Begun]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +68,7 @@ class CheckedMatrix(OnBackend):
     given: Any = field(default=None, repr=False, metadata={"packed": False})
     to_rounding: bool = field(default=False, metadata={"packed": False})
     given_data: Array | None = field(default=None, repr=False, metadata={"packed": False})
+    begun: list[Begun] = field(default_factory=list, repr=False, metadata={"packed": False})
 
     @property
     def n(self) -> int:
@@ -92,7 +104,7 @@ class CheckedMatrix(OnBackend):
 
     def detached(self) -> CheckedMatrix:
         """The arrays alone, for objects that outlive a setup: no reference to the user's matrix, no graph."""
-        return replace(self, given=None, given_data=None)
+        return replace(self, given=None, given_data=None, begun=[])
 
     @cached_property
     def graph(self) -> Graph:
@@ -104,9 +116,8 @@ class CheckedMatrix(OnBackend):
         real = self.data.dtype.kind != "c"
         values = self.data if real else entries.magnitudes(self.data)
         if self.symmetric:
-            return Graph(
-                self.indptr, self.indices, values, self.total_weight, self.scale, self.longest_row, True, real
-            )
+            numbers = self.total_weight, self.scale, self.longest_row
+            return Graph(self.indptr, self.indices, values, *numbers, True, real, self.begun)
         indptr, indices, values, same_pattern = entries.symmetrized(self.indptr, self.indices, values)
         # stall: one number, where the pattern was not symmetric
         longest = self.longest_row if same_pattern else int((indptr[1:] - indptr[:-1]).max())
@@ -200,7 +211,9 @@ def rounding_in_words(dtype: DType) -> str:
     return f"{'Hermitian' if dtype.kind == 'c' else 'symmetric'} to rounding"
 
 
-def checked(A: MatrixLike | CheckedMatrix, name: str = "A", *, shared: bool = False) -> CheckedMatrix:
+def checked(
+    A: MatrixLike | CheckedMatrix, name: str = "A", *, shared: bool = False, begin: Begin | None = None
+) -> CheckedMatrix:
     """Check a sparse or dense square matrix; a checked one is returned as it is.
 
     Parameters
@@ -212,6 +225,9 @@ def checked(A: MatrixLike | CheckedMatrix, name: str = "A", *, shared: bool = Fa
         The argument that A was given as, for the exceptions.
     shared : bool
         Whether all kernels that will follow the indices check them; the indices may then be A's own.
+    begin : callable, optional
+        Launches work on A's graph that the device does while the host waits for the check; what it returns is
+        in `Graph.begun` where A is as expected: real, valid, sorted, symmetric, without long rows.
 
     Returns
     -------
@@ -237,14 +253,16 @@ def checked(A: MatrixLike | CheckedMatrix, name: str = "A", *, shared: bool = Fa
     >>> csr.n, csr.nnz, csr.symmetric, csr.data.dtype.name
     (2, 4, True, 'float64')
     """
-    return A if isinstance(A, CheckedMatrix) else _without_rounding(checked_as_given(A, name, shared))
+    return A if isinstance(A, CheckedMatrix) else _without_rounding(checked_as_given(A, name, shared, begin))
 
 
-def checked_as_given(A: MatrixLike, name: str, shared: bool = False) -> CheckedMatrix:
+def checked_as_given(
+    A: MatrixLike, name: str, shared: bool = False, begin: Begin | None = None
+) -> CheckedMatrix:
     """A checked, with the user's values as they are."""
     matrix, backend = as_square_matrix(A, name)
     dtype = value_dtype(name, matrix.dtype)
-    return checked_csr(*csr_arrays(matrix, dtype, backend, name, shared), backend, name, matrix)
+    return checked_csr(*csr_arrays(matrix, dtype, backend, name, shared), backend, name, matrix, begin)
 
 
 def _without_rounding(csr: CheckedMatrix) -> CheckedMatrix:
@@ -288,13 +306,27 @@ def described(indptr: Array, indices: Array, data: Array) -> CheckedMatrix:
 
 
 def checked_csr(
-    indptr: Array, indices: Array, data: Array, backend: Backend, name: str = "A", given: Any = None
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    backend: Backend,
+    name: str = "A",
+    given: Any = None,
+    begin: Begin | None = None,
 ) -> CheckedMatrix:
     """Check CSR arrays of a user, of one index type and a supported value type; sort them if needed."""
-    scan = backend.matrix.entries.scan(indptr, indices, data)
+    begun: list[Begun] = []
+
+    def meanwhile(report: Any, begin: Any = begin) -> None:
+        begun.append(begin(expected_graph(indptr, indices, data), report))
+
+    may_begin = begin is not None and data.dtype.kind != "c"
+    scan = backend.matrix.entries.scan(indptr, indices, data, meanwhile=meanwhile if may_begin else None)
     check_entries(scan, indptr, indices, data, backend, name)
+    if begun and not (scan.sorted and scan.symmetric and scan.longest_row <= begun[0].longest_row):
+        begun.clear()  # not valid
     if scan.sorted:
-        return from_scan(indptr, indices, data, scan, backend, given)
+        return from_scan(indptr, indices, data, scan, backend, given, begun)
     rows = backend.matrix.entries.rows_of(indptr, indices.size)
     # Checked again: the sum of duplicates may overflow.
     arrays = canonical_csr(rows, indices, data, indptr.size - 1, indices.dtype, backend)
@@ -302,7 +334,13 @@ def checked_csr(
 
 
 def from_scan(
-    indptr: Array, indices: Array, data: Array, scan: EntryScan, backend: Backend, given: Any = None
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    scan: EntryScan,
+    backend: Backend,
+    given: Any = None,
+    begun: list[Begun] | None = None,
 ) -> CheckedMatrix:
     """The record of sorted, finite CSR arrays with the properties that a scan of them found."""
     if not scan.symmetric:  # the graph of a nonsymmetric matrix also has the entries of its transpose
@@ -324,4 +362,5 @@ def from_scan(
         scale=scale,
         exponent=scan.biased_exponent + np.finfo(data.dtype).minexp if scan.biased_exponent else None,
         given=given,
+        begun=begun or [],
     )

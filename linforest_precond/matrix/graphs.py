@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +13,10 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.returns import PatternScan
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.matrix.value_range import is_nonzero
+
+# Rows are expected to have at most this many entries, or about twice the mean: with more lanes to a row, the
+# proposition of short rows takes longer.
+LONGEST_EXPECTED = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +39,16 @@ class Pattern(OnBackend):
 
 
 @dataclass(frozen=True, eq=False)
+class Begun:
+    """Work on a graph that was launched before the check of its matrix was read."""
+
+    purpose: object
+    values: Array  # the weights of the graph
+    longest_row: int  # the result is valid where no row is longer
+    result: Any
+
+
+@dataclass(frozen=True, eq=False)
 class Graph(OnBackend):
     """The undirected weighted graph of a matrix: ``|A| - diag(|A|)``, made symmetric where it was not.
 
@@ -48,10 +64,26 @@ class Graph(OnBackend):
     longest_row: int
     slots_are_matrix: bool  # the graph has A's pattern: an entry has the same slot in both
     values_are_matrix: bool  # `values` are A's own, signs included
+    begun: list[Begun] = field(default_factory=list, repr=False)
 
     @property
     def n(self) -> int:
         return self.indptr.size - 1
+
+    def take_begun(self, purpose: object) -> Any | None:
+        """The result for a purpose that was begun with these weights; None where there is none."""
+        try:
+            begun = self.begun.pop()
+        except IndexError:
+            return None
+        return begun.result if begun.purpose == purpose and begun.values is self.values else None
+
+
+def expected_graph(indptr: Array, indices: Array, values: Array) -> Graph:
+    """The graph that most matrices have, of one not checked yet: sorted, symmetric, without long rows."""
+    mean = indices.size / max(indptr.size - 1, 1)
+    longest = max(LONGEST_EXPECTED, 2 ** math.ceil(math.log2(2 * mean or 1)))
+    return Graph(indptr, indices, values, 0.0, 1.0, longest, True, True)
 
 
 def unit_graph(graph: Graph) -> Graph:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import DType, MatrixLike
 from linforest_precond.matrix.block_diagonal import stacked
-from linforest_precond.matrix.checked import CheckedMatrix, checked
+from linforest_precond.matrix.checked import Begin, CheckedMatrix, checked
 from linforest_precond.precond.number_types import stored_dtype
 from linforest_precond.precond.part import OperatorState, Part, SetupTime
 from linforest_precond.precond.pattern_digest import pattern_digest
@@ -33,10 +33,10 @@ class Setup:
     """The setup of a preconditioner: checks A, and makes an operator of a part; both are timed.
 
     `values` are those of a stack of systems with A's pattern, which are set up as one block diagonal matrix.
-    `choose` gives the type to store numbers in, for the checked matrix and `dtype`. `keep_symmetric` is
-    whether a matching of a symmetric matrix pairs rows instead of permuting them. `given` is the checked
-    matrix; `csr` is the same, permuted and scaled by `scaling` and, at the edge of the number range, by a
-    power of two.
+    `begin` is for `checked`, where nothing is scaled. `choose` gives the type to store numbers in, for the
+    checked matrix and `dtype`. `keep_symmetric` is whether a matching of a symmetric matrix pairs rows
+    instead of permuting them. `given` is the checked matrix; `csr` is the same, permuted and scaled by
+    `scaling` and, at the edge of the number range, by a power of two.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class Setup:
         *,
         values: npt.ArrayLike | None = None,
         shared: bool = False,
+        begin: Begin | None = None,
         choose: Callable[[CheckedMatrix, npt.DTypeLike | None], DType] = own_or_given,
         scaling: str | MatrixScaling | None = None,
         keep_symmetric: bool = True,
@@ -55,7 +56,8 @@ class Setup:
         self._systems = None
         if values is not None:
             A, self._systems = stacked(A, values)
-        self.given = csr = checked(A, shared=shared)
+        self.given = csr = checked(A, shared=shared, begin=begin)
+        self._pattern = pattern_digest(csr)  # launched early: the device has work still
         self.stored = choose(csr, dtype)
         self._in_range, self._exponent = scaled_into_range(csr, self.stored)
         self._keep_symmetric = keep_symmetric
@@ -71,12 +73,11 @@ class Setup:
         """The operator that applies the part; stops the setup's stopwatch."""
         csr, backend = self.csr, self.csr.backend
         part = part if self.scaling is None else ScaledPart(part, self.scaling)
-        pattern = pattern_digest(self.given)
         self._watch.stop()
         types = part.name, backend.name, self.stored, csr.data.dtype, csr.indices.dtype
         time = SetupTime(self._watch.milliseconds, first=types not in _seen)
         _seen.add(types)
         device = getattr(csr.data, "device", None)
         words = self.given.rounding_in_words
-        own = pattern, csr.data.dtype, time, backend, device
+        own = self._pattern, csr.data.dtype, time, backend, device
         return operator_of(OperatorState(part, *own, self._exponent, words, self._systems))

@@ -1,5 +1,7 @@
 """[0,n]-factors: compared with oracles, with the paper's numbers, and by the invariants of a factor."""
 
+from dataclasses import replace
+
 import numba
 import numpy as np
 import oracles
@@ -14,6 +16,7 @@ import linforest_precond as lf
 from linforest_precond.backends.cpu.forest import factor as cpu_factor
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.graphs import Begun
 
 CHARGING = [(1, 0), (2, 0), (2, 1), (3, 2), (5, 0), (5, 1), (5, 4)]
 RELATIVE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
@@ -61,6 +64,66 @@ def assert_follows_algorithm_2(backend, A, n, **options):
     assert_factor_arrays(backend, A, f, wanted.neighbors, n)
     assert (f.iterations, f.maximal) == (wanted.iterations, wanted.maximal)
     return f
+
+
+def canonical(A):
+    A = A.copy()
+    A.sort_indices()
+    return A
+
+
+def indices_in_disorder(A):
+    """The same matrix with the entries of its longest row in descending order."""
+    A, row = A.copy(), int(np.argmax(np.diff(A.indptr)))
+    slots = slice(A.indptr[row], A.indptr[row + 1])
+    A.indices[slots], A.data[slots] = A.indices[slots][::-1].copy(), A.data[slots][::-1].copy()
+    return A
+
+
+class TestSecondCalls:
+    """On the GPU, a factor begins before the matrix is checked, once its program is compiled."""
+
+    @pytest.mark.parametrize(
+        "A",
+        [
+            graphs.random_graph(700, "unique"),
+            graphs.random_graph(700, "unique", symmetric=False),
+            indices_in_disorder(graphs.random_graph(700, "unique")),
+            graphs.star_graph(900),
+            graphs.random_graph(300, "ties", mean_degree=40),
+        ],
+        ids=["symmetric", "nonsymmetric", "unsorted", "long row", "wide rows"],
+    )
+    def test_matrices_of_all_kinds(self, backend, A):
+        wanted = oracles.parallel_factor(canonical(A), 2, iterations=5)
+        for _ in range(2):
+            f = lf.graph.factor(backend.csr(A), 2)
+            np.testing.assert_array_equal(backend.host(f.neighbors), oracles.as_rows(wanted.neighbors, 2))
+            assert f.iterations == wanted.iterations
+
+    def test_broken_matrices_are_refused(self, backend):
+        A = graphs.random_graph(700, "unique")
+        lf.graph.factor(backend.csr(A), 2)
+        for field, place, value in (("data", 5, np.nan), ("indices", 9, 10**6), ("indptr", 7, 10**6)):
+            broken = A.copy()
+            getattr(broken, field)[place] = value
+            with pytest.raises(ValueError, match="A"):
+                lf.graph.factor(backend.csr(broken), 2)
+        assert lf.graph.factor(backend.csr(A), 2).neighbors.shape == (700, 2)
+
+    def test_the_result_of_another_purpose_is_not_taken(self, backend):
+        csr = checked(
+            backend.csr(graphs.random_graph(300)),
+            shared=True,
+            begin=lambda graph, _: Begun("other", graph.values, 10, None),
+        )
+        graph, options = csr.graph, check_options(2)
+        assert len(graph.begun) == (backend.name == "cuda") and graph.take_begun(options) is None
+        graph.begun.append(Begun(options, graph.values, 10, "result"))
+        assert replace(graph, values=graph.values.copy()).take_begun(options) is None
+        for purpose, result in ((check_options(1), None), (options, "result")):
+            graph.begun.append(Begun(options, graph.values, 10, "result"))
+            assert graph.take_begun(purpose) == result and not graph.begun
 
 
 class TestAgainstTheTextbook:

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypedDict
 
 from linforest_precond.backends.annotations import Auto, Charge, MatrixLike, Ties
 from linforest_precond.backends.arguments import as_choice, as_integer
-from linforest_precond.matrix.checked import checked
-from linforest_precond.matrix.graphs import Graph
+from linforest_precond.matrix.checked import Begin, checked
+from linforest_precond.matrix.graphs import Begun, Graph
 from linforest_precond.records.forest import Factor
 
 # The largest number of iterations for "auto".
@@ -85,7 +85,7 @@ def factor(
       iterations  5 (not proven maximal)
     """
     options = check_options(n, iterations, m, k_m, p, seed, charge, ties)
-    return propose_factor(checked(A, shared=True).graph, options)
+    return propose_factor(checked(A, shared=True, begin=begin_factor(options)).graph, options)
 
 
 @dataclass(frozen=True)
@@ -159,16 +159,31 @@ def check_options(
     )
 
 
+# Iterations that both backends run in one go.
+MOST_ITERATIONS = 1000
+
+
+def begin_factor(options: FactorOptions) -> Begin | None:
+    """Launches a factor of the expected graph; None for one whose iterations the host counts."""
+    if options.limit is None or options.limit > MOST_ITERATIONS:
+        return None
+
+    def begin(graph: Graph, report: Any) -> Begun:
+        arrays = graph.backend.forest.factor.propose_factor(graph, **vars(options), report=report)
+        return Begun(options, graph.values, graph.longest_row, arrays)
+
+    return begin
+
+
 def propose_factor(graph: Graph, options: FactorOptions) -> Factor:
     """The factor of a checked graph, with checked options."""
     backend = graph.backend
-    neighbors, values, slots, progress = backend.forest.factor.propose_factor(graph, **vars(options))
+    arrays = graph.take_begun(options)
+    if arrays is None:
+        arrays = backend.forest.factor.propose_factor(graph, **vars(options))
+    neighbors, values, slots, progress = arrays
     own_slots = slots if graph.slots_are_matrix else None
     return Factor(neighbors, values, own_slots, progress, graph.total_weight, graph.scale)
-
-
-# Iterations that both backends run in one go.
-MOST_ITERATIONS = 1000
 
 
 @dataclass(frozen=True)

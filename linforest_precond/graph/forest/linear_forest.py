@@ -8,7 +8,7 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, Charge, MatrixLike, Ties
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.user_warnings import renamed_arguments
-from linforest_precond.graph.forest.factor import check_options, propose_factor
+from linforest_precond.graph.forest.factor import begin_factor, check_options, propose_factor
 from linforest_precond.graph.forest.given_records import checked_factor
 from linforest_precond.matrix.checked import checked
 from linforest_precond.records.forest import Factor, Forest, Ordering
@@ -78,7 +78,7 @@ def linear_forest(
     if isinstance(A, Factor):
         return break_cycles(checked_factor(A), in_place=True, **methods)
     options = check_options(2, iterations, m, k_m, p, seed, charge, ties)
-    graph = checked(A, shared=True).graph
+    graph = checked(A, shared=True, begin=begin_factor(options)).graph
     graph.backend.runtime.prefetch.prefetch("linear_forest", graph, options, method)
     return break_cycles(propose_factor(graph, options), in_place=True, **methods)
 

@@ -16,6 +16,7 @@ from linforest_precond.graph.forest.factor import (
     BlockKeywords,
     FactorKeywords,
     FactorOptions,
+    begin_factor,
     check_options,
     propose_factor,
 )
@@ -99,7 +100,7 @@ def tridiagonal_bands(
     (400, True)
     """
     factor, methods = check_options(2, **options), check_methods(method, sorting)
-    return bands_along_forest(checked(A, shared=True), factor, methods)
+    return bands_along_forest(checked(A, shared=True, begin=begin_factor(factor)), factor, methods)
 
 
 def block_tridiagonal_bands(

@@ -13,6 +13,8 @@ from linforest_precond.matrix.checks import VALUE_DTYPES
 from linforest_precond.precond.pattern_digest import PatternDigest
 from linforest_precond.precond.scaled_matrix import safe_limit
 
+NAMES = {dtype: str(dtype) for dtype in VALUE_DTYPES}
+
 
 @dataclass(frozen=True, eq=False)
 class Refreshed:
@@ -39,8 +41,7 @@ def own_arrays(matrix: MatrixLike, pattern: PatternDigest) -> tuple[Array, Array
         all(array.shape == size and array.flags.c_contiguous for array, size in zip(arrays, sizes))
         and indptr.dtype == indices.dtype
         and indices.dtype in (np.int32, np.int64)
-        and data.dtype in VALUE_DTYPES
-        and str(data.dtype) == pattern.dtype
+        and NAMES.get(data.dtype) == pattern.dtype
     )
     return arrays if known else None
 

@@ -19,7 +19,7 @@ from linforest_precond.backends.annotations import (
 )
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.user_warnings import without_numpy_warnings
-from linforest_precond.graph.forest.factor import check_options
+from linforest_precond.graph.forest.factor import begin_factor, check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.kinds import Face, Kind, Variant, register
 from linforest_precond.precond.lockstep import completed
@@ -162,7 +162,9 @@ def tridiagonal(
     forests, polynomial = _checked_counts(forests, combine, polynomial, ordering)
     several = forests > 1 or polynomial > 1
     shared = not by_rcm and not several and scaling is None
-    setup = Setup(A, dtype, values=values, shared=shared, scaling=scaling)
+    along_forest = isinstance(ordering, str) and ordering == "forest"
+    begin = begin_factor(options) if shared and along_forest else None
+    setup = Setup(A, dtype, values=values, shared=shared, begin=begin, scaling=scaling)
     csr, stored = setup.csr, setup.stored
     if forests > 1:
         return setup.operator(

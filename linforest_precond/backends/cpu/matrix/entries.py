@@ -23,8 +23,11 @@ def wide_pattern(pattern):
     return readonly(indptr), readonly(pattern.indices), readonly(pattern.degrees)
 
 
-def scan(indptr, indices, data, scale=1.0):
-    """One pass over the entries: in range, finite, sorted, symmetric? Also the diagonal and the weights."""
+def scan(indptr, indices, data, scale=1.0, meanwhile=None):
+    """One pass over the entries: in range, finite, sorted, symmetric? Also the diagonal and the weights.
+
+    `meanwhile` is called where the caller has to wait for the report of the scan, and with that: not here.
+    """
     bad_row, longest_row = check_rows(readonly(indptr), indices.size)
     if bad_row != NOT_FOUND:
         return EntryScan(bad_row, NOT_FOUND, NOT_FOUND, False, False, 0.0, 0.0, 0, 0, None)

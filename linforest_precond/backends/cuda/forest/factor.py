@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from ..matrix.long_row_split import STAGED_MEAN, split_long_rows, staged_entries
+from ..matrix.long_row_split import split_long_rows, staged_entries
 from ..runtime import cupy
 from ..runtime.launch import launch, note, recording
 from ..runtime.loader import INDICES, WEIGHTS, Program
@@ -40,6 +40,7 @@ OPTIONS = Struct(
     "Options", "forest/candidates.cuh",
     seed="Q", threshold="Q", first="q", last="q", long_row="q", fewest_dense="q",
     m="i", k_m="i", automatic="i", capacity="i", width="i", md5="i", ties="i",
+    report="P", longest="q",
 )  # fmt: skip
 RECORD = "active", "confirmed", "proposed", "started_at", "proposed_at", "confirmed_at"
 # The codes of `ties`: enum Ties.
@@ -58,10 +59,19 @@ PROGRAM = Program(
 )
 
 
-def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed, charge="splitmix64", ties="auto"):
-    """The factor's neighbours, values, slots, and an array: propositions made, and whether it is maximal."""
+def propose_factor(
+    graph, n, limit, automatic, m, k_m, threshold, seed, charge="splitmix64", ties="auto", report=None
+):
+    """The factor's neighbours, values, slots, and an array: propositions made, and whether it is maximal.
+
+    `report` is that of a scan of the graph, which the host has not read: where the graph is not valid, sorted
+    and symmetric, or has longer rows, nothing is computed. Returns None where the program would have to be
+    compiled while the host has not read it: later, others are compiled at the same time.
+    """
     rows, index = graph.n, graph.indices.dtype
     program = program_of(graph, n, needs_switches(charge, ties, m))
+    if report is not None and not program.has("propose_factor"):
+        return None
     plan = _plan(graph)
     shared_memory = plan["capacity"] * _entry_bytes(graph)
     neighbors, slots = cupy.empty((rows, n), index), cupy.empty((rows, n), index)
@@ -79,7 +89,8 @@ def propose_factor(graph, n, limit, automatic, m, k_m, threshold, seed, charge="
     def launch_iterations(first, last, progress=None):
         iterations = {"first": first, "last": last, "m": m, "k_m": k_m, "automatic": automatic}
         rules = {"md5": charge == "md5", "ties": TIES[ties]}
-        options = OPTIONS(seed=seed, threshold=threshold, **iterations, **plan, **rules)
+        scan = {"report": report, "longest": graph.longest_row}
+        options = OPTIONS(seed=seed, threshold=threshold, **iterations, **plan, **rules, **scan)
         # The barrier, the progress and the records; the progress goes on from that of the launch before.
         words = cupy.zeros((last - first + 3, len(RECORD)), np.uint64)
         progress = words[1] if progress is None else progress
@@ -134,7 +145,7 @@ def program_of(graph, n, switches):
         INDEX=graph.indices.dtype.type,
         DEGREE=n,
         SWITCHES=int(switches),
-        STAGED=int(mean <= STAGED_MEAN),
+        STAGED=int(staged_entries(mean, _entry_bytes(graph)) > 0),
         SPLIT=int(graph.longest_row > _longest_whole(mean)),
     )
 
@@ -143,7 +154,7 @@ def _plan(graph):
     """The options of load balancing, chosen by the mean row length."""
     mean = _mean_row(graph)
     return {
-        "capacity": staged_entries(mean, _entry_bytes(graph)) if mean <= STAGED_MEAN else 0,
+        "capacity": staged_entries(mean, _entry_bytes(graph)),
         "width": _lanes(min(graph.longest_row, _longest_whole(mean))),
         "fewest_dense": int(DENSE_SHARE * graph.n),
         "long_row": _longest_whole(mean),

@@ -1,5 +1,6 @@
 """From a [0,2]-factor to a linear forest: list ranking, then each cycle is cut and its path ranked."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -36,16 +37,17 @@ PROGRAM = Program("forest/linear_forest", cooperative=True, WEIGHT=WEIGHTS, INDE
 def linear_forest(neighbors, values, slots, in_place=False):
     """Break the cycles and rank the paths; the factor's own arrays are changed only if `in_place`."""
     run = _Run(neighbors, values)
-    run.rank(neighbors)
+    run.rank()
     # stall: arrays are copied only if there are cycles
     if not in_place and run.counters[CYCLES].item():
         neighbors, values = neighbors.copy(), values.copy()
         slots = None if slots is None else slots.copy()
         in_place = True
+        run.follow(neighbors)
     if in_place:
         # Without cycles both kernels return at once.
-        run.cut(neighbors, values, slots)
-        run.rank(neighbors, second_run=True)
+        run.cut(values, slots)
+        run.rank(second_run=True)
     outputs = run.path_id, run.position, run.lengths, run.counters[:NODES]
     return ForestArrays(neighbors, values, slots, *outputs)
 
@@ -62,6 +64,15 @@ def _program(neighbors, values):
     return PROGRAM(**types)
 
 
+@functools.lru_cache(256)
+def _offsets(n):
+    """Of all stages, the vertices' records, the jumped links and the vertices on cycles in one buffer."""
+    nodes = [int(share * n) + 1 for share in SHARES]
+    sizes = [count * size for count in nodes for size in NODE_BYTES]
+    sizes += [8 * n, 16 * nodes[-1], 4 * n]
+    return list(itertools.accumulate((-(-size // 256) * 256 for size in sizes), initial=0))
+
+
 class _Run:
     """The list ranking of one factor: its output, its workspace and its launches."""
 
@@ -75,35 +86,29 @@ class _Run:
         self.words = cupy.zeros(NODES + len(SHARES) + 3 * ROUNDS, np.uint64)
         self.counters = self.words[: NODES + len(SHARES)]
         self.rounds = address(self.words) + 8 * self.counters.size
-        self._allocate_workspace()
-
-    def _allocate_workspace(self):
-        """One buffer for all stages, the vertices' records, the jumped links and the vertices on cycles."""
-        nodes = [int(share * self.n) + 1 for share in SHARES]
-        sizes = [count * size for count in nodes for size in NODE_BYTES]
-        sizes += [8 * self.n, 16 * nodes[-1], 4 * self.n]
-        offsets = list(itertools.accumulate((-(-size // 256) * 256 for size in sizes), initial=0))
+        offsets = _offsets(n)
         self.buffer = cupy.empty(offsets[-1], np.uint8)
-        *self.stages, self.records, self.jumped, self.cyclic = (
-            address(self.buffer) + offset for offset in offsets[:-1]
-        )
+        first = address(self.buffer)
+        *self.stages, self.records, self.jumped, self.cyclic = (first + offset for offset in offsets[:-1])
+        self.follow(neighbors)
 
-    def _paths(self, neighbors):
-        return PATHS(
+    def follow(self, neighbors):
+        """Set the array of the vertices' neighbours."""
+        self.paths = PATHS(
             rows=neighbors, records=self.records, path_id=self.path_id, position=self.position,
             lengths=self.lengths, counters=self.counters, vertices=self.n, stages=self.stages,
             jumped=self.jumped, cyclic=self.cyclic,
         )  # fmt: skip
 
-    def rank(self, neighbors, second_run=False):
+    def rank(self, second_run=False):
         """Give every vertex its path id and position; the second run is for the vertices of cut cycles."""
         rounds = self.rounds + second_run * 8 * ROUNDS
-        arguments = self._paths(neighbors), rounds, rounds + 8, int(second_run)
+        arguments = self.paths, rounds, rounds + 8, int(second_run)
         launch(self.program.rank_paths, arguments, block=BLOCK)
 
-    def cut(self, neighbors, values, slots):
-        """Remove the weakest edge of every cycle, in the arrays given."""
+    def cut(self, values, slots):
+        """Remove the weakest edge of every cycle, in place."""
         # In the memory of stage 0, free between the two runs: more than two words for each vertex.
         weakest = WEAKEST(weight=self.stages[0], ends=self.stages[0] + 8 * self.n)
-        arguments = self._paths(neighbors), values, address(slots), weakest, self.rounds + 16 * ROUNDS
+        arguments = self.paths, values, address(slots), weakest, self.rounds + 16 * ROUNDS
         launch(self.program.cut_cycles, arguments, block=BLOCK)

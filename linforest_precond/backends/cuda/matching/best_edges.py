@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..matrix.long_row_split import STAGED_MEAN, lanes_to_a_row, staged_entries
+from ..matrix.long_row_split import lanes_to_a_row, staged_entries
 from ..runtime import cupy
 from ..runtime.loader import INDICES, WEIGHTS
 from ..runtime.structs import Struct
@@ -34,8 +34,7 @@ class Search:
     def __init__(self, graph, tie_key=0, mean=None):
         mean = graph.indices.size / max(graph.n, 1) if mean is None else mean
         entry_bytes = graph.indices.dtype.itemsize + graph.values.dtype.itemsize
-        short_rows = mean <= STAGED_MEAN
-        capacity = staged_entries(mean, entry_bytes) if short_rows else 0
+        capacity = staged_entries(mean, entry_bytes)
         self.shared_memory = capacity * entry_bytes
         self.macros = search_macros(graph)
         self.arrays = {"indptr": graph.indptr, "indices": graph.indices, "values": graph.values}
@@ -43,7 +42,7 @@ class Search:
             "rows": graph.n,
             "long_row": max(LONG_ROW, int(LONG_FACTOR * mean)),
             "tie_key": int(tie_key),
-            "short_rows": short_rows,
+            "short_rows": capacity > 0,
             "capacity": capacity,
             "width": lanes_to_a_row(mean),
         }

@@ -8,13 +8,14 @@ from ..runtime import cupy
 from ..runtime.launch import BLOCK, launch
 from ..runtime.loader import INDICES, VALUES, Program
 from ..runtime.prefix_sum import add_up
+from ..runtime.reports import HostCopy
 from .sums import CHUNK, tree_sums_on_device
 
 # Lanes per row.
 WIDTHS = (4, 8, 16, 32)
 # The most entries of a column that are sorted by rank when a matrix is transposed.
 SHORT_COLUMN = 512
-# The words of a report, in the order of `Report` in entry_tiles.cuh.
+# The words of a report, in the order of `Report` in scan_report.cuh.
 BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, LARGEST, WORDS = range(8)
 # The sums of weights after it.
 SUMS = 2
@@ -23,11 +24,16 @@ ENTRIES = Program("matrix/entries", VALUE=VALUES, INDEX=INDICES)
 SCAN = Program("matrix/entries", cooperative=True, VALUE=VALUES, INDEX=INDICES)
 
 
-def scan(indptr, indices, data, scale=1.0):
+def scan(indptr, indices, data, scale=1.0, meanwhile=None):
     """One pass over the entries: in range, finite, sorted, symmetric? Also the diagonal and the weights."""
     chunks = -(-indices.size // CHUNK)
     report, diagonal = (_described if chunks <= CHUNK else _scanned)(indptr, indices, data, float(scale))
-    words = report.get()  # stall: indices must be valid before they are used
+    copy = HostCopy(report)
+    try:
+        if meanwhile is not None:
+            meanwhile(report)
+    finally:
+        words = copy.get()  # stall: indices must be valid before they are used
     total, adjacent = words[WORDS : WORDS + SUMS].view(np.float64).tolist()
     return EntryScan(
         first_bad_row=first_place(words[BAD_ROW]),
@@ -161,16 +167,17 @@ def magnitudes(data):
 def symmetrized(indptr, indices, weights):
     """|A| + |A|^T as CSR arrays, and whether its pattern is A's own.
 
-    The indices may be the user's own and change: these kernels follow a copy.
+    The indices may be the user's own and change: the first kernel checks them, the others follow a copy.
     """
-    indices = cupy.clip(indices, 0, max(indptr.size - 2, 0))
-    program = ENTRIES(VALUE=weights.dtype.type, INDEX=indices.dtype.type)
-    rows = rows_of(indptr, indices.size)
+    vertices, program = indptr.size - 1, ENTRIES(VALUE=weights.dtype.type, INDEX=indices.dtype.type)
+    lanes = lanes_for(indices.size, vertices)
     sums = cupy.empty(indices.size, weights.dtype)
     unpaired, any_unpaired = cupy.empty(indices.size, bool), cupy.zeros(1, np.uint32)
-    launch(program.add_mirrors, (indptr, indices, rows, weights, indices.size, sums, unpaired, any_unpaired))
+    arguments = indptr, indices, vertices, lanes, weights, sums, unpaired, any_unpaired
+    launch(program.add_mirrors, arguments, items=vertices * lanes)
     if not any_unpaired.item():  # stall: decides how much memory the graph needs
         return indptr, indices, sums, True
+    indices, rows = cupy.clip(indices, 0, max(vertices - 1, 0)), rows_of(indptr, indices.size)
     unpaired = cupy.flatnonzero(unpaired)  # stall: CuPy counts them to allocate
     # The mirror images in CSR order: sorted by column; within a column rows ascend already.
     unpaired = unpaired[cupy.argsort(indices[unpaired], kind="stable")]

@@ -18,7 +18,7 @@ LONG_ROWS_FIELD = "PPPP"
 # The products of longer rows are not summed by one thread in stored order, but in pieces (row_products.cuh).
 LONGEST_ROW = 256
 generate_header("matrix/row_limits.cuh", LONGEST_ROW=LONGEST_ROW)
-# Up to this mean length rows are staged in shared memory, a thread per row.
+# Up to this mean length, rows are staged in shared memory where they fit, a thread per row.
 STAGED_MEAN = 16
 STAGED_BYTES = 40 * 1024
 PROGRAM = Program("matrix/long_row_split", INDEX=INDICES, PIECE=PIECES)
@@ -66,11 +66,13 @@ def split_long_rows(indptr, nnz, longest_row, piece, longest_whole=None):
 
 
 def staged_entries(mean, entry_bytes):
-    """Entries that a block stages: those of BLOCK rows of mean length, and a tenth more.
+    """Entries that a block stages: those of BLOCK rows of mean length, and a tenth more; 0 where it does not.
 
-    A multiple of 32, so that 64-bit indices stored behind 32-bit weights are aligned.
+    A multiple of 32, so that 64-bit indices stored behind 32-bit weights are aligned. A thread would read its
+    row uncoalesced where the rows of most blocks did not fit.
     """
-    return 32 * min(STAGED_BYTES // entry_bytes // 32, int(np.ceil(BLOCK * mean * 1.1 / 32)) + 1)
+    capacity = 32 * min(STAGED_BYTES // entry_bytes // 32, int(np.ceil(BLOCK * mean * 1.1 / 32)) + 1)
+    return capacity if mean <= STAGED_MEAN and BLOCK * mean <= capacity else 0
 
 
 def lanes_to_a_row(mean):

@@ -177,6 +177,10 @@ class Kernels:
         setattr(self, function, found)
         return found
 
+    def has(self, function):
+        """Whether a kernel was used before."""
+        return function in vars(self)
+
     def _lock(self):
         return _locks.setdefault(self._key, threading.Lock())
 

@@ -28,19 +28,18 @@ class Struct:
         self.size = self._layout.size
         # CuPy passes a NumPy array of one void item by value.
         self._dtype = np.dtype((np.void, self.size))
-        self._several = {name for name, own in fields.items() if len(own) > 1}
-        self._pointers = {name for name, own in fields.items() if own == "P"}
+        self._kinds = [(name, own == "P", len(own) > 1) for name, own in fields.items()]
         MIRRORS.setdefault(file, []).append(self)
 
     def __call__(self, **values):
         """Pack the values of all fields: arrays as addresses, a list for a field of several characters."""
-        flat, several, pointers = [], self._several, self._pointers  # every launch packs: few steps a field
-        for name in self.fields:
+        flat = []  # every launch packs: few steps a field
+        for name, is_pointer, is_several in self._kinds:
             value = values[name]
-            if name in several:
+            if is_several:
                 flat += value
             else:
-                flat.append(address(value) if name in pointers else value)
+                flat.append(address(value) if is_pointer else value)
         return np.frombuffer(self._layout.pack(*flat), self._dtype)
 
     def checks(self):

@@ -177,7 +177,10 @@ class _Elimination:
         marks = cupy.zeros((2, self._count), np.uint8)
         self.keep_reflections(marks[0])
         self._eliminate(True, marks[1], None)
-        counts = marks.sum(axis=1, dtype=np.int64).tolist()  # stall: reported to the user
+        # A sum over the second axis would have one block of threads to a row.
+        counts = cupy.stack(
+            [each.sum(dtype=np.int64) for each in marks]
+        ).tolist()  # stall: reported to the user
         return min(filter(None, counts), default=0)
 
     def _eliminate(self, transpose, marks, kept):

@@ -1,5 +1,7 @@
 """LU factorization of (block) tridiagonal matrices without pivoting, by recursive partitioning."""
 
+import functools
+
 import numpy as np
 
 from linforest_precond.backends.returns import PivotFinding
@@ -44,7 +46,7 @@ def factor(lower, diagonal, upper, perturb=True, report=None):
     program = program_of(rows, diagonal.dtype, block_size(diagonal))
     if diagonal.size:
         bands, perturb = tuple(map(aligned, (lower, diagonal, upper))), np.int32(perturb)
-        sizes = list(_array_bytes(rows, diagonal.nbytes // rows))
+        sizes = _array_bytes(rows, diagonal.nbytes // rows)
         memory = cupy.empty(len(ARRAYS) * sum(sizes), np.uint8)
         if is_at_once(rows):
             arguments = *bands, rows, perturb, memory, inverse, report.address
@@ -65,11 +67,14 @@ def program_of(rows, dtype, block):
     return (AT_ONCE if is_at_once(rows) else PROGRAM)(VALUE=dtype.type, BLOCK=block)
 
 
+@functools.lru_cache(256)
 def _array_bytes(rows, row_bytes):
     """The bytes of each array of the reductions, by level."""
+    sizes = []
     while rows > TOP:
         rows = -(-rows // GROUP)
-        yield -(-rows * row_bytes // ALIGNMENT) * ALIGNMENT
+        sizes.append(-(-rows * row_bytes // ALIGNMENT) * ALIGNMENT)
+    return sizes
 
 
 def _factor_level(program, bands, count, inverse, report, perturb, sizes, memory, is_finest=True):

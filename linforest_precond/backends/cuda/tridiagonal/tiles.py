@@ -66,8 +66,9 @@ def shared_memory(dtype, block, kind, rows, columns):
     return matrix + columns * tile * block * value
 
 
+@functools.cache
 def macros(dtype, block, kind):
-    """The macros of sweeps.cu."""
+    """The macros of sweeps.cu; callers do not change the dictionary."""
     dtype = np.dtype(dtype)
     one, many = rows_of_thread(dtype, block)
     blocks, blocks_of_many = _BLOCKS.get((dtype.itemsize, block), (1, 1))

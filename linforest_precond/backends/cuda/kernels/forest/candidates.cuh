@@ -22,6 +22,10 @@ struct Options {
     int width;      // lanes per row where they are not staged
     int md5;        // whether charges are drawn by MD5 instead of splitmix64
     int ties;       // enum Ties
+    // The report of a scan of the graph that the host has not read, or null, and the most entries of a row that the
+    // host expects.
+    const u64* report;
+    i64 longest;
 };
 
 // The order among equal weights: by hash in charged iterations and by column in others, by column always, or by one

@@ -8,6 +8,7 @@
 #include "runtime/md5.cuh"
 #endif
 #include "matrix/long_row_split.cuh"
+#include "matrix/scan_report.cuh"
 #include "forest/candidates.cuh"
 #include "forest/propositions.cuh"
 
@@ -115,6 +116,7 @@ extern "C" __global__ void __launch_bounds__(256, DEGREE > 2 ? 3
                                                              : 4)
     propose_factor(Problem problem, Options options, LongRows long_rows, Partial* partials, INDEX* lists,
                    Record* records, Progress* progress, u32* barrier) {
+    if (options.report && !is_as_expected(options.report, options.longest)) return;
     u32 generation = 0;
     u64 total = progress->confirmed;
     bool finished = false, maximal = false;

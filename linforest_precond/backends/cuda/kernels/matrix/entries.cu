@@ -214,17 +214,22 @@ __device__ __forceinline__ WEIGHT clamped_sum(WEIGHT a, WEIGHT b) {
     return rank_of(sum) < rank_of(largest) ? sum : largest;
 }
 
-// |A| + |A|^T on A's pattern: adds the magnitude of each entry's mirror image; entries without one are flagged.
-extern "C" __global__ void add_mirrors(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                       const INDEX* __restrict__ row_of, const WEIGHT* __restrict__ data, i64 entries,
-                                       WEIGHT* __restrict__ weights, u8* __restrict__ unpaired, u32* any_unpaired) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x) {
-        const INDEX row = row_of[i], column = indices[i];
-        const i64 mirror = find_column(indices, (i64)indptr[column], (i64)indptr[column + 1], row);
-        const WEIGHT own = magnitude(data[i]);
-        weights[i] = mirror < 0 ? own : clamped_sum(own, magnitude(data[mirror]));
-        unpaired[i] = mirror < 0;
-        if (mirror < 0) *any_unpaired = 1;
+// |A| + |A|^T on A's pattern: adds the magnitude of each entry's mirror image; entries without one are flagged. `width`
+// lanes per row. The indices may change meanwhile, so they are checked.
+extern "C" __global__ void add_mirrors(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 rows,
+                                       int width, const WEIGHT* __restrict__ data, WEIGHT* __restrict__ weights,
+                                       u8* __restrict__ unpaired, u32* any_unpaired) {
+    const i64 groups = (i64)gridDim.x * blockDim.x / width;
+    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / width; row < rows; row += groups) {
+        const i64 end = indptr[row + 1];
+        for (i64 i = (i64)indptr[row] + threadIdx.x % width; i < end; i += width) {
+            const INDEX column = clamped(indices[i], rows);
+            const i64 mirror = find_column(indices, (i64)indptr[column], (i64)indptr[column + 1], (INDEX)row);
+            const WEIGHT own = magnitude(data[i]);
+            weights[i] = mirror < 0 ? own : clamped_sum(own, magnitude(data[mirror]));
+            unpaired[i] = mirror < 0;
+            if (mirror < 0) *any_unpaired = 1;
+        }
     }
 }
 

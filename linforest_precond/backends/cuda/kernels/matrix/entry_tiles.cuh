@@ -1,8 +1,5 @@
-// Scans of a matrix in chunks of stored entries, and the report of what they find.
-
-// The report of a scan, one 64-bit word each. Slots are stored as their complement by atomicMax: zeroed memory means
-// none, and the first slot wins.
-enum Report { BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, LARGEST, WORDS };
+// Scans of a matrix in chunks of stored entries.
+#include "matrix/scan_report.cuh"
 
 __device__ __forceinline__ void report_first(u64* report, Report kind, u64 place) { atomicMax(report + kind, ~place); }
 
