@@ -2,6 +2,7 @@
 // Scalars instead of blocks.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
+#include "matrix/symmetry_hash.cuh"
 
 // Lanes per row.
 #define WIDTH 8
@@ -60,28 +61,38 @@ extern "C" __global__ void add_rows(const INDEX* __restrict__ indptr, const VALU
     }
 }
 
-// What all rows show, one 64-bit word each, zero at first: three flags; the number of rows whose diagonal is at least
-// the sum of the others, up to a thousandth; the bits of the largest magnitude on the diagonal, and the complement of
-// those of the smallest; then for each block the sum of its rows' magnitudes, each in units of the diagonal.
+// The summand of an entry in the check whether the matrix is Hermitian, a hash: those of an entry and of its conjugate
+// mirror image cancel. Zeros need no mirror image, real diagonal entries no other one.
+__device__ __forceinline__ u64 balance_of(INDEX row, INDEX column, VALUE value) {
+    const WEIGHT imaginary = imaginary_part(value);
+    if (column == row ? is_zero(imaginary) : is_zero(value)) return 0;
+    const u64 sign = 1ull << (8 * sizeof(WEIGHT) - 1);
+    const u64 real_bits = is_zero(real_part(value)) ? 0 : bits(real_part(value));
+    const u64 imaginary_bits = is_zero(imaginary) ? 0 : bits(imaginary) ^ (column < row ? sign : 0);
+    const u64 hash = edge_hash(min(row, column), max(row, column), real_bits + mix64(imaginary_bits));
+    return column < row ? 0 - hash : hash;
+}
+
+// What all rows show, one 64-bit word each, zero at first: a sum that is 0 for Hermitian matrices; two flags; the number
+// of rows whose diagonal is at least the sum of the others, up to a thousandth; the bits of the largest magnitude on the
+// diagonal, and the complement of those of the smallest; then for each block the sum of its rows' magnitudes, each in
+// units of the diagonal.
 enum Fact { NOT_HERMITIAN, NOT_POSITIVE, NOT_CENTERED, DOMINANT, LARGEST, SMALLEST, RATIOS };
 
 #define DOMINANCE (1.0 + 1e-3)
 #define BLOCK_WARPS 8
 
-// The facts of a matrix in one launch. Mirror images are looked up only with `mirrors`. A row counts as one of zero sum
+// The facts of a matrix in one launch. Mirror images are compared only with `mirrors`. A row counts as one of zero sum
 // up to `tolerance`; diagonals below `tiny` count as that.
 extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS)
     find_facts(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
                const VALUE* __restrict__ diagonal, i64 rows, i64 mirrors, double tolerance, double tiny, u64* facts) {
     __shared__ double warp_ratios[BLOCK_WARPS];
-    bool hermitian = true, positive = true, centered = true;
-    u64 dominant = 0, largest = 0, smallest = 0;
+    bool positive = true, centered = true;
+    u64 balance = 0, dominant = 0, largest = 0, smallest = 0;
     double ratios = 0;
     EACH_ROW(row, rows) {
-        if (mirrors) EACH_SLOT(slot, row, rows) {
-                const VALUE mirror = stored_value(indptr, indices, data, indices[slot], (INDEX)row);
-                hermitian &= data[slot] == conjugate(mirror);
-            }
+        if (mirrors) EACH_SLOT(slot, row, rows) balance += balance_of((INDEX)row, indices[slot], data[slot]);
         const RowSums found = add_row(indptr, data, row, rows);
         if (row >= rows || threadIdx.x % WIDTH) continue;
         const double own = widened(magnitude(diagonal[row]));
@@ -93,14 +104,15 @@ extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS)
         smallest = max(smallest, ~bits);
         ratios += found.size / fmax(own, tiny);
     }
-    if (!hermitian) facts[NOT_HERMITIAN] = 1;
     if (!positive) facts[NOT_POSITIVE] = 1;
     if (!centered) facts[NOT_CENTERED] = 1;
+    balance = warp_sum(balance);
     dominant = warp_sum(dominant);
     largest = warp_max(largest);
     smallest = warp_max(smallest);
     for (int half = 16; half > 0; half /= 2) ratios += __shfl_xor_sync(FULL_WARP, ratios, half);
     if (threadIdx.x % 32 == 0) {
+        if (balance) atomicAdd(facts + NOT_HERMITIAN, balance);
         atomicAdd(facts + DOMINANT, dominant);
         atomicMax(facts + LARGEST, largest);
         atomicMax(facts + SMALLEST, smallest);
