@@ -67,7 +67,7 @@ class RankLevelMatrix(LevelMatrix):
             local.Matrix(csr.indptr, csr.indices, data, csr.longest_row),
             apply,
             definite,
-            self.ops.DotProducts(dtype, 2 * STEPS + 1),
+            self.ops.DotProducts(dtype, 2 * STEPS),
         )
         return completed(steps)
 

@@ -38,7 +38,7 @@ def estimated_eigenvalue(
     """The same in steps: it yields before the stall."""
     ops = backend.multigrid.vector_ops
     r = ops.pseudorandom_vector(matrix.rows, dtype)
-    return eigenvalue_from(r, matrix, solve, definite, ops.DotProducts(dtype, 2 * STEPS + 1))
+    return eigenvalue_from(r, matrix, solve, definite, ops.DotProducts(dtype, 2 * STEPS))
 
 
 def eigenvalue_from(r: Array, matrix: Any, solve: ApplyInto, definite: bool, dots: Any) -> Steps[float]:
@@ -63,19 +63,19 @@ def _by_lanczos(r: Array, matrix: Any, solve: ApplyInto, dots: Any) -> Steps[flo
     dots.dot(0, r, z)
     with np.errstate(all="ignore"):  # coefficients after a breakdown are cut off below
         for k in range(STEPS):
-            curvature = STEPS + 1 + k
-            dots.multiply(curvature, matrix, p, q)
-            dots.subtract(k, curvature, q, r)
-            solve(r, z)
-            dots.dot(k + 1, r, z)
-            dots.extend(k + 1, k, z, p)
+            if k:
+                dots.subtract(k - 1, STEPS + k - 1, q, r)
+                solve(r, z)
+                dots.dot(k, r, z)
+                dots.extend(k, k - 1, z, p)
+            dots.multiply(STEPS + k, matrix, p, q)
     yield
     return _largest_ritz_value(dots.values.tolist())  # stall: the coefficients of all steps at once
 
 
 def _largest_ritz_value(numbers: list[float]) -> float | None:
-    rho, curvature = np.array(numbers[: STEPS + 1]), np.array(numbers[STEPS + 1 :])
-    valid = (rho[:-1] > 0) & (curvature > 0) & np.isfinite(rho[:-1]) & np.isfinite(curvature)
+    rho, curvature = np.array(numbers[:STEPS]), np.array(numbers[STEPS:])
+    valid = (rho > 0) & (curvature > 0) & np.isfinite(rho) & np.isfinite(curvature)
     count = STEPS if valid.all() else int(valid.argmin())
     if not count:
         return None
