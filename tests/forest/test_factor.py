@@ -115,14 +115,14 @@ class TestSecondCalls:
         csr = checked(
             backend.csr(graphs.random_graph(300)),
             shared=True,
-            begin=lambda graph, _: Begun("other", graph.values, 10, None),
+            begin=lambda graph, _: Begun("other", graph.values, 1000, None),
         )
         graph, options = csr.graph, check_options(2)
         assert len(graph.begun) == (backend.name == "cuda") and graph.take_begun(options) is None
-        graph.begun.append(Begun(options, graph.values, 10, "result"))
+        graph.begun.append(Begun(options, graph.values, 1000, "result"))
         assert replace(graph, values=graph.values.copy()).take_begun(options) is None
         for purpose, result in ((check_options(1), None), (options, "result")):
-            graph.begun.append(Begun(options, graph.values, 10, "result"))
+            graph.begun.append(Begun(options, graph.values, 1000, "result"))
             assert graph.take_begun(purpose) == result and not graph.begun
 
 
