@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import strategies as graphs
 from solver_cases import SOLVERS, recorded
 from test_solver_products import LENGTHS, matrix, vectors
 
@@ -44,14 +45,7 @@ def residual(backend, A, b, x, dense=False):
     return backend.host(target)
 
 
-@pytest.mark.parametrize(
-    "dtype",
-    [
-        np.float64,
-        np.complex128,
-        *(pytest.param(t, marks=pytest.mark.slow) for t in (np.float32, np.complex64)),
-    ],
-)
+@pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.complex128, np.float32, np.complex64]))
 @pytest.mark.parametrize(("lengths", "columns"), [("short", 1), ("long", 1), ("medium", 3)])
 @pytest.mark.parametrize("dense", [False, True])
 def test_residuals_are_rounded_once(backend, dtype, lengths, columns, dense):
