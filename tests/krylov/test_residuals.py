@@ -72,8 +72,9 @@ def test_both_backends_have_the_same_bits(cuda, dtype, lengths, index):
     np.testing.assert_array_equal(residual(cuda, A, b, x), target)
 
 
-def test_magnitudes(backend):
-    A, x = matrix(300, LENGTHS["long"], np.complex64), vectors(300, 2, np.complex64)
+@pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.complex64]))
+def test_magnitudes(backend, dtype):
+    A, x = matrix(300, LENGTHS["long"], dtype), vectors(300, 2, dtype)
     B = backend.csr(A)
     found = backend_of(B).krylov.spmv.Product(checked(B), x.dtype, is_csr=True).magnitudes(backend.array(x))
     assert found.dtype == np.float64
