@@ -31,7 +31,7 @@ settings.register_profile("default", max_examples=60, **COMMON)
 settings.register_profile("ci", max_examples=60, derandomize=True, database=None, **COMMON)
 settings.register_profile("thorough", max_examples=1000, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
-QUICK_EXAMPLES = 15
+QUICK_EXAMPLES = 10
 # What `lf.solve` chooses is the same on every machine.
 os.environ.setdefault("LINFOREST_CALIBRATION", "default")
 
