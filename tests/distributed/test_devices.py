@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from parallel_cases import random_matrix
+from strategies import quick
 
 import linforest_precond as lf
 from linforest_precond import distributed
@@ -12,7 +13,7 @@ from linforest_precond.distributed.partition.matrix import sparse_linalg
 CUTS = {1: [0, 60], 2: [0, 25, 60], 3: [0, 20, 20, 60]}
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.complex64])
+@pytest.mark.parametrize("dtype", quick([np.float64, np.complex64]))
 def test_products_have_the_bits_of_one_rank(backend, dtype):
     A = random_matrix(60, 0.1, 2, dtype)
     rng = np.random.default_rng(3)
@@ -35,7 +36,7 @@ def test_products_have_the_bits_of_one_rank(backend, dtype):
             assert np.allclose(found, A.T @ vectors, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("dtype", quick([np.float64, np.float32, np.complex128]))
 def test_inner_products_have_the_bits_of_the_host(backend, dtype):
     rng = np.random.default_rng(4)
     u, v = ((rng.standard_normal(9000) * 10.0 ** rng.integers(-9, 9, 9000)).astype(dtype) for _ in range(2))

@@ -74,7 +74,7 @@ def test_ranks_of_mpi_in_different_calls_end_with_both_places(mpiexec):
 
 
 def test_a_rank_of_mpi_that_does_not_call_ends_after_the_timeout(mpiexec):
-    done = mpiexec(3, PROGRAM.format(first="time.sleep(100)", second="parts.inner(*np.ones((2, 18)))"))
+    done = mpiexec(2, PROGRAM.format(first="time.sleep(100)", second="parts.inner(*np.ones((2, 18)))"))
     assert done.code != 0 and "went on" not in done.output
     assert "after 2 s rank" in done.output and "called by second (program.py:" in done.output
     assert "rank 0 does not, after " in done.output

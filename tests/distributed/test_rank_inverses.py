@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from parallel_cases import joined, jumps, random_matrix, random_offsets, vector
+from strategies import slow
 
 import linforest_precond as lf
 from linforest_precond import distributed
@@ -36,6 +37,10 @@ CASES = {
     "nonsymmetric, zero rows": lambda: random_matrix(40, 0.08, 5),
 }
 
+# Types for which the kernels are compiled again.
+OTHER_TYPES = ("complex", "single", "nonsymmetric complex")
+CASE_NAMES = [slow(name) if name in OTHER_TYPES else name for name in CASES]
+
 
 def quietly(function, *arguments, **options):
     with warnings.catch_warnings():
@@ -62,7 +67,7 @@ def applied(operators, r, view=None):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", CASE_NAMES)
 def test_products_are_those_of_one_rank(name, size):
     A = sp.csr_array(CASES[name]())
     n, r = A.shape[0], vector(A.shape[0], 7, A.dtype)
@@ -75,7 +80,7 @@ def test_products_are_those_of_one_rank(name, size):
         assert (M.repairs, M.positive_definite) == (one.repairs, one.positive_definite)
 
 
-@pytest.mark.parametrize("name", ["poisson", "convection", "complex"])
+@pytest.mark.parametrize("name", ["poisson", "convection", slow("complex")])
 def test_updates_are_those_of_one_rank(name):
     A = sp.csr_array(CASES[name]())
     changed = sp.csr_array(2 * A + sp.diags_array(np.linspace(0, 1, A.shape[0])).astype(A.dtype))

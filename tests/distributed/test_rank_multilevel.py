@@ -197,17 +197,19 @@ def test_adjoints(size, symmetric, dtype):
                 assert abs(found - expected).max() <= ROUNDING * abs(expected).max()
 
 
-def test_views_of_a_cycle():
-    A = complex_entries(CASES["convection"](), False)
+@pytest.mark.parametrize("dtype", quick([float, complex]))
+def test_views_of_a_cycle(dtype):
+    with_phases = complex_entries if dtype is complex else lambda A, _: A
+    A = with_phases(CASES["convection"](), False)
     _, ranks = hierarchies(A, 2, **EXACT)
-    M, r, own = ranks[0].aspreconditioner(), vector(A.shape[0], 1, complex), ranks[0].shape[0] // 2
+    M, r, own = ranks[0].aspreconditioner(), vector(A.shape[0], 1, dtype), ranks[0].shape[0] // 2
     assert M.H.H is M.T.T is M and M.H.flags == (True, True)
     adjoint = applied(ranks, r, view="H")
     operators = [ml.aspreconditioner() for ml in ranks]
     found = joined(2, lambda comm: operators[comm.rank].rmatvec(np.split(r, [own])[comm.rank]))
     assert np.array_equal(found, adjoint)
-    _, hermitian = hierarchies(complex_entries(CASES["2-D"](), True), 2, **EXACT)
-    r = vector(hermitian[0].shape[0], 1, complex)
+    _, hermitian = hierarchies(with_phases(CASES["2-D"](), True), 2, **EXACT)
+    r = vector(hermitian[0].shape[0], 1, dtype)
     found = applied(hermitian, r, "V")
     assert np.array_equal(applied(hermitian, r, "V", "H"), found)
     assert np.array_equal(applied(hermitian, r.conj(), "V", "T"), found.conj())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parallel_cases import random_matrix, random_offsets
 from rank_tridiagonal_cases import dense
-from strategies import matrices
+from strategies import matrices, quick
 
 import linforest_precond as lf
 from linforest_precond import distributed
@@ -137,7 +137,7 @@ def test_iterations_do_not_depend_on_the_number_of_ranks():
     assert local[0] == histories[0] and len(local[1]) > len(local[0])
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.complex64])
+@pytest.mark.parametrize("dtype", quick([np.float64, np.complex64]))
 def test_incomplete_factors_are_those_of_each_block(dtype):
     A = random_matrix(60, 0.1, 3, dtype)
     A = sp.csr_array(A + sp.diags_array(abs(A).sum(axis=1) + 1.0).astype(dtype))

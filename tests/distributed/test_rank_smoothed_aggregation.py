@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from parallel_cases import joined, jumps, random_matrix, random_offsets, vector
+from strategies import quick
 
 import linforest_precond as lf
 from linforest_precond.distributed import cg, multilevel, scatter, simulate
@@ -145,7 +146,7 @@ def test_iterations_are_those_of_one_rank(case):
     assert all(np.array_equal(x, solutions[0]) for x in solutions)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.complex128])
+@pytest.mark.parametrize("dtype", quick([np.float64, np.float32, np.complex64, np.complex128]))
 def test_types(dtype):
     A = CASES["2-D"]()
     if np.dtype(dtype).kind == "c":

@@ -37,7 +37,7 @@ WIND = [[0, -1, 0], [-2, 5, -1], [0, -1, 0]]
 
 def each_type(types):
     """All solvers with all types; those of a quick run first."""
-    return graphs.crossed(QUICK, types, few=()) + [
+    return graphs.crossed(QUICK, types) + [
         graphs.slow(solver, each) for solver in SOLVERS if solver not in QUICK for each in types
     ]
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import strategies as graphs
 from solver_cases import SOLVERS, recorded
 from test_solver_products import LENGTHS, matrix, vectors
 
@@ -44,14 +45,7 @@ def residual(backend, A, b, x, dense=False):
     return backend.host(target)
 
 
-@pytest.mark.parametrize(
-    "dtype",
-    [
-        np.float64,
-        np.complex128,
-        *(pytest.param(t, marks=pytest.mark.slow) for t in (np.float32, np.complex64)),
-    ],
-)
+@pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.complex128, np.float32, np.complex64]))
 @pytest.mark.parametrize(("lengths", "columns"), [("short", 1), ("long", 1), ("medium", 3)])
 @pytest.mark.parametrize("dense", [False, True])
 def test_residuals_are_rounded_once(backend, dtype, lengths, columns, dense):
@@ -78,8 +72,9 @@ def test_both_backends_have_the_same_bits(cuda, dtype, lengths, index):
     np.testing.assert_array_equal(residual(cuda, A, b, x), target)
 
 
-def test_magnitudes(backend):
-    A, x = matrix(300, LENGTHS["long"], np.complex64), vectors(300, 2, np.complex64)
+@pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.complex64]))
+def test_magnitudes(backend, dtype):
+    A, x = matrix(300, LENGTHS["long"], dtype), vectors(300, 2, dtype)
     B = backend.csr(A)
     found = backend_of(B).krylov.spmv.Product(checked(B), x.dtype, is_csr=True).magnitudes(backend.array(x))
     assert found.dtype == np.float64

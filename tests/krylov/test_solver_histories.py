@@ -61,7 +61,7 @@ class TestHistories:
         assert len(watch.seen) == history.iterations[-1] == 5
         assert {x.shape for x in watch.seen} == {b.shape}
 
-    @pytest.mark.parametrize("solver", ["fcg", "bicgstab"])
+    @pytest.mark.parametrize("solver", graphs.quick(["fcg", "bicgstab"]))
     def test_restarted_columns_are_counted(self, backend, solver):
         """Single precision drifts: columns restart when the last one has stopped, and go on to maxiter."""
         A = graphs.with_types(grid(solver), np.float32)

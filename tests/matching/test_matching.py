@@ -397,14 +397,17 @@ class TestOneAnswer:
 
     @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")
     @pytest.mark.parametrize("kind", graphs.quick(["unit", "unique"]))
-    def test_any_number_of_threads(self, kind, with_threads):
+    @pytest.mark.parametrize(
+        "among", graphs.quick([["suitor", "locally_dominant"], list(EVERY)]), ids=["few", "all"]
+    )
+    def test_any_number_of_threads(self, kind, among, with_threads):
         A = graphs.random_graph(60_000, kind, 2, symmetric=kind == "unit")
         before = numba.get_num_threads()
         try:
             answers = []
             for threads in (1, 2, numba.config.NUMBA_NUM_THREADS):
                 numba.set_num_threads(threads)
-                answers.append([lf.graph.matching(A, method) for method in EVERY])
+                answers.append([lf.graph.matching(A, method) for method in among])
         finally:
             numba.set_num_threads(before)
         for others in answers[1:]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.linalg import block_diag
-from strategies import slow
+from strategies import quick, slow
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
@@ -203,7 +203,7 @@ class TestBandedFactor:
     def test_none_where_the_band_is_wide_or_the_matrix_not_definite(self, A):
         assert isinstance(Coarsest.of(checked(sp.csr_array(A)), A.dtype, hermitian=True), Coarsest)
 
-    @pytest.mark.parametrize("dtype", [None, "float32"])
+    @pytest.mark.parametrize("dtype", quick([None, "float32"]))
     def test_is_computed_again_for_files(self, tmp_path, dtype):
         A, r = lf.matrices.poisson((40, 40)), np.random.default_rng(0).standard_normal(1600)
         M = lf.multilevel(A, dtype=dtype).aspreconditioner()

@@ -29,7 +29,15 @@ KINDS = {
     "direct": lambda A, **options: lf.direct(A, **options),
 }
 # For storage in single precision, which compiles the kernels of a kind again.
-COMPILED_LONG = ("blocks of 2", "blocks of 4", "block jacobi 3", "block jacobi 32", "direct")
+COMPILED_LONG = (
+    "blocks of 2",
+    "blocks of 4",
+    "block jacobi 3",
+    "block jacobi 32",
+    "ilu",
+    "gauss seidel",
+    "direct",
+)
 IN_SINGLE_PRECISION = [graphs.slow(kind) if kind in COMPILED_LONG else kind for kind in KINDS]
 SIZE = 50
 

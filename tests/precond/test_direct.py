@@ -57,7 +57,7 @@ def line(M, name):
     return next(each for each in str(M).splitlines() if each.lstrip().startswith(name)).split(maxsplit=1)[1]
 
 
-@pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.complex128, np.float32, np.complex64], 2))
+@pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.complex128, np.float32, np.complex64]))
 @pytest.mark.parametrize("options", [{}, {"pivoting": "partial"}, {"ordering": "natural"}], ids=str)
 def test_random_systems(backend, dtype, options):
     A = random_matrix(80, dtype)

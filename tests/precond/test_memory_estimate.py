@@ -76,7 +76,7 @@ def peak_on_cuda(call):
 
 
 @pytest.mark.parametrize(("kind", "options"), KINDS, ids=lambda value: str(value))
-@pytest.mark.parametrize("matrix", graphs.quick(MATRICES, 2))
+@pytest.mark.parametrize("matrix", graphs.quick(MATRICES))
 def test_enough_and_not_far_too_much(backend, kind, options, matrix):
     if (kind, matrix) == ("direct", "triangular"):
         pytest.skip("the fill-in of COLAMD's order is not predicted")

@@ -26,7 +26,7 @@ def assert_permuted(backend, P, M):
             np.testing.assert_array_equal(backend.host(one @ r[order]), backend.host((other @ r)[order]))
 
 
-@pytest.mark.parametrize("kind, types", graphs.crossed(ORDERED, graphs.TYPES, few=()))
+@pytest.mark.parametrize("kind, types", graphs.crossed(ORDERED, graphs.TYPES))
 def test_same_bits_in_the_order_of_the_rows(backend, kind, types):
     dtype, index = types
     M = KINDS[kind](backend.csr(dominant(dtype=dtype, index_dtype=index)))

@@ -71,8 +71,8 @@ KINDS = {
 }
 
 
-# They compile for long, and are tested alone elsewhere.
-SLOW = "FSAI", "SPAI", "V approximate_inverse"
+# They take long, and are tested alone or are like others.
+SLOW = "FSAI", "SPAI", "V approximate_inverse", "W l1_jacobi", "blocks of 4", "blocks with long carries"
 
 
 @pytest.fixture(autouse=True)

@@ -24,9 +24,8 @@ ROUNDING = re.compile(r"\d\.\d+e-1[1-9]")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 pytestmark = pytest.mark.skipif(not README.exists(), reason="tests run outside a source tree")
-each_document = pytest.mark.parametrize(
-    "document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix()
-)
+NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
+each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=NAMES)
 
 
 def text_of(document):
@@ -59,7 +58,15 @@ def assert_same_up_to_rounding(seen, shown):
         assert one == pytest.approx(other, rel=0.02), seen
 
 
-@each_document
+# What these pages run takes long, and is tested in tests/study and tests/similarity, too.
+SLOW = [f"docs/guide/{name}.md" for name in ("joins", "study", "traffic")]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [pytest.param(ROOT / name, marks=pytest.mark.slow if name in SLOW else ()) for name in NAMES],
+    ids=NAMES,
+)
 def test_code_runs_and_prints_what_is_shown(document):
     namespace = {}
     for code, shown in programs(document):

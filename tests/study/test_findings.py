@@ -12,7 +12,7 @@ import re
 import pytest
 import study_cases
 
-from linforest_precond.study import published, run_paper, timing
+from linforest_precond.study import published, run, run_paper, timing
 from linforest_precond.study.papers import PAPERS
 
 pytest.importorskip("matplotlib")
@@ -62,7 +62,8 @@ def paper_and_study(request, tmp_path_factory):
         return paper, study_cases.study()
     out = tmp_path_factory.mktemp(paper.name)
     parts = [part for part in paper.parts if part not in WITHOUT.get(paper.name, ())]
-    with timing.numba_threads(1):
+    with timing.numba_threads(1), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "write_report", lambda paper, study, folder: folder)  # sentences need none
         run_paper(paper.name, SMALL[paper.name], out=out, parts=parts, progress=False)
     study = json.loads((out / "study.json").read_text(encoding="utf-8"))
     assert {case["status"] for case in study["cases"]} == {"done"}

@@ -44,7 +44,7 @@ def test_curves_keep_their_ends(reproduce):
     assert (few["iterations"][0], few["iterations"][-1]) == (0, 600)
 
 
-def test_pages_show_the_stored_runs(reproduce, tmp_path):
+def test_pages_show_the_stored_runs(reproduce, without_pictures, tmp_path):
     """Tables, findings and words of the templates: python docs/reproduce.py --stored writes them again."""
     pages = reproduce.main(["--stored", "--out", str(tmp_path)])
     assert len(pages) == len({page.name for page in pages}) >= 7
