@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.tridiagonal import clipping, pivots, sweeps
+from linforest_precond.backends.cpu.tridiagonal import clipping, pivots, repairs, sweeps
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.tridiagonal.band_partition import BandPartition, without_ghosts
 from linforest_precond.distributed.tridiagonal.gathered_paths import GatheredPaths
@@ -19,9 +19,7 @@ from linforest_precond.distributed.tridiagonal.schur_complement import SchurComp
 from linforest_precond.distributed.tridiagonal.sweeps import PipelinedSweeps, SpikeSweeps
 from linforest_precond.precond.tridiagonal.elimination import Elimination, Factorization
 from linforest_precond.precond.tridiagonal.growth import overflows
-from linforest_precond.precond.tridiagonal.repair import counts_of_rows, needs_repair, scaled_couplings
 from linforest_precond.precond.tridiagonal.segments import Triple, segments_of
-from linforest_precond.precond.tridiagonal.singular import perturb_singular
 
 
 class RankElimination(Elimination):
@@ -68,19 +66,20 @@ class RankElimination(Elimination):
 
     def rows_to_repair(self, bands: Triple, inverse: Array, magnitudes: Array) -> Array | None:
         """A mask of this rank's rows of paths that are to be repaired; None where no rank has any."""
-        counts = counts_of_rows(bands, inverse, magnitudes)
+        counts = repairs.count_rows(*bands, inverse, magnitudes)
         segments, sums = self.partition(bands).totals(list(counts))
-        repaired: Array = needs_repair(*sums)[segments]
+        repaired: Array = repairs.needs_repair(*sums)[segments]
         return repaired if self.total(repaired) else None
 
     def clip_paths(self, bands: Triple, rows: Array) -> tuple[Triple, int, int]:
         partition = self.partition(bands)
         around = np.pad(rows, 1, mode="edge") if rows.size else np.zeros(2, bool)
-        clipped, clip = scaled_couplings(partition.with_ghosts, around)
+        lower, diagonal, upper = partition.with_ghosts
+        lower, upper, clip, _ = repairs.clip_couplings(lower, diagonal, upper, around)
         starts = segments_of(bands)[1][int(partition.piece.left) :]
         counts = [int(rows[starts].sum()), int(clip[: rows.size].sum())]
         paths, couplings = self.comm.allreduce(np.array(counts))
-        return without_ghosts(clipped), int(paths), int(couplings)
+        return without_ghosts((lower, diagonal, upper)), int(paths), int(couplings)
 
     def sweeps(
         self, bands: Triple, inverse: Array, symmetric: bool, started: Factorization | None = None
@@ -128,7 +127,7 @@ class RankElimination(Elimination):
         extra = rows[1].size
         lower, diagonal, upper = (np.concatenate(pair) for pair in zip(rows, partition.with_ghosts))
         w = np.concatenate([np.zeros(extra, inverse.dtype), before, inverse, last])
-        return perturb_singular(lower, diagonal, upper, w)[0][extra + 1 : -1]
+        return repairs.perturb_singular(lower, diagonal, upper, w)[0][extra + 1 : -1]
 
     def overflowing_rows(self, method: Any, bands: Triple) -> Array | None:
         rows = bands[1].shape[0] * (bands[1].shape[1] if bands[1].ndim == 3 else 1)

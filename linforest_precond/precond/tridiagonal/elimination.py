@@ -7,9 +7,7 @@ from typing import Any
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.precond.tridiagonal.growth import REPAIRS, overflowing_rows
-from linforest_precond.precond.tridiagonal.repair import clipped_couplings
 from linforest_precond.precond.tridiagonal.segments import Triple, backend_of_bands
-from linforest_precond.precond.tridiagonal.singular import perturb_singular
 from linforest_precond.records.printing import numbers_of
 
 
@@ -54,7 +52,9 @@ class Elimination:
 
     def clip_paths(self, bands: Triple, rows: Array) -> tuple[Triple, int, int]:
         """Clip couplings of some paths; the numbers of these and of clipped couplings."""
-        return clipped_couplings(bands, rows)
+        clip = backend_of_bands(bands).tridiagonal.repairs.clip_paths
+        lower, upper, paths, couplings = clip(*bands, rows)
+        return (lower, bands[1], upper), paths, couplings
 
     def sweeps(
         self, bands: Triple, inverse: Array, symmetric: bool, started: Factorization | None = None
@@ -90,7 +90,7 @@ class Elimination:
             return rooms.pivoting.PivotedBlocks(lower, diagonal, upper, inverse, perturbed)
         perturbed = 0
         if perturb:
-            diagonal, perturbed = perturb_singular(lower, diagonal, upper, inverse)
+            diagonal, perturbed = rooms.repairs.perturb_singular(lower, diagonal, upper, inverse)
         return rooms.pivoting.Pivoted(lower, diagonal, upper, perturbed)
 
     def overflowing_rows(self, method: Any, bands: Triple) -> Array | None:

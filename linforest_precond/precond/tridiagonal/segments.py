@@ -16,6 +16,11 @@ def backend_of_bands(bands: Triple) -> Backend:
     return backend_of(bands[1])
 
 
+def as_blocks(band: Array) -> Array:
+    """The entries of a band as blocks; numbers are blocks of one row."""
+    return band if band.ndim == 3 else band.reshape(-1, 1, 1)
+
+
 def entries_of_rows(band: Array) -> Array:
     """A band with one row for each (block) row, of which there may be none."""
     return band.reshape(band.shape[0], math.prod(band.shape[1:]))
@@ -37,13 +42,8 @@ def segments_of(bands: Triple) -> tuple[Array, Array]:
     return xp.cumsum(first) - 1, xp.flatnonzero(first)  # stall: the number of segments
 
 
-def sum_of_last(array: Array) -> Array:
-    """The sums over the last axis, which has one entry for scalar bands: CuPy's sums of one are slow."""
-    return array[..., 0] if array.shape[-1] == 1 else array.sum(axis=-1)
-
-
 def any_of_last(array: Array) -> Array:
-    """Whether any is true along the last axis, as in `sum_of_last`."""
+    """Whether any is true along the last axis, which has one entry for scalar bands: that is slow in CuPy."""
     return array[..., 0] if array.shape[-1] == 1 else cast(Array, array.any(axis=-1))
 
 

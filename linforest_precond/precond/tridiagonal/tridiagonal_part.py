@@ -114,7 +114,8 @@ class TridiagonalPart(schema.Stored):
 
         def decide(bands: Triple, inverse: Array) -> Array | None:
             matrix = csr if isinstance(csr, CheckedMatrix) else checked(csr.A, shared=True)
-            return rows_to_repair(bands, inverse, _row_magnitudes(matrix, order))
+            magnitudes = matrix.backend.multigrid.strength.row_sums(matrix)[0]
+            return rows_to_repair(bands, inverse, magnitudes, order)
 
         stored_bands = bands if isinstance(csr, Refreshed) else _stored_bands(bands, stored, csr.exponent)
         if started is None and isinstance(csr, CheckedMatrix):
@@ -310,15 +311,6 @@ def described_paths(part: Any, count: int, longest: int) -> list[tuple[str, str]
 def order_of(forest: Forest | BlockForest | None, given: Ordering | None) -> Array | None:
     source = forest if forest is not None else given
     return None if source is None else source.order
-
-
-def _row_magnitudes(csr: CheckedMatrix, order: Array | None) -> Array:
-    """The sums of the magnitudes of A's rows in an order; 0 for ghost rows."""
-    backend = csr.backend
-    magnitudes: Array = backend.multigrid.strength.row_sums(csr)[0]
-    if order is None:
-        return magnitudes
-    return backend.xp.where(order >= 0, magnitudes[backend.xp.maximum(order, 0)], 0)
 
 
 def repairs_of(solver: TridiagonalSolver) -> Repairs:

@@ -211,14 +211,19 @@ def invert(pivot, row_size, vanishing, root_epsilon, tiny, inverse):
 # Whether a diagonal entry of P^-1 D is large or negative, for the pivot P of a diagonal block D.
 @helper
 def is_weak(inverse, diagonal):
-    b = diagonal.shape[0]
     weak = False
-    for r in range(b):
-        ratio = inverse[r, 0] * diagonal[0, r]
-        for k in range(1, b):
-            ratio += inverse[r, k] * diagonal[k, r]
-        weak |= not (size(ratio) <= LARGEST_RATIO and ratio.real >= 0)
+    for r in range(diagonal.shape[0]):
+        weak |= has_weak_entry(inverse, diagonal, r)
     return weak
+
+
+# The same for one diagonal entry.
+@helper
+def has_weak_entry(inverse, diagonal, r):
+    ratio = inverse[r, 0] * diagonal[0, r]
+    for k in range(1, diagonal.shape[0]):
+        ratio += inverse[r, k] * diagonal[k, r]
+    return not (size(ratio) <= LARGEST_RATIO and ratio.real >= 0)
 
 
 # Counts the diagonal entries that do not dominate their row, or their column.

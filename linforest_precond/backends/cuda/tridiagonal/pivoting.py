@@ -21,6 +21,8 @@ RELATIONS = 4
 THREADS = 128
 TOP_THREADS = 512
 TOP = 2048
+# Added to exponents of rows in sums, as in pivoting.cu.
+EXPONENT_BIAS = 32768
 # Numbers kept for a row, for a relation and for the last relation, as in kept_reflections.cuh.
 ROW_NUMBERS, RELATION_NUMBERS, LAST_NUMBERS = 5, 14, 4
 # Orthogonal elimination is not accurate enough where its backward error exceeds SMALL_ERROR (in units of
@@ -55,8 +57,9 @@ class Pivoted:
     def __init__(self, lower, diagonal, upper, perturbed):
         bands = lower, diagonal, upper
         self._solver = _Elimination(*bands)
-        self.perturbed = perturbed + self._solver.count_vanishing()
-        if diagonal.size and (self.perturbed or self._solver.is_rough(bands)):
+        vanishing, exponent_range = self._solver.sum_up()
+        self.perturbed = perturbed + vanishing
+        if diagonal.size and (self.perturbed or self._solver.is_rough(bands, exponent_range)):
             if diagonal.dtype != wide_type(diagonal.dtype):
                 self._solver = _Widened(bands, singular=self.perturbed > 0)
             else:
@@ -143,10 +146,9 @@ class _Elimination:
             launch(self._program.column_exponents, (*given, rows, columns))
             launch(self._program.equilibrate, (*given, rows, columns, *self._bands))
 
-    def is_rough(self, bands):
+    def is_rough(self, bands, exponent_range):
         """Whether solutions need refinement; where the elimination had better be repeated, it will be."""
-        exponents = self._exponents[0]
-        if int(exponents.max() - exponents.min()) > LARGEST_RANGE:  # stall: decides how the system is solved
+        if exponent_range > LARGEST_RANGE:
             return True
         if backward_error(self, bands, True) > SMALL_ERROR:
             return True
@@ -166,22 +168,23 @@ class _Elimination:
             self._reflections = cupy.empty(self._levels.kept_before[-1] + LAST_NUMBERS, self._dtype)
             self._eliminate(False, marks, self._reflections)
 
-    def count_vanishing(self):
-        """How many unknowns vanish during the elimination of the system or its transpose; the fewer of both.
+    def sum_up(self):
+        """How many unknowns vanish during the elimination, and the range of the binary exponents of row norms.
+
+        The number is the lower one of those of the system and of its transpose, where these are not 0.
 
         An unknown that vanished takes an equation from those after it, which may then vanish as well. The
         reflections of T are kept: they are not valid where unknowns vanish.
         """
         if not self._count:
-            return 0
+            return 0, 0
         marks = cupy.zeros((2, self._count), np.uint8)
         self.keep_reflections(marks[0])
         self._eliminate(True, marks[1], None)
-        # A sum over the second axis would have one block of threads to a row.
-        counts = cupy.stack(
-            [each.sum(dtype=np.int64) for each in marks]
-        ).tolist()  # stall: reported to the user
-        return min(filter(None, counts), default=0)
+        report = cupy.zeros(4, np.int64)
+        launch(self._program.sum_up, (marks, self._exponents[0], self._count, report), items=self._count)
+        *vanished, largest, negated = report.tolist()  # stall: decides how the system is solved
+        return min(filter(None, vanished), default=0), largest + negated - 2 * EXPONENT_BIAS
 
     def _eliminate(self, transpose, marks, kept):
         loan = self._relations.take((1, current()), self._empty_relations)

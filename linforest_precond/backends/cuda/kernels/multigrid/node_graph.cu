@@ -3,11 +3,6 @@
 // No further column in a row.
 #define NO_COLUMN 0x7fffffffffffffffll
 
-__device__ __forceinline__ double square_of(float a) { return widened(a) * widened(a); }
-__device__ __forceinline__ double square_of(double a) { return a * a; }
-__device__ __forceinline__ double square_of(Complex64 a) { return square_of(a.re) + square_of(a.im); }
-__device__ __forceinline__ double square_of(Complex128 a) { return square_of(a.re) + square_of(a.im); }
-
 // The minimum over teams of `width` lanes.
 __device__ __forceinline__ i64 team_min(i64 value, int width) {
     for (int half = width / 2; half > 0; half /= 2) value = min(value, __shfl_xor_sync(FULL_WARP, value, half));
@@ -36,7 +31,7 @@ __device__ __forceinline__ void merge_rows(const INDEX* __restrict__ indptr, con
             double square = 0.0;
             // A team without further columns has no entries left either.
             for (; place < end && indices[place] < (column + 1) * b; ++place)
-                if (FILL) square += square_of(data[place]);
+                if (FILL) square += wide_square(data[place]);
             __syncwarp();
             if (FILL) {
                 double total = 0.0;

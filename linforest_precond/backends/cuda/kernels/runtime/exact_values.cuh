@@ -61,6 +61,12 @@ __device__ __forceinline__ double magnitude(Complex128 a) {
     return fmin(ldexp(sqrt(re * re + im * im), exponent), 1.7976931348623157e308);
 }
 
+// The squared modulus in double precision.
+__device__ __forceinline__ double wide_square(float a) { return widened(a) * widened(a); }
+__device__ __forceinline__ double wide_square(double a) { return a * a; }
+__device__ __forceinline__ double wide_square(Complex64 a) { return wide_square(a.re) + wide_square(a.im); }
+__device__ __forceinline__ double wide_square(Complex128 a) { return wide_square(a.re) + wide_square(a.im); }
+
 __device__ __forceinline__ bool is_finite(float a) { return isfinite(a); }
 __device__ __forceinline__ bool is_finite(double a) { return isfinite(a); }
 __device__ __forceinline__ bool is_finite(Complex64 a) { return isfinite(a.re) && isfinite(a.im); }

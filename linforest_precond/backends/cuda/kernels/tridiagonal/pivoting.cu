@@ -14,6 +14,8 @@
 #define GROUP 16
 #define THREADS 128
 #define TILE (GROUP * THREADS)
+// Makes the exponents of rows, which are 16-bit numbers, positive.
+#define EXPONENT_BIAS 32768
 // Threads of the block that folds the coarsest levels.
 #define TOP_THREADS 512
 
@@ -396,6 +398,27 @@ extern "C" __global__ void column_exponents(const VALUE* __restrict__ lower, con
         if (j > 0) size = fmax(size, size_of(shifted_down(upper[j - 1], rows[j - 1])));
         if (j + 1 < count) size = fmax(size, size_of(shifted_down(lower[j + 1], rows[j + 1])));
         exponents[j] = exponent_of(size);
+    }
+}
+
+// Sums up an elimination of T and one of its transpose: how many unknowns vanished in each; the largest of the exponents,
+// and of the negated ones, both plus EXPONENT_BIAS.
+extern "C" __global__ void sum_up(const u8* __restrict__ marks, const short* __restrict__ exponents, i64 count,
+                                  u64* report) {
+    u64 vanished[2] = {0, 0};
+    int largest[2] = {0, 0};
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+        vanished[0] += marks[i];
+        vanished[1] += marks[count + i];
+        largest[0] = max(largest[0], EXPONENT_BIAS + exponents[i]);
+        largest[1] = max(largest[1], EXPONENT_BIAS - exponents[i]);
+    }
+    for (int k = 0; k < 2; ++k) {
+        const u64 sum = warp_sum(vanished[k]);
+        const int most = warp_max(largest[k]);
+        if (threadIdx.x % 32) continue;
+        if (sum) atomicAdd(report + k, sum);
+        atomicMax(report + 2 + k, (u64)most);
     }
 }
 

@@ -200,14 +200,17 @@ struct Findings {
 };
 
 // Whether a diagonal entry of P^-1 D, for the inverse of the pivot P of a diagonal block D, is large or negative.
+__device__ __forceinline__ bool has_weak_entry(const Block& inverse_pivot, const Block& diagonal, int r) {
+    VALUE ratio = inverse_pivot(r, 0) * diagonal(0, r);
+#pragma unroll
+    for (int k = 1; k < BLOCK; ++k) ratio = ratio + inverse_pivot(r, k) * diagonal(k, r);
+    return !(size_of(ratio) <= (WEIGHT)LARGEST_RATIO && real_part(ratio) >= 0);
+}
+
+// Whether any diagonal entry is.
 __device__ __forceinline__ bool is_weak(const Block& inverse_pivot, const Block& diagonal) {
     bool weak = false;
-    EACH (r, BLOCK) {
-        VALUE ratio = inverse_pivot(r, 0) * diagonal(0, r);
-#pragma unroll
-        for (int k = 1; k < BLOCK; ++k) ratio = ratio + inverse_pivot(r, k) * diagonal(k, r);
-        weak |= !(size_of(ratio) <= (WEIGHT)LARGEST_RATIO && real_part(ratio) >= 0);
-    }
+    EACH (r, BLOCK) weak |= has_weak_entry(inverse_pivot, diagonal, r);
     return weak;
 }
 

@@ -1,0 +1,60 @@
+"""Repairs of (block) tridiagonal systems: clipped couplings of paths with weak pivots, singular segments."""
+
+import numpy as np
+
+from ..matrix.diagonal_blocks import invert
+from ..runtime import cupy
+from ..runtime.launch import launch
+from ..runtime.loader import VALUES, Program
+from ..runtime.prefix_sum import add_up
+from .tiles import BLOCK_SIZES, block_size
+
+# The words of the sums over a segment, as in repairs.cu.
+SEGMENT_WORDS = 2
+PROGRAM = Program("tridiagonal/repairs", VALUE=VALUES, BLOCK=BLOCK_SIZES)
+
+
+def rows_to_repair(lower, diagonal, upper, inverse, magnitudes, order=None):
+    """A mask of the (block) rows of all paths that are to be repaired; None where there are none."""
+    rows, program = diagonal.shape[0], _program(diagonal)
+    segments = _segments(lower, upper, rows, program, both_ways=False)
+    words = cupy.zeros(SEGMENT_WORDS * rows + 1, np.int64)  # of each segment; whether any is repaired
+    wide = np.int32(order is not None and order.dtype.itemsize == 8)
+    of_rows = magnitudes, 0 if order is None else order, wide
+    arguments = lower, diagonal, upper, inverse, *of_rows, rows, segments, words
+    launch(program.count_rows, arguments, items=rows)
+    repaired = cupy.empty(rows, bool)
+    launch(program.mark_paths, (segments, words, rows, repaired), items=rows)
+    return repaired if int(words[-1]) else None  # stall: decides whether bands are factored again
+
+
+def clip_paths(lower, diagonal, upper, rows):
+    """The lower and upper bands with the couplings of marked paths clipped; numbers of paths and couplings."""
+    inverse = invert(diagonal if diagonal.ndim == 3 else diagonal.reshape(-1, 1, 1))[0]
+    clipped, report = [cupy.empty_like(band) for band in (lower, upper)], cupy.zeros(2, np.int64)
+    arguments = lower, upper, inverse, rows, rows.size, *clipped, report
+    launch(_program(diagonal).clip_paths, arguments, items=rows.size)
+    return *clipped, *report.tolist()  # stall: reported to the user
+
+
+def perturb_singular(lower, diagonal, upper, inverse):
+    """Perturb the last diagonal entries of singular segments; the diagonal, and how many were perturbed."""
+    rows, program = diagonal.size, _program(diagonal)
+    segments = _segments(lower, upper, rows, program, both_ways=True)
+    flags, perturbed = cupy.zeros(rows + 1, np.uint32), cupy.empty_like(diagonal)  # flags, and the count
+    launch(program.find_diagonals, (diagonal, rows, segments, flags), items=rows)
+    arguments = lower, diagonal, upper, inverse, rows, segments, flags, perturbed
+    launch(program.perturb_segments, arguments, items=rows)
+    count = int(flags[-1])  # stall: reported to the user
+    return perturbed if count else diagonal, count
+
+
+def _segments(lower, upper, rows, program, both_ways):
+    """The number of each (block) row's segment, from 1; a segment ends where couplings (both ways) end."""
+    numbers = cupy.empty(rows, np.int32)
+    launch(program.mark_first_rows, (lower, upper, rows, np.int32(both_ways), numbers), items=rows)
+    return add_up(numbers)
+
+
+def _program(diagonal):
+    return PROGRAM(VALUE=diagonal.dtype.type, BLOCK=block_size(diagonal))
