@@ -18,8 +18,7 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.tridiagonal.band_partition import BandPartition
 from linforest_precond.distributed.tridiagonal.gathered_paths import lu_with_pivoting
 from linforest_precond.distributed.tridiagonal.reduced_system import BandedLU, entries_of_blocks, joined
-from linforest_precond.precond.tridiagonal.segments import as_blocks
-from linforest_precond.precond.tridiagonal.segments import Triple
+from linforest_precond.precond.tridiagonal.segments import Triple, as_blocks
 
 
 class InteriorElimination:

@@ -23,14 +23,14 @@ from typing import TypeAlias
 from linforest_precond.backends.annotations import Array
 from linforest_precond.precond.tridiagonal.segments import Triple, backend_of_bands
 
-# The rows to be repaired, for the bands and the inverses of their pivots; None where there are none.
+# A mask of the rows to be repaired, by the bands and the inverses of their pivots; None may stand for no row.
 Decision: TypeAlias = Callable[[Triple, Array], "Array | None"]
 
 
 def rows_to_repair(
     bands: Triple, inverse: Array, magnitudes: Array, order: Array | None = None
 ) -> Array | None:
-    """A mask of the (block) rows of all paths that are to be repaired; None where there are none.
+    """A mask of the (block) rows of all paths that are to be repaired; None may stand for no row.
 
     `magnitudes` are the sums of the magnitudes of A's rows, and `order` the row of A that each row of the
     system is, -1 for a ghost row; without it, they are in the order of the system, with 0 for ghost rows.

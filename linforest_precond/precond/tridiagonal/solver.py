@@ -127,6 +127,7 @@ class TridiagonalSolver(Printed):
             bands = steps.clip(bands)
         elif self.repaired is not None:
             bands, self.repaired_paths, self.repaired_couplings = steps.clip_paths(bands, self.repaired)
+            self.repaired = self.repaired if self.repaired_paths else None
         if self.clipped or self.repaired_couplings:
             inverse, found = steps.factor(bands, perturb)
             started = None

@@ -62,7 +62,7 @@ def clip_paths(lower, diagonal, upper, rows):
 
 
 def clip_couplings(lower, diagonal, upper, rows):
-    """As above: the bands, whether each row's coupling to the next one is clipped, and the number of paths."""
+    """As above: the bands, whether each row's coupling to the next one is clipped, and the paths' number."""
     bands, inverse = tuple(map(_blocks, (lower, diagonal, upper))), invert(_blocks(diagonal))[0]
     new_lower, new_upper = np.array(lower, order="C"), np.array(upper, order="C")
     clipped = np.zeros(max(diagonal.shape[0] - 1, 0), bool)
@@ -206,8 +206,8 @@ def perturb_segments(lower, diagonal, upper, inverse, epsilon, root_epsilon, per
         if j + 1 == n or lower[j + 1] == 0 or upper[j] == 0:
             singular |= is_odd and not useful
         if singular and 0 < j < n - 1 and has_only_lower(lower, diagonal, upper, j):
-            beside = has_only_lower(lower, diagonal, upper, j - 1), has_only_lower(lower, diagonal, upper, j + 1)
-            singular = not (beside[0] and beside[1])
+            before = has_only_lower(lower, diagonal, upper, j - 1)
+            singular = not (before and has_only_lower(lower, diagonal, upper, j + 1))
         if singular:
             least = root_epsilon * row_size if row_size > 0 else 1.0
             perturbed[j] = own + diagonal.dtype.type(-least if own.real < 0 else least)

@@ -169,9 +169,8 @@ class _Elimination:
             self._eliminate(False, marks, self._reflections)
 
     def sum_up(self):
-        """How many unknowns vanish during the elimination, and the range of the binary exponents of row norms.
-
-        The number is the lower one of those of the system and of its transpose, where these are not 0.
+        """How many unknowns vanish during the elimination of the system or its transpose, the fewer of both;
+        and the range of the binary exponents of the rows' norms.
 
         An unknown that vanished takes an equation from those after it, which may then vanish as well. The
         reflections of T are kept: they are not valid where unknowns vanish.

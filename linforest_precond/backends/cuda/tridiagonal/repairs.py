@@ -15,26 +15,25 @@ PROGRAM = Program("tridiagonal/repairs", VALUE=VALUES, BLOCK=BLOCK_SIZES)
 
 
 def rows_to_repair(lower, diagonal, upper, inverse, magnitudes, order=None):
-    """A mask of the (block) rows of all paths that are to be repaired; None where there are none."""
+    """A mask of the (block) rows of all paths that are to be repaired, if any; no stall."""
     rows, program = diagonal.shape[0], _program(diagonal)
     segments = _segments(lower, upper, rows, program, both_ways=False)
-    words = cupy.zeros(SEGMENT_WORDS * rows + 1, np.int64)  # of each segment; whether any is repaired
+    sums, repaired = cupy.zeros((rows, SEGMENT_WORDS), np.int64), cupy.empty(rows, bool)
     wide = np.int32(order is not None and order.dtype.itemsize == 8)
     of_rows = magnitudes, 0 if order is None else order, wide
-    arguments = lower, diagonal, upper, inverse, *of_rows, rows, segments, words
+    arguments = lower, diagonal, upper, inverse, *of_rows, rows, segments, sums
     launch(program.count_rows, arguments, items=rows)
-    repaired = cupy.empty(rows, bool)
-    launch(program.mark_paths, (segments, words, rows, repaired), items=rows)
-    return repaired if int(words[-1]) else None  # stall: decides whether bands are factored again
+    launch(program.mark_paths, (segments, sums, rows, repaired), items=rows)
+    return repaired
 
 
 def clip_paths(lower, diagonal, upper, rows):
-    """The lower and upper bands with the couplings of marked paths clipped; numbers of paths and couplings."""
+    """The lower and upper bands with the couplings of marked paths clipped; the numbers of both."""
     inverse = invert(diagonal if diagonal.ndim == 3 else diagonal.reshape(-1, 1, 1))[0]
     clipped, report = [cupy.empty_like(band) for band in (lower, upper)], cupy.zeros(2, np.int64)
     arguments = lower, upper, inverse, rows, rows.size, *clipped, report
     launch(_program(diagonal).clip_paths, arguments, items=rows.size)
-    return *clipped, *report.tolist()  # stall: reported to the user
+    return *clipped, *report.tolist()  # stall: decides whether bands are factored again
 
 
 def perturb_singular(lower, diagonal, upper, inverse):

@@ -115,17 +115,13 @@ extern "C" __global__ void count_rows(const Block* __restrict__ lower, const Blo
     }
 }
 
-// Marks the rows of all paths that are to be repaired. The word after the sums tells whether there are any; there are
-// as many sums as rows.
-extern "C" __global__ void mark_paths(const int* __restrict__ segments, PathSums* sums, i64 count,
+// Marks the rows of all paths that are to be repaired.
+extern "C" __global__ void mark_paths(const int* __restrict__ segments, const PathSums* __restrict__ sums, i64 count,
                                       bool* __restrict__ repaired) {
-    bool any = false;
     for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < count; j += (i64)gridDim.x * blockDim.x) {
         const PathSums path = sums[segments[j] - 1];
         repaired[j] = path.flags == HAS_WEAK && path.excess < 0;
-        any |= repaired[j];
     }
-    if (__any_sync(FULL_WARP, any) && threadIdx.x % 32 == 0) sums[count].excess = 1;
 }
 
 // The Frobenius norm of a product of blocks, in double precision.
@@ -195,9 +191,7 @@ extern "C" __global__ void perturb_segments(const VALUE* __restrict__ lower, con
                                             const VALUE* __restrict__ upper, const VALUE* __restrict__ inverse,
                                             i64 count, const int* __restrict__ segments, u32* flags,
                                             VALUE* __restrict__ perturbed) {
-    const auto has_only_lower = [=](i64 j) {
-        return !is_zero(lower[j]) && is_zero(diagonal[j]) && is_zero(upper[j]);
-    };
+    const auto has_only_lower = [=](i64 j) { return !is_zero(lower[j]) && is_zero(diagonal[j]) && is_zero(upper[j]); };
     u64 found = 0;
     for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < count; j += (i64)gridDim.x * blockDim.x) {
         const VALUE own = diagonal[j];
