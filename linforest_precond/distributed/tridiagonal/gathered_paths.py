@@ -96,4 +96,4 @@ def lu_with_pivoting(bands: Triple) -> Any | None:
         return None
     if diagonal.ndim == 3:
         return PivotedBlocks(lower, diagonal, upper, None, 0)
-    return Pivoted(lower, diagonal, upper, 0)
+    return Pivoted(lower, diagonal, upper)

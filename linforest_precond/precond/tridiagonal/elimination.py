@@ -88,10 +88,7 @@ class Elimination:
         rooms, (lower, diagonal, upper) = backend_of_bands(bands).tridiagonal, bands
         if diagonal.ndim == 3:
             return rooms.pivoting.PivotedBlocks(lower, diagonal, upper, inverse, perturbed)
-        perturbed = 0
-        if perturb:
-            diagonal, perturbed = rooms.repairs.perturb_singular(lower, diagonal, upper, inverse)
-        return rooms.pivoting.Pivoted(lower, diagonal, upper, perturbed)
+        return rooms.pivoting.Pivoted(lower, diagonal, upper, inverse if perturb else None)
 
     def overflowing_rows(self, method: Any, bands: Triple) -> Array | None:
         """A mask of the (block) rows of all segments whose solutions overflow; None where there are none."""

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from ..runtime.arithmetic import lifted, limits_of, size
+from .repairs import perturb_singular
 
 # Rows of the identity before and after a system. LAPACK's gttrs writes the first and last two rows out, and
 # compilers round these statements otherwise than its loop: a path's solution would depend on its neighbours.
@@ -11,9 +12,15 @@ PADDING = 2
 
 
 class Pivoted:
-    """The LU factors of a tridiagonal matrix with partial pivoting (LAPACK's gttrf)."""
+    """The LU factors of a tridiagonal matrix with partial pivoting (LAPACK's gttrf).
 
-    def __init__(self, lower, diagonal, upper, perturbed):
+    Where the inverses of pivots without pivoting are given, singular segments are perturbed before.
+    """
+
+    def __init__(self, lower, diagonal, upper, inverse=None):
+        perturbed = 0
+        if inverse is not None:
+            diagonal, perturbed = perturb_singular(lower, diagonal, upper, inverse)
         bands = _padded(lower, 0)[1:], _padded(diagonal, 1), _padded(upper, 0)[:-1]
         factorize, self._solve = get_lapack_funcs(("gttrf", "gttrs"), bands)
         multipliers, pivots, first_upper, second_upper, exchanges, _ = factorize(*bands)

@@ -13,6 +13,7 @@ from ..runtime.loader import VALUES, Program, wide_type
 from ..runtime.streams import current
 from ..runtime.structs import Struct, address
 from .refinement import NOTHING, VECTORS, Gathered, Refined, backward_error, vectors
+from .repairs import perturb_singular
 from .sweeps import Sweeps
 
 # The constants of pivoting.cu and relations.cuh, and the most relations that one thread block solves.
@@ -52,13 +53,19 @@ PROGRAM = Program(
 
 
 class Pivoted:
-    """A tridiagonal system that needs pivoting."""
+    """A tridiagonal system that needs pivoting.
 
-    def __init__(self, lower, diagonal, upper, perturbed):
-        bands = lower, diagonal, upper
-        self._solver = _Elimination(*bands)
-        vanishing, exponent_range = self._solver.sum_up()
+    Where the inverses of pivots without pivoting are given, singular segments are perturbed before.
+    """
+
+    def __init__(self, lower, diagonal, upper, inverse=None):
+        changed, count = diagonal, None
+        if inverse is not None:
+            changed, count = perturb_singular(lower, diagonal, upper, inverse)
+        self._solver = _Elimination(lower, changed, upper)
+        perturbed, vanishing, exponent_range = self._solver.sum_up(count)
         self.perturbed = perturbed + vanishing
+        bands = lower, changed if perturbed else diagonal, upper
         if diagonal.size and (self.perturbed or self._solver.is_rough(bands, exponent_range)):
             if diagonal.dtype != wide_type(diagonal.dtype):
                 self._solver = _Widened(bands, singular=self.perturbed > 0)
@@ -168,22 +175,24 @@ class _Elimination:
             self._reflections = cupy.empty(self._levels.kept_before[-1] + LAST_NUMBERS, self._dtype)
             self._eliminate(False, marks, self._reflections)
 
-    def sum_up(self):
-        """How many unknowns vanish during the elimination of the system or its transpose, the fewer of both;
-        and the range of the binary exponents of the rows' norms.
+    def sum_up(self, perturbed):
+        """How many entries were perturbed, how many unknowns vanish, and the range of the rows' exponents.
 
-        An unknown that vanished takes an equation from those after it, which may then vanish as well. The
-        reflections of T are kept: they are not valid where unknowns vanish.
+        `perturbed` is the first number on the device, or None. The second one is that of the elimination of
+        the system or its transpose, the fewer of both: an unknown that vanished takes an equation from those
+        after it, which may then vanish as well. The reflections of T are kept: they are not valid where
+        unknowns vanish.
         """
         if not self._count:
-            return 0, 0
+            return 0, 0, 0
         marks = cupy.zeros((2, self._count), np.uint8)
         self.keep_reflections(marks[0])
         self._eliminate(True, marks[1], None)
-        report = cupy.zeros(4, np.int64)
-        launch(self._program.sum_up, (marks, self._exponents[0], self._count, report), items=self._count)
-        *vanished, largest, negated = report.tolist()  # stall: decides how the system is solved
-        return min(filter(None, vanished), default=0), largest + negated - 2 * EXPONENT_BIAS
+        report = cupy.zeros(5, np.int64)
+        arguments = marks, self._exponents[0], self._count, address(perturbed), report
+        launch(self._program.sum_up, arguments, items=self._count)
+        *vanished, largest, negated, perturbed = report.tolist()  # stall: decides how the system is solved
+        return perturbed, min(filter(None, vanished), default=0), largest + negated - 2 * EXPONENT_BIAS
 
     def _eliminate(self, transpose, marks, kept):
         loan = self._relations.take((1, current()), self._empty_relations)

@@ -37,15 +37,14 @@ def clip_paths(lower, diagonal, upper, rows):
 
 
 def perturb_singular(lower, diagonal, upper, inverse):
-    """Perturb the last diagonal entries of singular segments; the diagonal, and how many were perturbed."""
+    """Perturb the last entries of singular segments; the diagonal, and the number of these on the device."""
     rows, program = diagonal.size, _program(diagonal)
     segments = _segments(lower, upper, rows, program, both_ways=True)
     flags, perturbed = cupy.zeros(rows + 1, np.uint32), cupy.empty_like(diagonal)  # flags, and the count
     launch(program.find_diagonals, (diagonal, rows, segments, flags), items=rows)
     arguments = lower, diagonal, upper, inverse, rows, segments, flags, perturbed
     launch(program.perturb_segments, arguments, items=rows)
-    count = int(flags[-1])  # stall: reported to the user
-    return perturbed if count else diagonal, count
+    return perturbed, flags[-1:]
 
 
 def _segments(lower, upper, rows, program, both_ways):

@@ -402,9 +402,10 @@ extern "C" __global__ void column_exponents(const VALUE* __restrict__ lower, con
 }
 
 // Sums up an elimination of T and one of its transpose: how many unknowns vanished in each; the largest of the exponents,
-// and of the negated ones, both plus EXPONENT_BIAS.
+// and of the negated ones, both plus EXPONENT_BIAS; and the number that were perturbed before, if any.
 extern "C" __global__ void sum_up(const u8* __restrict__ marks, const short* __restrict__ exponents, i64 count,
-                                  u64* report) {
+                                  const u32* perturbed, u64* report) {
+    if (blockIdx.x == 0 && threadIdx.x == 0 && perturbed) report[4] = *perturbed;
     u64 vanished[2] = {0, 0};
     int largest[2] = {0, 0};
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
