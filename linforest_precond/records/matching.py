@@ -94,13 +94,52 @@ class Coarsening(OnBackend, ReadOnlyArrays, Printed):
         return sparse_like(self.A, xp.ones(rows, self.A.dtype), self.aggregates, indptr, (rows, self.n))
 
     def _printout(self) -> Printout:
-        rows = self.aggregates.size
-        largest = int(xp_of(self.aggregates).bincount(self.aggregates).max()) if rows else 0  # stall
         return Printout.of(
             "coarsening",
-            ("unknowns", f"{rows:,} to {self.n:,}"),
+            ("unknowns", f"{self.aggregates.size:,} to {self.n:,}"),
             ("entries", f"{self.fine_nnz:,} to {self.A.nnz:,}"),
-            ("aggregates", f"{rows / max(self.n, 1):.2f} vertices on average, {largest:,} at most"),
+            self._sizes(),
+        )
+
+    def _sizes(self) -> tuple[str, str]:
+        rows = self.aggregates.size
+        largest = int(xp_of(self.aggregates).bincount(self.aggregates).max()) if rows else 0  # stall
+        return "aggregates", f"{rows / max(self.n, 1):.2f} vertices on average, {largest:,} at most"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HypergraphCoarsening(Coarsening):
+    """A coarse hypergraph: the rows `nets` of ``A_fine @ P``; rows are nets, columns are vertices.
+
+    Attributes
+    ----------
+    A : sparse matrix
+        The coarse incidence matrix, of the class and format of the fine one.
+    aggregates : (N,) integer array
+        The coarse vertex of each vertex.
+    fine_nnz : int
+        Pins of the fine hypergraph.
+    nets : integer array
+        The fine net of each coarse one, ascending. Nets with a single vertex left are dropped.
+    fine_nets : int
+        Nets of the fine hypergraph.
+    """
+
+    nets: Array
+    fine_nets: int
+
+    @property
+    def n(self) -> int:
+        """Vertices of the coarse hypergraph: columns of the coarse matrix."""
+        return int(self.A.shape[1])
+
+    def _printout(self) -> Printout:
+        return Printout.of(
+            "hypergraph coarsening",
+            ("vertices", f"{self.aggregates.size:,} to {self.n:,}"),
+            ("nets", f"{self.fine_nets:,} to {self.nets.size:,}"),
+            ("pins", f"{self.fine_nnz:,} to {self.A.nnz:,}"),
+            self._sizes(),
         )
 
 
