@@ -28,7 +28,7 @@ import linforest_precond as lf
 SEEDS = st.integers(-(2**64), 2**65)
 # The methods that find the greedy matching, and those that work on the CPU only.
 SAME = ("greedy", "locally_dominant", "suitor")
-EVERY = (*SAME, "random", "weighted", "factor", "paz_schwartzman")
+EVERY = (*SAME, "random", "weighted", "factor", "paz_schwartzman", "augmented")
 CPU_ONLY = ("greedy", "paz_schwartzman")
 
 

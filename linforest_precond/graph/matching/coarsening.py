@@ -25,7 +25,7 @@ from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.records.matching import Coarsening, CoarseningHierarchy, Matching
 
 # Methods that work on every device.
-METHODS = "suitor", "locally_dominant", "random", "weighted", "factor"
+METHODS = "suitor", "locally_dominant", "random", "weighted", "factor", "augmented"
 
 
 def coarsen(
@@ -138,7 +138,7 @@ def coarsening_hierarchy(
         Matchings per level.
     max_coarse : int
         A level of at most this many unknowns is the coarsest.
-    method : {"suitor", "locally_dominant", "random", "weighted", "factor"}
+    method : {"suitor", "locally_dominant", "random", "weighted", "factor", "augmented"}
         How vertices are matched, see `matching`.
     seed : int
         Seed of the order among equal weights, and of the colours.
