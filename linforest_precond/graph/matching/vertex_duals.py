@@ -6,7 +6,7 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.matrix.graphs import Graph
 
 # Sweeps that move dual variables along matched edges, and that lower them where all edges are covered.
-BALANCING_SWEEPS, LOWERING_SWEEPS = 6, 1
+BALANCING_SWEEPS, LOWERING_SWEEPS = 4, 1
 
 
 def vertex_duals(graph: Graph, mate: Array, mate_weights: Array) -> Array:

@@ -13,8 +13,8 @@ from .matched_edge_values import matched_edge_values
 # that every augmentation increases the weight in exact arithmetic, and the rounds end.
 TOLERANCE = 2.0**-49
 LOW_HALF, SHIFT_32 = np.uint64(0xFFFFFFFF), np.uint64(32)
-# The mark of a vertex whose augmentation is to be searched.
-DIRTY = np.uint8(1)
+# The marks of vertices whose augmentations are to be searched; those that an augmentation has touched.
+DIRTY, TOUCHED = np.uint8(1), np.uint8(2)
 
 
 def augment(graph, mate, tie_key, limit):
@@ -60,8 +60,8 @@ def find_augmentations(indptr, indices, values, scale, tie_key, mate, mate_weigh
         v = np.int64(active[i])
         gain, a, b = 0.0, NO_VERTEX, NO_VERTEX
         if mate[v] < 0:
-            gain, a, _, _, _ = best_arms(
-                indptr, indices, values, scale, tie_key, mate, mate_weights, v, NO_VERTEX
+            gain, a, _, _, _, _ = best_arms(
+                indptr, indices, values, scale, tie_key, mate, mate_weights, v, NO_VERTEX, 0.0
             )
             if a >= 0 and gain <= TOLERANCE * (gain + mate_weights[a]):
                 gain = 0.0
@@ -78,8 +78,8 @@ def find_augmentations(indptr, indices, values, scale, tie_key, mate, mate_weigh
 def best_of_edge(indptr, indices, values, scale, tie_key, mate, mate_weights, v, m):
     removed = mate_weights[v]
     arms = indptr, indices, values, scale, tie_key, mate, mate_weights
-    g, a, g_heaviest, g2, a2 = best_arms(*arms, v, m)
-    h, b, h_heaviest, h2, b2 = best_arms(*arms, m, v)
+    h, b, h2, b2, h_heaviest, h_most = best_arms(*arms, m, v, np.inf)
+    g, a, g2, a2, g_heaviest, g_most = best_arms(*arms, v, m, h)
     # Arms to one matched edge, or to one single vertex, do not go together.
     if a >= 0 and b >= 0 and (a == b or mate[a] == b):
         if g + h2 >= g2 + h:
@@ -88,8 +88,24 @@ def best_of_edge(indptr, indices, values, scale, tie_key, mate, mate_weights, v,
             g, a = g2, a2
     gain = (g + h) - removed
     added = (g + h) + (weight_at(mate_weights, a) + weight_at(mate_weights, b))
-    # Cycles: from the shorter row, the other edge by binary search. A bound on its weight saves searches.
+    # Cycles: from the shorter row, the other edge by binary search. Bounds save most searches.
     least, cycle, cycle_a = max(gain, 0.0), 0.0, np.int64(NO_VERTEX)
+    if (g_most + h_most) + TOLERANCE * (g_heaviest + h_heaviest) > removed + least:
+        cycle, cycle_a = best_cycle(*arms, v, m, g_heaviest, h_heaviest, least)
+    if cycle > 0:
+        return cycle, cycle_a, np.int64(mate[cycle_a])
+    if gain > 0 and gain > TOLERANCE * added:
+        return gain, a, b
+    return 0.0, np.int64(NO_VERTEX), np.int64(NO_VERTEX)
+
+
+# The best cycle through two matched edges, one of which is (v, m): a gain above `least`, or 0, and the
+# neighbour of v.
+@helper
+def best_cycle(
+    indptr, indices, values, scale, tie_key, mate, mate_weights, v, m, g_heaviest, h_heaviest, least
+):  # fmt: skip
+    removed, cycle, cycle_a = mate_weights[v], 0.0, np.int64(NO_VERTEX)
     turned = np.int64(indptr[v + 1]) - np.int64(indptr[v]) > np.int64(indptr[m + 1]) - np.int64(indptr[m])
     near, far, bound = (m, v, g_heaviest) if turned else (v, m, h_heaviest)
     for slot in range(np.int64(indptr[near]), np.int64(indptr[near + 1])):
@@ -107,11 +123,7 @@ def best_of_edge(indptr, indices, values, scale, tie_key, mate, mate_weights, v,
         if found > least and found > TOLERANCE * total:
             if found > cycle or (found == cycle and found_a < cycle_a):
                 cycle, cycle_a = found, found_a
-    if cycle > 0:
-        return cycle, cycle_a, np.int64(mate[cycle_a])
-    if gain > 0 and gain > TOLERANCE * added:
-        return gain, a, b
-    return 0.0, np.int64(NO_VERTEX), np.int64(NO_VERTEX)
+    return cycle, cycle_a
 
 
 @helper
@@ -119,19 +131,25 @@ def weight_at(mate_weights, v):
     return mate_weights[v] if v >= 0 else 0.0
 
 
-# The best arm of a vertex with the mate m: gain, outer vertex; the weight of the vertex's heaviest edge; and
-# the best arm that ends at another matched edge, or single vertex, than the first.
+# The best arm of a vertex with the mate m: gain, outer vertex; the best arm that ends at another matched
+# edge, or single vertex, than the first; the weight of the vertex's heaviest edge; and the largest weight of
+# an edge minus half of the matched edge at its other end: the gain of a cycle is the sum of two such numbers,
+# minus the weight of the centre. `gain_of_mate` bounds the gains of the arms of m: edges too light for any
+# gain are left out, before the other vertex is read.
 @helper
-def best_arms(indptr, indices, values, scale, tie_key, mate, mate_weights, v, m):
-    gain, gain2, heaviest = 0.0, 0.0, 0.0
+def best_arms(indptr, indices, values, scale, tie_key, mate, mate_weights, v, m, gain_of_mate):
+    gain, gain2, heaviest, most, removed = 0.0, 0.0, 0.0, -np.inf, mate_weights[v]
     arm, arm2, tie, tie2 = np.int64(NO_VERTEX), np.int64(NO_VERTEX), np.uint32(0), np.uint32(0)
     for slot in range(np.int64(indptr[v]), np.int64(indptr[v + 1])):
         a = np.int64(indices[slot])
-        if a == v or a == m:
-            continue
         weight = abs(np.float64(values[slot])) * scale
+        if a == v or a == m or weight + gain_of_mate <= removed:
+            continue
         heaviest = max(heaviest, weight)
-        own = weight - mate_weights[a]
+        mate_weight = mate_weights[a]
+        if mate_weight > 0:
+            most = max(most, weight - 0.5 * mate_weight)
+        own = weight - mate_weight
         if own <= 0 or own < gain2:
             continue
         own_tie = edge_hash(v, a, tie_key)
@@ -144,7 +162,7 @@ def best_arms(indptr, indices, values, scale, tie_key, mate, mate_weights, v, m)
             gain, arm, tie = own, a, own_tie
         elif own > gain2 or (own == gain2 and own_tie < tie2):
             gain2, arm2, tie2 = own, a, own_tie
-    return gain, arm, heaviest, gain2, arm2
+    return gain, arm, gain2, arm2, heaviest, most
 
 
 # Appends to the first `size` centres the active vertices that have an augmentation, and drops those that have
@@ -247,20 +265,22 @@ def apply_best(
     for x in touched[:size]:
         gains[x] = 0.0
         near += 2 * (1 + np.int64(indptr[x + 1]) - np.int64(indptr[x]))
-    active = np.empty(min(near, mate.size), mate.dtype)
+    active = np.empty(min(near + 2 * centres.size, mate.size), mate.dtype)
     near = 0
     for x in touched[:size]:
         near = mark(x, dirty, active, near)
+        dirty[x] = TOUCHED
+    for v in centres:  # those that had an arm to a touched vertex
+        a, b = np.int64(arms[0, v]), np.int64(arms[1, v])
+        if gains[v] > 0 and ((a >= 0 and dirty[a] == TOUCHED) or (b >= 0 and dirty[b] == TOUCHED)):
+            near = mark(v, dirty, active, near)
+    for x in touched[:size]:
         for slot in range(np.int64(indptr[x]), np.int64(indptr[x + 1])):
             u = np.int64(indices[slot])
-            if dirty[u] == 0:
-                m = np.int64(mate[u])
-                v = u if m < 0 else min(u, m)
-                has_arm = abs(np.float64(values[slot])) * scale > mate_weights[x]
-                if has_arm or (gains[v] > 0 and (arms[0, v] == x or arms[1, v] == x)):
-                    near = mark(u, dirty, active, near)
-                    if m >= 0:
-                        near = mark(m, dirty, active, near)
+            if abs(np.float64(values[slot])) * scale > mate_weights[x]:
+                near = mark(u, dirty, active, near)
+                if mate[u] >= 0:
+                    near = mark(np.int64(mate[u]), dirty, active, near)
     return active[:near]
 
 
