@@ -69,8 +69,8 @@ def _csr_arrays(A: Any, dtype: DType, backend: Backend, name: str) -> CSRArrays:
     """Sorted CSR arrays without duplicates; all arrays of A are checked before they are followed."""
     xp, (rows, columns) = backend.xp, map(int, A.shape)
     if isinstance(A, xp.ndarray):
-        places = xp.nonzero(A)
-        return _from_triplets(*places, A[places].astype(dtype), A.shape, dtype, backend, name)
+        i, j = xp.nonzero(A)
+        return _from_triplets(i, j, A[i, j], A.shape, dtype, backend, name)
     if A.format not in ("csr", "csc"):
         A = A.tocoo()
         if not A.row.size == A.col.size == A.data.size:

@@ -97,7 +97,7 @@ def coarsen(
     """
     seed = as_integer("seed", seed) % 2**64
     if hypergraph is None:
-        shape = getattr(A, "shape", None) or np.shape(A)  # type: ignore[arg-type]
+        shape = getattr(A, "shape", None) or np.shape(A)
         hypergraph = len(shape) == 2 and shape[0] != shape[1]
     if as_flag("hypergraph", hypergraph):
         return coarsen_hypergraph(A, matching, weights, max_net_size, seed)
