@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from linforest_precond.records.forest import Ordering as Ordering
     from linforest_precond.records.matching import Coarsening as Coarsening
     from linforest_precond.records.matching import CoarseningHierarchy as CoarseningHierarchy
+    from linforest_precond.records.matching import HypergraphCoarsening as HypergraphCoarsening
     from linforest_precond.records.matching import Matching as Matching
 
 __version__ = "0.2.0"

@@ -220,17 +220,17 @@ def _sorted_pattern(indptr: Array, indices: Array, backend: Backend) -> tuple[Ar
 def _with_weights(A: MatrixLike | CheckedMatrix, weights: npt.ArrayLike) -> CheckedMatrix:
     """A with given numbers as the values of its stored entries."""
     if isinstance(A, CheckedMatrix):
-        return described(A.indptr, A.indices, _checked_weights(weights, A.nnz, A.backend))
+        return described(A.indptr, A.indices, checked_weights(weights, A.nnz, A.backend))
     matrix, backend = as_square_matrix(A)
     if is_csr(matrix):
         indptr, indices = index_arrays(matrix, backend)
-        return checked_csr(indptr, indices, _checked_weights(weights, indices.size, backend), backend)
+        return checked_csr(indptr, indices, checked_weights(weights, indices.size, backend), backend)
     rows, cols, index = pattern_triplets(matrix, backend)
-    weights = _checked_weights(weights, rows.size, backend)
+    weights = checked_weights(weights, rows.size, backend)
     return checked_csr(*canonical_csr(rows, cols, weights, matrix.shape[0], index, backend), backend)
 
 
-def _checked_weights(weights: Any, count: int, backend: Backend) -> Array:
+def checked_weights(weights: Any, count: int, backend: Backend, of: str = "stored entries") -> Array:
     """`count` nonnegative finite numbers on the backend's device."""
     xp = backend.xp
     if hasattr(weights, "dtype") and not is_on(weights, backend):
@@ -244,7 +244,7 @@ def _checked_weights(weights: Any, count: int, backend: Backend) -> Array:
         raise TypeError(f"weights must be real, got {dtype}; pass their magnitudes")
     if weights.shape != (count,):
         raise ValueError(
-            f"weights must have one number for each of A's {count} stored entries, got shape {weights.shape}"
+            f"weights must have one number for each of A's {count} {of}, got shape {weights.shape}"
         )
     values: Array = xp.ascontiguousarray(xp.asarray(weights), dtype=dtype)
     wrong = ~xp.isfinite(values) | (xp.signbit(values) & is_nonzero(values))

@@ -15,6 +15,10 @@ from linforest_precond.records.forest import ChosenEdges, Progress, ratio_to_fin
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import ReadOnlyArrays
 
+# Above the rounding errors of dual variables and of their sum: relative, and for each vertex where they are
+# subnormal.
+ROUNDING, SUBNORMAL_ROUNDING = 2.0**-40, 2.0**-1070
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Matching(ChosenEdges):
@@ -32,6 +36,9 @@ class Matching(ChosenEdges):
         Those of the graph; coverages are relative to them.
     method : str
         The algorithm.
+    duals : (N,) float64 array or None
+        Of "augmented": dual variables of the vertices, times `scale`. Those of the two ends of any edge sum
+        to its weight at least, up to rounding.
     """
 
     mate: Array
@@ -40,6 +47,7 @@ class Matching(ChosenEdges):
     total_weight: float
     scale: float = 1.0
     method: str = "locally_dominant"
+    duals: Array | None = None
 
     @cached_property
     def size(self) -> int:
@@ -52,13 +60,32 @@ class Matching(ChosenEdges):
         both_ends: float = self.backend.matrix.sums.tree_sum(self.values, self.scale)
         return both_ends / (2.0 * self.scale)
 
+    @cached_property
+    def upper_bound(self) -> float | None:
+        """No matching weighs more: the sum of the dual variables, rounded up; None where there are none."""
+        if self.duals is None:
+            return None
+        if self.total_weight == 0:
+            return 0.0
+        total = self.backend.matrix.sums.tree_sum(self.duals) * (1.0 + ROUNDING)
+        return float((total + self.mate.size * SUBNORMAL_ROUNDING) / self.scale)
+
+    @property
+    def gap(self) -> float | None:
+        """The share of the optimum's weight that may be missing, at most: 1 - weight / upper_bound."""
+        if self.upper_bound is None:
+            return None
+        return max(0.0, 1.0 - self.weight / self.upper_bound) if self.upper_bound else 0.0
+
     def _printout(self) -> Printout:
-        vertices = self.mate.size
+        vertices, gap = self.mate.size, self.gap
+        bounds = [] if gap is None else [("gap", f"at most {gap:.4f} of the optimum is missing")]
         return self._table(
             f"matching ({self.method})",
             ("vertices", f"{vertices:,}"),
             ("edges", f"{self.size:,}, {vertices - 2 * self.size:,} vertices are single"),
             ("weight", f"{self.weight:.6g}"),
+            *bounds,
         )
 
 
@@ -94,13 +121,52 @@ class Coarsening(OnBackend, ReadOnlyArrays, Printed):
         return sparse_like(self.A, xp.ones(rows, self.A.dtype), self.aggregates, indptr, (rows, self.n))
 
     def _printout(self) -> Printout:
-        rows = self.aggregates.size
-        largest = int(xp_of(self.aggregates).bincount(self.aggregates).max()) if rows else 0  # stall
         return Printout.of(
             "coarsening",
-            ("unknowns", f"{rows:,} to {self.n:,}"),
+            ("unknowns", f"{self.aggregates.size:,} to {self.n:,}"),
             ("entries", f"{self.fine_nnz:,} to {self.A.nnz:,}"),
-            ("aggregates", f"{rows / max(self.n, 1):.2f} vertices on average, {largest:,} at most"),
+            self._sizes(),
+        )
+
+    def _sizes(self) -> tuple[str, str]:
+        rows = self.aggregates.size
+        largest = int(xp_of(self.aggregates).bincount(self.aggregates).max()) if rows else 0  # stall
+        return "aggregates", f"{rows / max(self.n, 1):.2f} vertices on average, {largest:,} at most"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HypergraphCoarsening(Coarsening):
+    """A coarse hypergraph: the rows `nets` of ``A_fine @ P``; rows are nets, columns are vertices.
+
+    Attributes
+    ----------
+    A : sparse matrix
+        The coarse incidence matrix, of the class and format of the fine one.
+    aggregates : (N,) integer array
+        The coarse vertex of each vertex.
+    fine_nnz : int
+        Pins of the fine hypergraph.
+    nets : integer array
+        The fine net of each coarse one, ascending. Nets with a single vertex left are dropped.
+    fine_nets : int
+        Nets of the fine hypergraph.
+    """
+
+    nets: Array
+    fine_nets: int
+
+    @property
+    def n(self) -> int:
+        """Vertices of the coarse hypergraph: columns of the coarse matrix."""
+        return int(self.A.shape[1])
+
+    def _printout(self) -> Printout:
+        return Printout.of(
+            "hypergraph coarsening",
+            ("vertices", f"{self.aggregates.size:,} to {self.n:,}"),
+            ("nets", f"{self.fine_nets:,} to {self.nets.size:,}"),
+            ("pins", f"{self.fine_nnz:,} to {self.A.nnz:,}"),
+            self._sizes(),
         )
 
 

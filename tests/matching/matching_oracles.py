@@ -3,6 +3,8 @@
 Edges are a dictionary {(lo, hi): weight}; a list of mates has -1 for a single vertex.
 """
 
+import math
+
 import networkx
 import numpy as np
 import oracles
@@ -60,8 +62,28 @@ def order_hash(v, w, seed):
     return sum(oracles.mix32((key + u * oracles.LOW) & oracles.MASK_32) >> 1 for u in (v, w))
 
 
-def proposals(edges, size, weighted, p=0.53406, seed=0, max_rounds=None):
-    """Algorithm 3 of Fagginger Auer & Bisseling: the mates, the rounds, and whether no vertex is left."""
+def is_blue_by_md5(v, r, p):
+    """Algorithm 4 of Fagginger Auer & Bisseling, line by line."""
+    h = [0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476]
+    a = list(h)
+    for i in range(16):
+        a4 = (a[1] & a[2]) | (~a[1] & a[3] & oracles.MASK_32)
+        a5, a[3], a[2] = a[3], a[2], a[1]
+        total = (a[0] + a4 + math.floor(2**32 * abs(math.sin(i + 1))) + v) & oracles.MASK_32
+        shift = (7, 12, 17, 22)[i % 4]
+        a[1] = (a[1] + (total << shift | total >> (32 - shift))) & oracles.MASK_32
+        a[0] = a5
+        h = [one + other for one, other in zip(h, a)]
+        v = r * v & oracles.MASK_32
+    return sum(h) % 2**32 < p * 2**32
+
+
+def proposals(edges, size, weighted, p=0.53406, seed=0, max_rounds=None, colours="splitmix64"):
+    """Algorithm 3 of Fagginger Auer & Bisseling: the mates, the rounds, and whether no vertex is left.
+
+    With the paper's own colours, red vertices die as well as blue ones, as in the paper.
+    """
+    md5 = colours == "md5"
     around = oracles.adjacency(edges, size)
     mate, alive, k = [-1] * size, set(range(size)), 0
 
@@ -71,10 +93,11 @@ def proposals(edges, size, weighted, p=0.53406, seed=0, max_rounds=None):
         )
 
     while alive and k != max_rounds:
-        blue = {v for v in alive if oracles.charge(v, k, seed, p)}
+        r = oracles.mix64((seed + oracles.GOLDEN * (2 * k + 1)) & oracles.MASK) >> 32
+        blue = {v for v in alive if (is_blue_by_md5(v, r, p) if md5 else oracles.charge(v, k, seed, p))}
 
         proposed = {v: first(v, alive & around[v].keys() - blue) for v in blue}
-        dead = {v for v in blue if not alive & around[v].keys()}
+        dead = {v for v in (alive if md5 else blue) if not alive & around[v].keys()}
         for v in alive - blue:
             w = first(v, {w for w in around[v] if proposed.get(w) == v})
             if w is not None:

@@ -216,7 +216,9 @@ class TestHierarchy:
         assert not hierarchy.stalled and sizes[-1] <= 20
         assert all(coarse <= fine / 2**matchings for fine, coarse in zip(sizes, sizes[1:]))
 
-    @pytest.mark.parametrize("method", ["suitor", "locally_dominant", "random", "weighted", "factor"])
+    @pytest.mark.parametrize(
+        "method", ["suitor", "locally_dominant", "random", "weighted", "factor", "augmented"]
+    )
     def test_methods(self, backend, method):
         A = graphs.random_graph(3000, "ties", mean_degree=8)
         hierarchy = self.assert_hierarchy(backend, A, method=method, seed=3, max_coarse=300)

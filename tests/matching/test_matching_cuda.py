@@ -14,7 +14,7 @@ from linforest_precond.matrix.checked import checked
 pytestmark = pytest.mark.gpu
 
 KEY = tie_key_of(0)
-METHODS = ("locally_dominant", "suitor", "weighted", "random")
+METHODS = ("locally_dominant", "suitor", "weighted", "random", "augmented")
 
 
 def assert_as_on_the_cpu(cuda, A, methods=METHODS):

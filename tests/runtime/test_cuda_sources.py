@@ -109,6 +109,7 @@ def test_program_compiles(name):
         "SWITCHES",
         "STAGED",
         "SPLIT",
+        "MD5",
     ],
 )
 def test_every_choice_is_compiled(macro):

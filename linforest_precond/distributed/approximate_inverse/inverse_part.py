@@ -19,7 +19,8 @@ from linforest_precond.distributed.multigrid.rectangles import RankRectangle, Ra
 from linforest_precond.distributed.partition.entries import adjoint_of, transpose_of
 from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, scaled_into_range, with_values
 from linforest_precond.distributed.tridiagonal.preconditioner_parts import Traffic
-from linforest_precond.precond.approximate_inverse.functionals import kept, longest_column
+from linforest_precond.matrix.rectangles import kept
+from linforest_precond.precond.approximate_inverse.functionals import longest_column
 from linforest_precond.precond.approximate_inverse.inverse_part import (
     NAMES,
     NO_FACTOR_ANY_MORE,

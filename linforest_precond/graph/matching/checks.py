@@ -78,7 +78,7 @@ def _has_free_edge(graph: Graph, mate: Array) -> bool:
     return any_set(joined & free[rows] & free[graph.indices])  # stall: the result
 
 
-def as_mates(mate: Any, graph: Graph, name: str = "mate") -> Array | None:
+def as_mates(mate: Any, graph: Graph, name: str = "mate", vertices: str = "rows") -> Array | None:
     """The mates as an array of the graph's index type, or None if one of them is neither a vertex nor -1."""
     backend = graph.backend
     mate = mate.mate if isinstance(mate, Matching) else mate
@@ -87,7 +87,7 @@ def as_mates(mate: Any, graph: Graph, name: str = "mate") -> Array | None:
     mate = backend.xp.asarray(mate)
     if mate.shape != (graph.n,):
         raise ValueError(
-            f"{name} must have one number for each of A's {graph.n} rows, got shape {mate.shape}"
+            f"{name} must have one number for each of A's {graph.n} {vertices}, got shape {mate.shape}"
         )
     if mate.size and mate.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers, got {mate.dtype}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.backends.arguments import as_choice, as_flag, as_integer
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.graph.matching.checks import are_mutual, as_mates
+from linforest_precond.graph.matching.hypergraphs import MAX_NET_SIZE, coarsen_hypergraph
 from linforest_precond.graph.matching.matching import (
     DEFAULTS,
     check_matching_options,
@@ -23,10 +25,18 @@ from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.records.matching import Coarsening, CoarseningHierarchy, Matching
 
 # Methods that work on every device.
-METHODS = "suitor", "locally_dominant", "random", "weighted", "factor"
+METHODS = "suitor", "locally_dominant", "random", "weighted", "factor", "augmented"
 
 
-def coarsen(A: MatrixLike, matching: npt.ArrayLike | Matching, *, seed: int = 0) -> Coarsening:
+def coarsen(
+    A: MatrixLike,
+    matching: npt.ArrayLike | Matching | None = None,
+    *,
+    seed: int = 0,
+    hypergraph: bool | None = None,
+    weights: npt.ArrayLike | None = None,
+    max_net_size: int = MAX_NET_SIZE,
+) -> Coarsening:
     """Make a coarser matrix by aggregation: the two vertices of every matched edge become one.
 
     A single vertex joins the aggregate of its heaviest matched neighbour; without one it stays alone.
@@ -34,21 +44,38 @@ def coarsen(A: MatrixLike, matching: npt.ArrayLike | Matching, *, seed: int = 0)
     stall. Entries of the coarse matrix, the Galerkin product, are sums of A's in (row, column) order: the
     same bits on every device and for any number of threads.
 
+    A matrix that is not square is the incidence matrix of a hypergraph: rows are nets, columns are vertices,
+    as in the files of hMETIS, and stored entries are pins. This is the application that Fagginger Auer &
+    Bisseling, doi:10.1007/978-3-642-30397-5_10, had in mind: two vertices are joined by an edge of weight
+    sum of weight / (size - 1) over the nets that they share (the edge scheme of hMETIS: Karypis et al. 1999,
+    doi:10.1109/92.748202), and are matched by the proposals of their Algorithm 3. Nets with a single vertex
+    left are dropped, since no partition cuts them; identical nets are not merged.
+
     Parameters
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy. Edge weights are magnitudes; where they are not symmetric,
-        ``|A| + |A|^T`` is used.
+        ``|A| + |A|^T`` is used. Or an incidence matrix of any shape.
     matching : Matching or (N,) integer array
         The mate of each vertex, -1 for a single one, on A's device: from `matching`, or any other pairs.
+        May be left out for a hypergraph.
     seed : int
-        Seed of the order among equally heavy neighbours of a single vertex, as in `matching`.
+        Seed of the order among equally heavy neighbours of a single vertex, as in `matching`; of a
+        hypergraph, also of the proposals.
+    hypergraph : bool or None
+        Whether A is an incidence matrix. None takes a square matrix for that of a graph.
+    weights : 1-D array, optional
+        Of a hypergraph: a nonnegative number for each net, by default 1.
+    max_net_size : int
+        Of a hypergraph: nets of more vertices are left out of the weights of edges, which have at most
+        ``max_net_size`` terms for each pin. They stay in the coarse hypergraph.
 
     Returns
     -------
     Coarsening
         The coarse matrix ``P.T @ A @ P``, the aggregates and the tentative prolongator P, on A's device and
-        of its class. A dense A gives sparse matrices.
+        of its class. A dense A gives sparse matrices. Of a hypergraph, a `HypergraphCoarsening`: the rows
+        `nets` of ``A @ P``, in which entries of merged vertices are added.
 
     Examples
     --------
@@ -62,8 +89,22 @@ def coarsen(A: MatrixLike, matching: npt.ArrayLike | Matching, *, seed: int = 0)
       aggregates  2.20 vertices on average, 6 at most
     >>> float(abs(coarse.A - coarse.P.T @ A @ coarse.P).max())
     0.0
+    >>> import numpy as np
+    >>> H = np.array([[1, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 1, 1, 1]])
+    >>> coarse = lf.graph.coarsen(H, [1, 0, -1, 4, 3])
+    >>> coarse.A.toarray().tolist(), coarse.nets.tolist(), coarse.aggregates.tolist()
+    ([[1.0, 2.0]], [2], [0, 0, 0, 1, 1])
     """
     seed = as_integer("seed", seed) % 2**64
+    if hypergraph is None:
+        shape = getattr(A, "shape", None) or np.shape(A)
+        hypergraph = len(shape) == 2 and shape[0] != shape[1]
+    if as_flag("hypergraph", hypergraph):
+        return coarsen_hypergraph(A, matching, weights, max_net_size, seed)
+    if weights is not None or max_net_size != MAX_NET_SIZE:
+        raise ValueError("weights and max_net_size are of hypergraphs, and A is square; pass hypergraph=True")
+    if matching is None:
+        raise TypeError("matching must be given where A is square; pass lf.graph.matching(A)")
     csr = checked(A)
     graph = checked(csr).graph
     mate = as_mates(matching, graph, "matching")
@@ -97,7 +138,7 @@ def coarsening_hierarchy(
         Matchings per level.
     max_coarse : int
         A level of at most this many unknowns is the coarsest.
-    method : {"suitor", "locally_dominant", "random", "weighted", "factor"}
+    method : {"suitor", "locally_dominant", "random", "weighted", "factor", "augmented"}
         How vertices are matched, see `matching`.
     seed : int
         Seed of the order among equal weights, and of the colours.

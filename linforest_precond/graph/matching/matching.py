@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -9,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends import backend_named, require_device
-from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.annotations import Array, Charge, MatrixLike
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.hash_keys import iteration_keys
-from linforest_precond.graph.forest.factor import check_options, propose_factor
+from linforest_precond.graph.forest.factor import CHARGES, check_options, propose_factor
+from linforest_precond.graph.matching.vertex_duals import vertex_duals
 from linforest_precond.matrix.doors import as_mapped_graph, as_weighted_graph
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.records.forest import Progress
@@ -23,14 +25,24 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "greedy": (),
     "locally_dominant": ("batches", "device"),
     "suitor": (),
-    "random": ("p", "max_rounds"),
-    "weighted": ("p", "max_rounds"),
+    "random": ("p", "max_rounds", "colours"),
+    "weighted": ("p", "max_rounds", "colours"),
     "factor": ("max_rounds",),
+    "augmented": ("max_rounds",),
     "paz_schwartzman": ("epsilon",),
 }
+# Augmentations that conflict are told apart by their centres, in 32 bits.
+MOST_AUGMENTED = 2**32
 # Methods of the CPU backend alone, and their modules.
 CPU_METHODS = {"greedy": "greedy_matching", "paz_schwartzman": "paz_schwartzman"}
-DEFAULTS: dict[str, Any] = {"p": 0.53406, "max_rounds": None, "epsilon": 0.1, "batches": None, "device": None}
+DEFAULTS: dict[str, Any] = {
+    "p": 0.53406,
+    "max_rounds": None,
+    "epsilon": 0.1,
+    "batches": None,
+    "device": None,
+    "colours": "splitmix64",
+}
 
 
 def matching(
@@ -44,6 +56,7 @@ def matching(
     epsilon: float = 0.1,
     batches: int | None = None,
     device: str | None = None,
+    colours: Charge = "splitmix64",
 ) -> Matching:
     """Find a matching of A's graph: edges no two of which share a vertex.
 
@@ -68,8 +81,15 @@ def matching(
           (2014), doi:10.1109/IPDPS.2014.61.
         - "random", "weighted": in every round vertices draw a colour, and blue ones propose to red ones: to
           the first neighbour in a random order of the vertices, or along their heaviest edge. Algorithm 3 of
-          Fagginger Auer & Bisseling, with colours drawn by the hash that charges the vertices of `factor`.
+          Fagginger Auer & Bisseling; see `colours`.
         - "factor": the [0,1]-factor of `factor`, until it is maximal.
+        - "augmented": the locally dominant matching, augmented: along a path or cycle, up to two edges are
+          added and up to three removed. All augmentations that are the best at each of their vertices (by
+          gain, then hash of the centre, then centre) are applied at once, round after round, until no one
+          increases the weight: a 2/3-approximation. Pettie & Sanders, "A Simpler Linear Time 2/3 - ε
+          Approximation for Maximum Weight Matching" (2004), doi:10.1016/j.ipl.2004.05.007; Birn, Osipov,
+          Sanders, Schulz & Sitchinava, "Efficient Parallel and External Matching" (2013),
+          doi:10.1007/978-3-642-40047-6_66. The result has dual variables, which bound the optimum.
         - "paz_schwartzman": the semi-streaming local-ratio algorithm: one pass over the stored edges, few of
           which are kept. A 1/(2 + epsilon)-approximation. CPU only. Paz & Schwartzman, "A
           (2+ε)-Approximation for Maximum Weight Matching in the Semi-Streaming Model" (2018),
@@ -83,8 +103,8 @@ def matching(
     p : float
         For "random" and "weighted": the probability of blue.
     max_rounds : int or None
-        For "random", "weighted" and "factor": the largest number of rounds. None goes on until the matching
-        is maximal.
+        For "random", "weighted", "factor" and "augmented": the largest number of rounds, for "augmented" of
+        augmentations. None goes on until the matching is maximal, and no augmentation is left.
     epsilon : float
         For "paz_schwartzman": a smaller one keeps more edges.
     batches : int or None
@@ -99,6 +119,12 @@ def matching(
     device : {"cuda"} or None
         For "locally_dominant" and a SciPy matrix: out-of-core matching. The graph stays on the host and is
         streamed through the GPU, for graphs larger than the GPU's memory. The matching is on the host.
+    colours : {"splitmix64", "md5"}
+        For "random" and "weighted": the hash that colours are drawn by. "splitmix64" is that of the charges
+        of `factor`. "md5" is Algorithm 4 of Fagginger Auer & Bisseling: the first quarter of MD5 of the words
+        v, r v, ..., r^15 v modulo 2^32, with a random number r for each round. It ignores r at v = 0, so that
+        vertex 0 has the same colour in all rounds. Red vertices without unmatched neighbours are then taken
+        out in the same round as blue ones, as in the paper.
 
     Returns
     -------
@@ -116,21 +142,34 @@ def matching(
       weight      4377.6
       coverage    0.2956 of the off-diagonal weight
       iterations  1 (maximal)
+    >>> print(lf.graph.matching(lf.matrices.aniso(1, 100), "augmented"))
+    matching (augmented)
+      vertices    10,000
+      edges       4,850, 300 vertices are single
+      weight      4704.6
+      gap         at most 0.0920 of the optimum is missing
+      coverage    0.3177 of the off-diagonal weight
+      iterations  4 (maximal)
     """
     given = {"p": p, "max_rounds": max_rounds, "epsilon": epsilon, "batches": batches, "device": device}
+    given["colours"] = colours
     options = check_matching_options(method, seed, **given)
     in_place = batches is not None and device is None and isinstance(weights, str) and weights == "magnitude"
     graph = as_mapped_graph(A) if in_place else as_weighted_graph(A, weights)
     if method in CPU_METHODS and not hasattr(graph.backend.matching, CPU_METHODS[method]):
         others = ", ".join(f'"{name}"' for name in OPTIONS if name not in CPU_METHODS)
         raise ValueError(f'method "{method}" works on the CPU only, and A is on the GPU; use one of {others}')
-    on_host = graph.backend.maps_files
-    if on_host and (device is not None or batches is not None):
+    duals, on_host = None, graph.backend.maps_files
+    if method == "augmented":
+        graph = with_own_values(graph)
+        mate, progress, mate_weights = augment_dominant(graph, options["seed"], options["limit"])
+        duals = vertex_duals(graph, mate, mate_weights)
+    elif on_host and (device is not None or batches is not None):
         mate, progress = _match_out_of_core(graph, options["seed"], batches, device)
     else:
         mate, progress = match_graph(graph, method, **options)
     values = graph.backend.matching.matched_edge_values.matched_edge_values(graph, mate)
-    return Matching(mate, values, progress, graph.total_weight, graph.scale, method)
+    return Matching(mate, values, progress, graph.total_weight, graph.scale, method, duals)
 
 
 def match_graph(
@@ -141,19 +180,36 @@ def match_graph(
     threshold: int = 0,
     limit: int | None = None,
     epsilon: float = 0.1,
+    colours: str = "splitmix64",
 ) -> tuple[Array, Progress]:
     """The mates in a graph, and the progress: rounds, maximal. Graph and options are checked already."""
-    backend = graph.backend
-    if graph.values_are_matrix:  # rounds end only if the weights do not change meanwhile
-        graph = replace(graph, values=graph.values.copy())
+    backend, graph = graph.backend, with_own_values(graph)
+    if method == "augmented":
+        return augment_dominant(graph, seed, limit)[:2]
     if method == "factor":
         options = replace(check_options(1, None, seed=seed), limit=limit)
         factor = propose_factor(graph, options)
         return factor.neighbors.reshape(-1), factor.progress
     if method in ("random", "weighted"):
-        return backend.matching.proposals.match(graph, method == "weighted", threshold, seed, limit)
+        weighted, md5 = method == "weighted", colours == "md5"
+        return backend.matching.proposals.match(graph, weighted, threshold, seed, limit, md5)
     module = getattr(backend.matching, CPU_METHODS.get(method, method))
     return module.match(graph, epsilon if method == "paz_schwartzman" else tie_key_of(seed))
+
+
+def augment_dominant(graph: Graph, seed: int, limit: int | None) -> tuple[Array, Progress, Array]:
+    """The augmented locally dominant matching, its progress, and the weights of mates as in `augment`."""
+    if graph.n > MOST_AUGMENTED:
+        raise ValueError(f'method "augmented" takes at most {MOST_AUGMENTED} vertices, got {graph.n}')
+    backend, tie_key = graph.backend, tie_key_of(seed)
+    mate, _ = backend.matching.locally_dominant.match(graph, tie_key)
+    progress, mate_weights = backend.matching.augmentations.augment(graph, mate, tie_key, limit)
+    return mate, progress, mate_weights
+
+
+def with_own_values(graph: Graph) -> Graph:
+    """The graph with values that the user cannot change: rounds end only if the weights stay."""
+    return replace(graph, values=graph.values.copy()) if graph.values_are_matrix else graph
 
 
 def tie_key_of(seed: int) -> np.uint32:
@@ -170,12 +226,10 @@ def _match_out_of_core(
     return room.out_of_core_matching.match(graph, tie_key_of(seed), batches)
 
 
-def check_matching_options(
-    method: Any, seed: Any, *, p: Any, max_rounds: Any, epsilon: Any, batches: Any, device: Any
-) -> dict[str, Any]:
-    """Check the options of `matching` and return those of `match_graph`."""
+def check_matching_options(method: Any, seed: Any, **given: Any) -> dict[str, Any]:
+    """Check the options of `matching`, which are those of DEFAULTS, and return those of `match_graph`."""
     as_choice("method", method, OPTIONS)
-    given = {"p": p, "max_rounds": max_rounds, "epsilon": epsilon, "batches": batches, "device": device}
+    p, max_rounds, epsilon, batches, device, colours = (given[name] for name in DEFAULTS)
     for name, value in given.items():
         if name not in OPTIONS[method] and value != DEFAULTS[name]:
             raise ValueError(f'method "{method}" takes no {name}, got {name}={value!r}')
@@ -186,13 +240,15 @@ def check_matching_options(
     if max_rounds is not None and as_integer("max_rounds", max_rounds) < 1:
         raise ValueError(f"max_rounds must be at least 1, got {max_rounds}; None goes on until maximal")
     checked = check_options(1, max_rounds, 1, 0, p, seed)
+    md5 = as_choice("colours", colours, CHARGES) == "md5"
     if max_rounds is None and not 0.0 < float(p) < 1.0:
         raise ValueError(f"p must lie in (0, 1) where max_rounds is None, got {p}: one colour never matches")
     return {
         "seed": checked.seed,
-        "threshold": checked.threshold,
+        "threshold": math.ceil(float(p) * 2.0**32) if md5 else checked.threshold,
         "limit": checked.limit,
         "epsilon": _as_epsilon(epsilon),
+        "colours": colours,
     }
 
 

@@ -14,6 +14,7 @@ from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.matrix.rectangles import kept
 
 # Products of rows leave out long columns of A, so that A A^H does not become dense: those with more entries
 # than the first of these limits with which the products have at most MOST_TERMS terms for each entry of A.
@@ -113,11 +114,3 @@ def longest_column(
         if terms <= most:
             break
     return longest, terms
-
-
-def kept(arrays: CSRArrays, mask: Array) -> CSRArrays:
-    """The CSR arrays without the entries that are not in the mask."""
-    indptr, indices, data = arrays
-    before = xp_of(mask).zeros(mask.size + 1, indptr.dtype)
-    xp_of(mask).cumsum(mask, out=before[1:])
-    return before[indptr], indices[mask], data[mask]

@@ -1,4 +1,4 @@
-"""MD5 (RFC 1321) of short messages, for the charges of vertices.
+"""MD5 (RFC 1321) of short messages, for the charges of vertices, and its first quarter, for their colours.
 
 The same on every backend (kernels/runtime/md5.cuh), and the same as `hashlib.md5`.
 """
@@ -39,12 +39,32 @@ def md5_of(first, second, third):
     for i in range(64):
         part = i // 16
         word = message[(FACTORS[part] * i + OFFSETS[part]) % 16]
-        total = np.uint32(a + mixed(part, b, c, d) + SINES[i] + word)
-        shift = SHIFTS[4 * part + i % 4]
-        turned = np.uint32((total << shift) | (total >> np.uint32(BITS_32 - shift)))
-        a, b, c, d = d, np.uint32(b + turned), b, c
+        a, b, c, d = d, operated(i, a, b, c, d, word), b, c
     low, high = np.uint32(INITIAL[0] + a), np.uint32(INITIAL[1] + b)
     return np.uint64(low) | (np.uint64(high) << SHIFT_32)
+
+
+# The colour hash of a vertex, Algorithm 4 of Fagginger Auer & Bisseling (2012): the first 16 operations of
+# MD5 on the words v, r v, r^2 v ... modulo 2**32. The hash is added to in each of them, as printed there.
+@helper
+def quarter_md5_of(vertex, factor):
+    word = np.uint32(vertex)
+    a, b, c, d = INITIAL
+    total = np.uint32(a + b + c + d)
+    for i in range(16):
+        a, b, c, d = d, operated(i, a, b, c, d, word), b, c
+        total = np.uint32(total + np.uint32(np.uint32(a + b) + np.uint32(c + d)))
+        word = np.uint32(word * factor)
+    return total
+
+
+# What operation i puts in the place of b.
+@helper
+def operated(i, a, b, c, d, word):
+    part = i // 16
+    total = np.uint32(a + mixed(part, b, c, d) + SINES[i] + word)
+    shift = SHIFTS[4 * part + i % 4]
+    return np.uint32(b + np.uint32((total << shift) | (total >> np.uint32(BITS_32 - shift))))
 
 
 # The functions F, G, H and I of the four rounds.

@@ -11,13 +11,14 @@ from .best_edges import SEARCH_MACROS, Search, counts_and_barrier
 # The struct Options in proposals.cu.
 OPTIONS = Struct("Options", "matching/proposals.cu", seed="Q", threshold="Q", limit="Q", weighted="Q")
 NO_LIMIT = 2**64 - 1
-PROGRAM = Program("matching/proposals", cooperative=True, **SEARCH_MACROS)
+# MD5: colours by the first quarter of MD5.
+PROGRAM = Program("matching/proposals", cooperative=True, MD5=(0, 1), **SEARCH_MACROS)
 
 
-def match(graph, weighted, threshold, seed, limit):
+def match(graph, weighted, threshold, seed, limit, md5):
     """The mate of each vertex, -1 where it is single, and an array: rounds, whether it is maximal."""
     search = Search(graph)
-    program = PROGRAM(**search.macros)
+    program = PROGRAM(MD5=int(md5), **search.macros)
     options = OPTIONS(
         seed=seed, threshold=threshold, limit=NO_LIMIT if limit is None else limit, weighted=weighted
     )

@@ -26,6 +26,30 @@ __device__ __forceinline__ u32 md5_mixed(int part, u32 b, u32 c, u32 d) {
     }
 }
 
+// What operation i puts in the place of b.
+__device__ __forceinline__ u32 md5_operated(int i, u32 a, u32 b, u32 c, u32 d, u32 word) {
+    const int part = i / 16, shift = MD5_SHIFTS[part][i % 4];
+    const u32 total = a + md5_mixed(part, b, c, d) + MD5_SINES[i] + word;
+    return b + (total << shift | total >> (32 - shift));
+}
+
+// The colour hash of a vertex, Algorithm 4 of Fagginger Auer & Bisseling (2012): the first 16 operations of MD5 on the
+// words v, r v, r^2 v ... modulo 2**32. The hash is added to in every one of them, as printed there.
+__device__ __forceinline__ u32 quarter_md5_of(u32 vertex, u32 factor) {
+    u32 a = 0x67452301, b = 0xefcdab89, c = 0x98badcfe, d = 0x10325476, total = a + b + c + d, word = vertex;
+#pragma unroll
+    for (int i = 0; i < 16; ++i) {
+        const u32 next = md5_operated(i, a, b, c, d, word);
+        a = d;
+        d = c;
+        c = b;
+        b = next;
+        total += a + b + c + d;
+        word *= factor;
+    }
+    return total;
+}
+
 // The first 8 bytes of the digest of three 64-bit numbers, all little-endian.
 __device__ __forceinline__ u64 md5_of(u64 first, u64 second, u64 third) {
     // The message is followed by a bit 1 and ends with its length in bits.
@@ -40,13 +64,12 @@ __device__ __forceinline__ u64 md5_of(u64 first, u64 second, u64 third) {
     u32 a = 0x67452301, b = 0xefcdab89, c = 0x98badcfe, d = 0x10325476;
 #pragma unroll
     for (int i = 0; i < 64; ++i) {
-        const int part = i / 16, shift = MD5_SHIFTS[part][i % 4];
-        const u32 word = message[(MD5_FACTORS[part] * i + MD5_OFFSETS[part]) % 16];
-        const u32 total = a + md5_mixed(part, b, c, d) + MD5_SINES[i] + word;
+        const u32 word = message[(MD5_FACTORS[i / 16] * i + MD5_OFFSETS[i / 16]) % 16];
+        const u32 next = md5_operated(i, a, b, c, d, word);
         a = d;
         d = c;
         c = b;
-        b += total << shift | total >> (32 - shift);
+        b = next;
     }
     return (u64)(0xefcdab89u + b) << 32 | (0x67452301u + a);
 }

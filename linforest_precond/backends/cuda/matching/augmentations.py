@@ -1,0 +1,52 @@
+"""Augmentations of a matching that add two edges at most: Pettie & Sanders (2004), in parallel rounds."""
+
+import numpy as np
+
+from ..runtime import cupy
+from ..runtime.launch import launch
+from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime.structs import Struct
+
+# The structs in augmentations.cu.
+MATCHED = Struct(
+    "Matched", "matching/augmentations.cu",
+    indptr="P", indices="P", values="P", mate="P", mate_weights="P", scale="d",
+)  # fmt: skip
+AUGMENTATIONS = Struct(
+    "Augmentations", "matching/augmentations.cu",
+    gains="P", arms="P", claims="P", ties="P", dirty="P", changed="P", vertices="q",
+)  # fmt: skip
+PROGRAM = Program("matching/augmentations", WEIGHT=WEIGHTS, INDEX=INDICES)
+
+
+def augment(graph, mate, tie_key, limit):
+    """Augment a matching in place; returns rounds and whether no augmentation is left, and mates' weights."""
+    n, index, tie_key = graph.n, graph.indices.dtype, np.uint32(tie_key)
+    program = PROGRAM(WEIGHT=graph.values.dtype.type, INDEX=index.type)
+    mate_weights, gains, arms = cupy.empty(n), cupy.zeros(n), cupy.empty((2, n), index)
+    (claims, ties), (dirty, changed) = cupy.zeros((2, n), np.uint64), cupy.zeros((2, n), np.uint8)
+    dirty.fill(1)
+    matched = MATCHED(
+        indptr=graph.indptr,
+        indices=graph.indices,
+        values=graph.values,
+        mate=mate,
+        mate_weights=mate_weights,
+        scale=graph.scale,
+    )
+    found = AUGMENTATIONS(
+        gains=gains, arms=arms, claims=claims, ties=ties, dirty=dirty, changed=changed, vertices=n
+    )
+    launch(program.weigh_mates, (matched, n))
+    rounds = 0
+    while True:
+        launch(program.find_augmentations, (matched, found, tie_key))
+        is_open = cupy.zeros(1, np.uint32)
+        launch(program.claim_by_gain, (mate, found, is_open))
+        left = bool(is_open.item())  # stall: whether another round follows
+        if not left or rounds == limit:
+            return (rounds, not left), mate_weights
+        launch(program.claim_by_tie, (mate, found, tie_key))
+        launch(program.apply_best, (matched, found, tie_key))
+        launch(program.mark_dirty, (matched, found))
+        rounds += 1
