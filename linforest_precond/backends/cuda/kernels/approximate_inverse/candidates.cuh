@@ -24,8 +24,8 @@ __device__ __forceinline__ INDEX possible(INDEX column, const RowState& state) {
 }
 
 // Meets the columns of the row of S, and keeps its values.
-__device__ __forceinline__ void meet_start(RowSystem& system, const Functional& f, INDEX begin, int length, int capacity,
-                                           bool is_final, RowState& state) {
+__device__ __forceinline__ void meet_start(RowSystem& system, const Functional& f, INDEX begin, int length,
+                                           int capacity, bool is_final, RowState& state) {
     const Team& team = system.team;
     ROLLED
     for (int base = 0; team.any(base < length); base += TEAM) {
@@ -102,22 +102,22 @@ __device__ __forceinline__ void find_gradient(RowSystem& system, const Functiona
     team.sync();
     ROLLED
     for (PatternRows rows(system, 0, size); team.any(!rows.is_over());) {
-        int slots[CHUNKS];
-        INDEX columns[CHUNKS];
-        VALUE terms[CHUNKS];
+        INDEX keys[CHUNKS];  // a column, or -2 - slot where the row has a list: NONE for no slot
+        int places[CHUNKS];
+        VALUE values[CHUNKS];  // multiplied below: here a product would wait for each load
         EACH (k, CHUNKS) {
-            slots[k] = NONE;
-            columns[k] = (INDEX)NONE;
+            keys[k] = (INDEX)NONE;
+            places[k] = rows.place;
             if (rows.has_entry()) {
-                if (rows.row.first == NONE) columns[k] = functional.indices[rows.entry()];
-                else slots[k] = system.lists[rows.row.first + rows.offset];
-                terms[k] = system.solution[rows.place] * functional.data[rows.entry()];
+                if (rows.row.first == NONE) keys[k] = max(functional.indices[rows.entry()], (INDEX)NONE);
+                else keys[k] = (INDEX)(-2 - system.lists[rows.row.first + rows.offset]);
+                values[k] = functional.data[rows.entry()];
             }
             rows.advance(system);
         }
         EACH (k, CHUNKS) {
-            const int slot = columns[k] == (INDEX)NONE ? slots[k] : system.find(columns[k]);
-            if (slot != NONE) system.gradient[slot] = system.gradient[slot] + terms[k];
+            const int slot = keys[k] >= 0 ? system.find(keys[k]) : -2 - (int)keys[k];
+            if (slot != NONE) system.gradient[slot] = system.gradient[slot] + system.solution[places[k]] * values[k];
             team.sync();
         }
     }

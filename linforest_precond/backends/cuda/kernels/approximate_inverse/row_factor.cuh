@@ -124,12 +124,13 @@ __device__ __forceinline__ void eliminate(RowSystem& system, int k, int first, i
     const Team& team = system.team;
     const bool is_later = is_taken && team.lane > k && team.lane < count;
     const VALUE value = is_later ? scaled(system.products[k * STEP + team.lane], scale) : VALUE{};
-    if (k + 1 < most) EACH (after, STEP - 1) {  // without branches: latencies overlap
-        const int other = k + 1 + after;
-        const VALUE factor = conjugate(team.from(value, other));
-        VALUE* const product = system.products + other * STEP + team.lane;
-        if (is_later && team.lane >= other) *product = *product - value * factor;
-    }
+    if (k + 1 < most)
+        EACH (after, STEP - 1) {  // without branches: latencies overlap
+            const int other = k + 1 + after;
+            const VALUE factor = conjugate(team.from(value, other));
+            VALUE* const product = system.products + other * STEP + team.lane;
+            if (is_later && team.lane >= other) *product = *product - value * factor;
+        }
     if (!is_later) return;
     own.rest = own.rest - value * right;
     system.row_of(first + team.lane)[place] = value;
@@ -216,8 +217,10 @@ __device__ __forceinline__ void solve(RowSystem& system, int size) {
             entry = entry - conjugate(system.row_of(after)[place]) * system.solution[after];
         ROLLED
         for (int after = min(steps, base + TEAM) - 1; after >= base; --after) {
+            const bool is_before = after < size && place < after;
+            const VALUE coupling = is_before ? conjugate(system.row_of(after)[place]) : VALUE{};
             const VALUE value = team.from(scaled(entry, inverse), after - base);
-            if (after < size && place < after) entry = entry - conjugate(system.row_of(after)[place]) * value;
+            if (is_before) entry = entry - coupling * value;
         }
         if (is_on) system.solution[place] = scaled(entry, inverse);
         team.sync();

@@ -64,7 +64,7 @@ __device__ __forceinline__ void write_row(const RowSystem& system, const Functio
     for (int place = system.team.lane; place < size; place += TEAM) {
         const INDEX column = system.columns[system.pattern[place]];
         int lower = 0;
-        ROLLED
+#pragma unroll 4
         for (int other = 0; other < size; ++other) lower += system.columns[system.pattern[other]] < column;
         columns[row * entries + lower] = column;
         values[row * entries + lower] = scaled(system.solution[place], scale);

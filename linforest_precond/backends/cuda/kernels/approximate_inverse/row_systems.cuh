@@ -9,8 +9,8 @@
 #define SHARE 0.3
 #define DEPENDENT 1e-13
 #define LEAST_SHARE 1e-14
-// Chunks of TEAM entries that are loaded before any is used.
-#define CHUNKS 4
+// Chunks of TEAM entries that are loaded before any is used: as many as rows that a round adds.
+#define CHUNKS STEP
 // Before loops that are not unrolled: warps take different steps at a time, and the code of all should fit the caches.
 #define ROLLED _Pragma("unroll 1")
 // A cell of the hash table has a slot, counted from 1, in ten bits, and above them a tag: six bits of the hash of its
