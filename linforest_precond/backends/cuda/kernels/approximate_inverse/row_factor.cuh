@@ -45,8 +45,8 @@ __device__ __forceinline__ void gather_couplings(RowSystem& system, const Functi
             if (list != NONE) system.lists[list + offset] = (short)slot;
             if (valid >> team.lane == 1) system.rows[row].length = offset + 1;  // the last valid entry
         }
+        team.sync();
     }
-    team.sync();
 }
 
 // Solves for the rows of the factor after those of the pattern, in the columns of the pattern. Blocks of TEAM columns:
