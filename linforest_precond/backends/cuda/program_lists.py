@@ -52,7 +52,6 @@ def bands_along_block_forest_programs(csr, graph, candidates, across_paths):
         programs += [
             path_pairs.PROGRAM(VALUE=value, INDEX=index),
             path_pairs.PROGRAM(VALUE=np.float64, INDEX=index),
-            prefix_sum.PROGRAM(INDEX=np.int64),
         ]
     return programs
 
