@@ -17,6 +17,8 @@ CAPACITY = 512
 LISTED = 1536
 # Products of a round: the square of STEP of row_systems.cuh.
 PRODUCTS = 25
+# Bytes of a PatternRow of row_systems.cuh.
+PATTERN_ROW = 16
 # Lanes per row, for the given mean number of entries at most; else a warp.
 TEAMS, WARP = {8: 12, 16: 24}, 32
 # Threads of a block, of which the ones are taken that fill the device best, and the shared memory of a block.
@@ -30,7 +32,7 @@ FUNCTIONAL = Struct(
     diagonal="P", n="q", triangular="q",
 )  # fmt: skip
 ARRAYS = (
-    "gradient", "factor", "right", "solution", "start_values", "inverse", "table", "rows", "columns",
+    "rows", "gradient", "factor", "right", "solution", "start_values", "inverse", "table", "columns",
     "slot_places", "pattern", "lists", "bytes",
 )  # fmt: skip
 SIZES = Struct(
@@ -133,7 +135,7 @@ class _Systems:
         fields = dict(zip(FUNCTIONAL.fields, (*matrix, *start, diagonal)))
         self._held = (*matrix, *start, diagonal)
         self._functional = FUNCTIONAL(**fields, n=n, triangular=int(triangular))
-        bits = max(2, (3 * size.columns // 2 - 1).bit_length())
+        bits = max(2, (3 * size.columns // 2).bit_length())
         arrays = _arrays_of_system(size, bits, value.itemsize, index.itemsize)
         self._sizes = SIZES(
             entries=entries, places=size.places, capacity=size.columns, starts=size.starts,
@@ -168,8 +170,8 @@ def _arrays_of_system(size, bits, value, index):
     """Where the arrays of a `RowSystem` of row_systems.cuh begin, and its bytes: a multiple of 16."""
     places, columns, starts, listed = size
     lengths = (
-        value * max(columns, PRODUCTS), value * (places * (places - 1) // 2), value * places,
-        value * places, value * starts, 8 * places, 2 * 2**bits, (index + 8) * places,
+        PATTERN_ROW * places, value * max(columns, PRODUCTS), value * (places * (places - 1) // 2),
+        value * places, value * places, value * starts, 8 * places, 2 * 2**bits,
         index * columns, 2 * columns, 2 * places, 2 * listed,
     )  # fmt: skip
     ends = dict(zip(ARRAYS, itertools.accumulate(lengths, initial=0)))

@@ -1,52 +1,80 @@
 // Rows of the Cholesky factor of the system of a row, as many as a round adds at once, and solutions with it.
 
+// The entries of the rows of N after those of the pattern, one row after the other.
+struct NewRows {
+    int ends[STEP];  // entries up to the end of each row
+
+    // Lane k knows the length of the k-th row.
+    __device__ __forceinline__ NewRows(const Team& team, int length) {
+        EACH (k, STEP) ends[k] = (k ? ends[k - 1] : 0) + team.from(length, k);
+    }
+    __device__ __forceinline__ int total() const { return ends[STEP - 1]; }
+    __device__ __forceinline__ int end_of(int row) const {
+        int end = ends[0];
+        EACH (k, STEP - 1)
+            if (row > k) end = ends[k + 1];
+        return end;
+    }
+    // The row of an entry, and where that begins and ends.
+    __device__ __forceinline__ int owner(int entry, int& begin, int& end) const {
+        int row = begin = 0;
+        end = ends[0];
+        EACH (k, STEP - 1)
+            if (entry >= ends[k]) row = k + 1, begin = ends[k], end = ends[k + 1];
+        return row;
+    }
+};
+
 // Finds the slots of the columns of the rows of N after those of the pattern, and puts their entries, conjugated, in the
 // columns of the pattern and of the rows before into rows of the factor. The rows end before columns that cannot be in
-// patterns. With `is_kept` they get lists of their slots. Lane k knows where the k-th row begins, and its length. TEAM
-// entries of every row are loaded before any is used.
+// patterns. With `is_kept` they get lists of their slots. Lane k knows where the k-th row begins, and its length.
 __device__ __forceinline__ void gather_couplings(RowSystem& system, const Functional& functional, RowState& state,
                                                  int count, INDEX begin, int length, bool is_kept) {
     const Team& team = system.team;
-    const int last = state.size + count, most = team.largest(count);
+    const NewRows rows(team, length);
+    const int total = rows.total(), last = state.size + count;
     ROLLED
     for (VALUE* at = system.row_of(state.size) + team.lane; at < system.row_of(last); at += TEAM) *at = VALUE{};
-    int lengths[STEP], end = 0, total = 0, longest = 0;
-    EACH (k, STEP) {
-        lengths[k] = team.from(length, k);
-        longest = max(longest, lengths[k]);
-        total += lengths[k];
-        if (k <= team.lane) end = total;
+    if (team.lane < count) {
+        const int end = state.listed + rows.end_of(team.lane);
+        const int list = is_kept && end <= system.most_listed ? end - length : NONE;
+        system.rows[state.size + team.lane] = {begin, list, 0};
     }
-    const bool is_listed = is_kept && state.listed + end <= system.most_listed;
-    if (team.lane < count)
-        system.rows[state.size + team.lane] = {begin, is_listed ? state.listed + end - length : NONE, 0};
     if (is_kept) state.listed = min(state.listed + total, system.most_listed + 1);
     team.sync();
     ROLLED
-    for (int base = 0; team.any(base < longest); base += TEAM) {
-        const int offset = base + team.lane;
-        INDEX columns[STEP];
-        VALUE values[STEP];
-        EACH (k, STEP) {
+    for (int base = 0; team.any(base < total); base += CHUNKS * TEAM) {
+        int owners[CHUNKS], offsets[CHUNKS], lists[CHUNKS];
+        bool are_last[CHUNKS];
+        INDEX columns[CHUNKS];
+        VALUE values[CHUNKS];
+        EACH (k, CHUNKS) {
+            const int entry = base + k * TEAM + team.lane;
+            int first, end;
+            owners[k] = state.size + rows.owner(entry, first, end);
+            offsets[k] = entry - first;
+            are_last[k] = entry + 1 == end;
             columns[k] = (INDEX)NONE;
-            if (offset >= lengths[k]) continue;
-            const i64 at = (i64)system.rows[state.size + k].begin + offset;
+            if (entry >= total) continue;
+            const PatternRow& row = system.rows[owners[k]];
+            const i64 at = (i64)row.begin + offsets[k];
+            lists[k] = row.first;
             columns[k] = functional.indices[at];
             values[k] = functional.data[at];
         }
-        EACH (k, STEP) {
-            if (k >= most) break;
+        EACH (k, CHUNKS) {
             const bool is_valid = columns[k] >= 0 && columns[k] < state.most;
             const u32 valid = team.vote(is_valid);
             if (!is_valid) continue;
-            const int row = state.size + k, slot = system.find(columns[k]);
-            const int place = slot == NONE ? NONE : system.places[slot], list = system.rows[row].first;
-            if (place >= 0 && place < row) system.row_of(row)[place] = conjugate(values[k]);
-            if (list != NONE) system.lists[list + offset] = (short)slot;
-            if (valid >> team.lane == 1) system.rows[row].length = offset + 1;  // the last valid entry
+            const int slot = system.find(columns[k]), place = slot == NONE ? NONE : system.places[slot];
+            if (place >= 0 && place < owners[k]) system.row_of(owners[k])[place] = conjugate(values[k]);
+            if (lists[k] != NONE) system.lists[lists[k] + offsets[k]] = (short)slot;
+            // The last valid entry of a row among those of the lanes.
+            if (are_last[k] || !(valid >> team.lane >> 1 & 1))
+                atomicMax(&system.rows[owners[k]].length, offsets[k] + 1);
         }
-        team.sync();
     }
+    team.sync();
 }
 
 // Solves for the rows of the factor after those of the pattern, in the columns of the pattern. Blocks of TEAM columns:
@@ -124,13 +152,12 @@ __device__ __forceinline__ void eliminate(RowSystem& system, int k, int first, i
     const Team& team = system.team;
     const bool is_later = is_taken && team.lane > k && team.lane < count;
     const VALUE value = is_later ? scaled(system.products[k * STEP + team.lane], scale) : VALUE{};
-    if (k + 1 < most)
-        EACH (after, STEP - 1) {  // without branches: latencies overlap
-            const int other = k + 1 + after;
-            const VALUE factor = conjugate(team.from(value, other));
-            VALUE* const product = system.products + other * STEP + team.lane;
-            if (is_later && team.lane >= other) *product = *product - value * factor;
-        }
+    ROLLED
+    for (int other = k + 1; other < most; ++other) {
+        const VALUE factor = conjugate(team.from(value, other));
+        VALUE* const product = system.products + other * STEP + team.lane;
+        if (is_later && team.lane >= other) *product = *product - value * factor;
+    }
     if (!is_later) return;
     own.rest = own.rest - value * right;
     system.row_of(first + team.lane)[place] = value;
@@ -217,10 +244,8 @@ __device__ __forceinline__ void solve(RowSystem& system, int size) {
             entry = entry - conjugate(system.row_of(after)[place]) * system.solution[after];
         ROLLED
         for (int after = min(steps, base + TEAM) - 1; after >= base; --after) {
-            const bool is_before = after < size && place < after;
-            const VALUE coupling = is_before ? conjugate(system.row_of(after)[place]) : VALUE{};
             const VALUE value = team.from(scaled(entry, inverse), after - base);
-            if (is_before) entry = entry - coupling * value;
+            if (after < size && place < after) entry = entry - conjugate(system.row_of(after)[place]) * value;
         }
         if (is_on) system.solution[place] = scaled(entry, inverse);
         team.sync();

@@ -35,7 +35,9 @@ __device__ __forceinline__ void grow_row(RowSystem& system, const Functional& f,
     const INDEX begin = is_active ? f.start_indptr[state.row] : 0, end = is_active ? f.start_indptr[state.row + 1] : 0;
     const int most = sizes.entries - (f.triangular ? 1 : 0);
     bool is_open = is_active && most > 0 && state.left > state.least;
-    meet_start(system, f, begin, (int)(end - begin), sizes.starts, sizes.is_final, state);
+    meet(system, f.start_indices, f.start_data, f.diagonal, begin, (int)(end - begin), (short*)0, sizes.starts,
+         sizes.is_final, state);
+    state.starts = state.used;
     while (team.any(is_open)) {
         meet_columns(system, f, sizes.is_final, is_open, state);
         is_open = is_open && !state.is_abandoned;
@@ -64,7 +66,7 @@ __device__ __forceinline__ void write_row(const RowSystem& system, const Functio
     for (int place = system.team.lane; place < size; place += TEAM) {
         const INDEX column = system.columns[system.pattern[place]];
         int lower = 0;
-#pragma unroll 4
+        ROLLED
         for (int other = 0; other < size; ++other) lower += system.columns[system.pattern[other]] < column;
         columns[row * entries + lower] = column;
         values[row * entries + lower] = scaled(system.solution[place], scale);

@@ -9,8 +9,8 @@
 #define SHARE 0.3
 #define DEPENDENT 1e-13
 #define LEAST_SHARE 1e-14
-// Chunks of TEAM entries that are loaded before any is used: as many as rows that a round adds.
-#define CHUNKS STEP
+// Chunks of TEAM entries that are loaded before any is used.
+#define CHUNKS 2
 // Before loops that are not unrolled: warps take different steps at a time, and the code of all should fit the caches.
 #define ROLLED _Pragma("unroll 1")
 // A cell of the hash table has a slot, counted from 1, in ten bits, and above them a tag: six bits of the hash of its
@@ -36,7 +36,7 @@ struct Functional {
 // Then where the arrays of a system begin, and its bytes: as constants, they take no registers.
 struct Sizes {
     int entries, places, capacity, starts, listed, bits, is_final;
-    int gradient, factor, right, solution, start_values, inverse, table, rows, columns, slot_places, pattern, lists,
+    int rows, gradient, factor, right, solution, start_values, inverse, table, columns, slot_places, pattern, lists,
         bytes;
 };
 
@@ -90,7 +90,7 @@ struct Team {
 
 // A row of N of a pattern: where it begins, where `lists` has the slots of its columns, or NONE, and its entries up to the
 // last column that a pattern can have.
-struct PatternRow {
+struct __align__(16) PatternRow {
     INDEX begin;
     int first, length;
 };
@@ -114,6 +114,7 @@ struct RowSystem {
         bits = sizes.bits;
         most_listed = sizes.listed;
         memory += threadIdx.x / TEAM * sizes.bytes;
+        rows = (PatternRow*)(memory + sizes.rows);
         gradient = products = (VALUE*)(memory + sizes.gradient);
         factor = (VALUE*)(memory + sizes.factor);
         right = (VALUE*)(memory + sizes.right);
@@ -121,7 +122,6 @@ struct RowSystem {
         starts = (VALUE*)(memory + sizes.start_values);
         inverse = (double*)(memory + sizes.inverse);
         table = (u16*)(memory + sizes.table);  // at least four cells, cleared as 64-bit words
-        rows = (PatternRow*)(memory + sizes.rows);
         columns = (INDEX*)(memory + sizes.columns);
         places = (short*)(memory + sizes.slot_places);
         pattern = (short*)(memory + sizes.pattern);
