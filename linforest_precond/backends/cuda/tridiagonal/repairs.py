@@ -41,7 +41,7 @@ def perturb_singular(lower, diagonal, upper, inverse):
     rows, program = diagonal.size, _program(diagonal)
     segments = _segments(lower, upper, rows, program, both_ways=True)
     flags, perturbed = cupy.zeros(rows + 1, np.uint32), cupy.empty_like(diagonal)  # flags, and the count
-    launch(program.find_diagonals, (diagonal, rows, segments, flags), items=rows)
+    launch(program.flag_segments, (diagonal, rows, segments, flags), items=rows)
     arguments = lower, diagonal, upper, inverse, rows, segments, flags, perturbed
     launch(program.perturb_segments, arguments, items=rows)
     return perturbed, flags[-1:]
