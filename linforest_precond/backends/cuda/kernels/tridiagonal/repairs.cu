@@ -169,7 +169,7 @@ extern "C" __global__ void clip_paths(const Block* __restrict__ lower, const Blo
 // The flags of a segment: bits 0 and 1 tell whether one of its even or odd rows, as numbered in the system, has a diagonal
 // entry, bits 2 and 3 which of both its first row is.
 extern "C" __global__ void flag_segments(const VALUE* __restrict__ diagonal, i64 count,
-                                          const int* __restrict__ segments, u32* flags) {
+                                         const int* __restrict__ segments, u32* flags) {
     const int lane = threadIdx.x % 32;
     const i64 stride = (i64)gridDim.x * blockDim.x;
     for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j - lane < count; j += stride) {
