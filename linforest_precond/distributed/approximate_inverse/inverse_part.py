@@ -74,7 +74,8 @@ class RankInversePart:
         dependent, empty = counted(report, method) if comm.rank == 0 else report.tolist()
         matrices = (rows, adjoint_of(rows)) if method == "fsai" else (rows,)
         nbytes = sum(held_bytes(each.rows.indptr, each.rows.indices, each.rows.data) for each in matrices)
-        traffic = Traffic.of_products(comm, nbytes, matrices)
+        messages = sum(each.halo.rows_sent * each.dtype.itemsize for each in matrices)
+        traffic = Traffic.of(comm, nbytes, messages)
         return cls(method, matrices, entries, dependent, empty, traffic)
 
     def refreshed(self, A: Matrix) -> tuple[RankInversePart, int]:
@@ -166,11 +167,8 @@ def _row_products(rows: RankRectangle, adjoint: RankRectangle) -> RankRows:
     """The inner products of rows, without the terms of long columns off the diagonal: collective."""
     lengths, comm = np.diff(adjoint.csr.indptr).astype(np.int64), rows.halo.comm
 
-    def total(numbers: Array) -> Any:
-        return comm.allreduce(np.array([numbers.sum()]))[0]
-
-    longest, terms = longest_column(lengths, total)
-    if terms < int(total(lengths * lengths)):
+    longest, terms = longest_column(lengths, lambda numbers: comm.total(numbers.sum()))
+    if terms < comm.total((lengths * lengths).sum()):
         is_short = lengths <= longest
         left = kept(rows.csr.arrays, rows.halo.ascending(is_short)[rows.csr.indices])
         right = kept(adjoint.csr.arrays, is_short[rows_of(adjoint.csr.indptr, adjoint.csr.indices.size)])

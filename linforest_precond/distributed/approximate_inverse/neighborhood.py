@@ -57,7 +57,7 @@ class RankFunctionals:
         ids = self.start.ids[self.is_distant(self.start.ids)]
         left, flags = np.ones(self.diagonal.size, bool), np.zeros((self.diagonal.size, 2), bool)
         found: list[CSRArrays] = []
-        while self.comm.allreduce(np.array([left.any()], np.int64))[0] or not found:
+        while self.comm.total(np.count_nonzero(left)) or not found:
             near = Neighborhood.of(self, ids)
             own, rows, columns, values = near.grow(left, entries, tolerance)
             exact, missing = near.completeness(left, rows, columns)

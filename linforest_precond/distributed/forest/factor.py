@@ -92,8 +92,7 @@ def propose_factor(graph: RankGraph, options: FactorOptions) -> FactorArrays:
         k += 1
         proposals.exchange()
         confirmed = proposals.confirm()
-        counts = np.array([made, confirmed, proposals.active.size])
-        made, confirmed, active = map(int, graph.comm.allreduce(counts))
+        made, confirmed, active = graph.comm.totals(made, confirmed, proposals.active.size)
         maximal = not charged and made == 0
         new = confirmed // 2
         edges += new
@@ -112,7 +111,7 @@ def covered_share(graph: RankGraph, *kept: Array) -> float:
 
 def edges_of(comm: Communicator, neighbors: Array) -> int:
     """Number of edges in the neighbors of all ranks."""
-    return int(comm.allreduce(np.count_nonzero(neighbors >= 0))) // 2
+    return comm.total(np.count_nonzero(neighbors >= 0)) // 2
 
 
 class Proposals:

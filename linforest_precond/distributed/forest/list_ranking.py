@@ -58,7 +58,7 @@ class ContractedPaths:
         records = np.stack([self.following, self.counts, self.ends], axis=1)
         for _ in range(self.rounds):
             open_states = np.flatnonzero(records[:, 0] != END)
-            if not int(self.comm.allreduce(open_states.size)):
+            if not self.comm.total(open_states.size):
                 break
             found = lookup(self.comm, self.offsets, records, records[open_states, 0])
             counts = records[open_states, 1] + found[:, 1]

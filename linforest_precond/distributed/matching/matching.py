@@ -135,7 +135,7 @@ def match_rank_graph(graph: RankGraph, seed: int, batches: int = 1) -> MatchingR
     """The rounds of a maximal matching, after the last one."""
     rounds = MatchingRounds(graph, tie_key_of(seed), batches)
     rounds.match_own()
-    while graph.comm.allreduce(np.array([rounds.active.size]))[0]:
+    while graph.comm.total(rounds.active.size):
         rounds.match_across_ranks()
         rounds.match_own()
     return rounds

@@ -123,13 +123,13 @@ def tentative_of_ranks(
 class RankCandidateCoarsening(CandidateCoarsening):
     """Coarsens a matrix over ranks and its candidates, level by level; calls are collective."""
 
-    def __call__(self, matrix: RankLevelMatrix) -> CandidateAggregation | None:  # type: ignore[override]
+    def __call__(self, matrix: RankLevelMatrix) -> tuple[CandidateAggregation | None, RankLevelMatrix]:  # type: ignore[override]
         roots: Any = self._roots(matrix)
         if roots is None:
-            return None
+            return None, matrix
         made = CandidateAggregation.of(matrix, roots, self.block_size, self.B)
         self.B, self.block_size = made.coarse_candidates, self.B.shape[1]
-        return made
+        return made, made.coarse_matrix(matrix)
 
     def gathered(self, matrix: RankLevelMatrix) -> CandidateCoarsening:
         """The coarsening of the levels that every rank has."""

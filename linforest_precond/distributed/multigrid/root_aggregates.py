@@ -143,7 +143,7 @@ def distance_2_set(strong: StrongCouplings, seed: int) -> Array:
         lowest[own:] = halo.fetch(lowest[:own])
         lowest[boundary] = of_ghosts
         order = order[: select_known(*pattern, order, states, lowest, members)]
-        if not halo.comm.allreduce(np.array([order.size]))[0]:
+        if not halo.comm.total(order.size):
             return members
         marked = np.where(states[own:] == NEAR, NEAR, EXCLUDED_KEY)
         halo.send_back(marked, "min", into=states[:own])

@@ -12,7 +12,7 @@ from linforest_precond.distributed.matching.aggregates import RankAggregates
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.rectangles import RankRectangle, assembled, in_ascending_order
 from linforest_precond.distributed.multigrid.root_aggregates import aggregate_roots
-from linforest_precond.distributed.multigrid.transfers import GatheringInterpolation, RankInterpolation
+from linforest_precond.distributed.multigrid.transfers import RankInterpolation
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
@@ -55,8 +55,7 @@ class Prolongation:
         return Matrix(scipy.sparse.csr_array((data, product.ids[indices], indptr), shape=shape), fine.comm)
 
     def transfer(self, fine: RankLevelMatrix, to_all: bool) -> RankInterpolation:
-        kind = GatheringInterpolation if to_all else RankInterpolation
-        return kind.between(self.prolongator, self.restrictor, self.aggregates.offsets)
+        return RankInterpolation.between(self.prolongator, self.restrictor, self.aggregates.offsets, to_all)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +119,8 @@ def smoothed_aggregation(fine: RankLevelMatrix, options: MultilevelOptions) -> S
 def fills_up(fine: RankLevelMatrix, P: RectangularCSR, count: int) -> bool:
     """Whether the Galerkin product has many more terms than A has entries, as on one rank: collective."""
     csr, comm = fine.csr, fine.comm
-    longest = int(comm.allreduce(np.array([csr.longest_row]), "max")[0])
+    longest = comm.largest(csr.longest_row)
     if not has_hubs(longest, fine.n, fine.entries):
         return False
     terms = most_terms(csr, fine.A.halo.with_ghosts(np.diff(P.indptr)), count)
-    return bool(comm.allreduce(np.array([terms]))[0] > MOST_TERMS * fine.entries)
+    return comm.total(terms) > MOST_TERMS * fine.entries

@@ -66,6 +66,22 @@ class Communicator(abc.ABC):
         self._count(array.nbytes)
         return self._allreduce(array, operation)
 
+    def total(self, count: Any) -> int:
+        """The sum of an integer over all ranks."""
+        return int(self.allreduce(count))
+
+    def totals(self, *counts: Any) -> list[int]:
+        """The sums of several integers over all ranks."""
+        return [int(count) for count in self.allreduce(counts)]
+
+    def largest(self, number: Any) -> Any:
+        """The maximum of a number over all ranks."""
+        return self.allreduce(number, "max").item()
+
+    def all(self, flag: Any) -> bool:
+        """Whether a flag is set on all ranks."""
+        return bool(self.allreduce(int(flag), "min"))
+
     def allgather_arrays(self, array: np.ndarray) -> np.ndarray:
         """The arrays of all ranks, one after another; their lengths may differ, dtype and width may not.
 

@@ -65,7 +65,7 @@ def is_hermitian(A: Matrix) -> bool:
         return True
     slots, values = conjugate_mirrors(A, np.ones(A.rows.nnz, bool))
     expected = np.append(A.rows.data, A.dtype.type(0))[slots]
-    return not A.comm.allreduce(np.array([np.count_nonzero(values != expected)]))[0]
+    return not A.comm.total(np.count_nonzero(values != expected))
 
 
 class EntryWeights(NamedTuple):
@@ -124,7 +124,7 @@ def _made_hermitian(A: Matrix) -> Matrix:
     tolerance = ULPS * float(np.finfo(data.dtype).eps)
     far = np.count_nonzero(values[~stored])
     far += count_far(*map(readonly, (data[slots], expected.conj(), here, there)), tolerance)
-    far, different = A.comm.allreduce(np.array([far, np.count_nonzero(data[slots] != expected)]))
+    far, different = A.comm.totals(far, np.count_nonzero(data[slots] != expected))
     return A if far or not different else with_values(A, mirrored_upper(A))
 
 

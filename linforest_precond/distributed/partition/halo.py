@@ -113,6 +113,11 @@ class Halo:
     def _ascending(self, own: Array, ghosts: Array) -> Array:
         return xp_of(own).concatenate([ghosts[: self.lower], own, ghosts[self.lower :]])
 
+    @property
+    def rows_sent(self) -> int:
+        """Rows that this rank sends in an exchange."""
+        return sum(rows.size for rows in self.sent.values())
+
     def with_ghosts(self, values: Array) -> Array:
         """Values of the own ids, then of the ghosts: one row for each local number."""
         return xp_of(values).concatenate([values, self.fetch(values)])

@@ -238,11 +238,11 @@ def with_values(A: Matrix, data: Array) -> Matrix:
 def exponent_into_range(A: Matrix, stored: DType) -> int:
     """The power of two that A is scaled down by, as `precond.scaled_matrix` has it: collective."""
     data, limit = on_host(A.rows.data), safe_limit(stored)
-    largest = int(A.comm.allreduce(np.array(exponent_of(data)), "max"))
+    largest = A.comm.largest(exponent_of(data))
     if -limit <= largest <= limit or largest == NO_EXPONENT:
         return 0
     own = least_exponent_of(data)
-    least = int(A.comm.allreduce(np.array(-NO_EXPONENT if own == NO_EXPONENT else own), "min"))
+    least = int(A.comm.allreduce(-NO_EXPONENT if own == NO_EXPONENT else own, "min"))
     return exponent_down(largest, least, stored) if largest > limit else largest
 
 

@@ -117,7 +117,7 @@ class PC:
             rows = rows_of(readable)
             pattern = pattern_digest(rows)
         with comm.together():
-            known = bool(comm.allreduce(np.int64(self._is_known(pattern)), "min"))
+            known = comm.all(self._is_known(pattern))
         self._make_or_update(P, as_distributed(rows, P, comm), pattern, known)
 
     def _is_known(self, pattern: PatternDigest) -> bool:

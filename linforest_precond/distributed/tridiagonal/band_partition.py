@@ -125,28 +125,6 @@ class BandPartition:
         most = max((left + right + 1 for left, right in zip(to_left, to_right)), default=1)
         self.by_messages = most <= MOST_LINKED
 
-    def gathered(self, values: Array, lengths: dict[int, int]) -> dict[int, Array]:
-        """The values of the linked ranks; rank r has ``lengths[r]`` rows of them, 0 by default.
-
-        All ranks call it.
-        """
-        ranks = [self.pieces[i].rank for i in self.linked] if self.piece.rows else []
-        if not self.by_messages:
-            counts = [lengths.get(r, 0) for r in range(self.comm.size)]
-            ends, found = np.cumsum(counts), self.comm.allgather_known(values, counts)
-            return {r: found[ends[r] - counts[r] : ends[r]] for r in ranks}
-        others = [r for r in ranks if r != self.comm.rank]
-        parts = {r: values for r in others}
-        received = self.comm.exchange_known(parts, {r: lengths[r] for r in others}, values)
-        return received | {self.comm.rank: values}
-
-    @property
-    def receivers(self) -> int:
-        """How many ranks get the values that this one gives to `gathered`."""
-        if not self.by_messages:
-            return self.comm.size - 1
-        return len(self.linked) - 1 if self.piece.rows else 0
-
     @property
     def cuts(self) -> int:
         """Cuts that a path crosses."""

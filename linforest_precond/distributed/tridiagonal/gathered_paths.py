@@ -45,8 +45,7 @@ class GatheredPaths:
         self.received = {pieces[i].rank: pieces[i].head * size for i in followers}
         lower, diagonal, upper = (self._gathered_blocks(band, size) for band in partition.bands)
         self.rows = lu_with_pivoting((lower, diagonal, upper))
-        own = 0 if self.rows is None else int(self.rows.perturbed)
-        self.perturbed = perturbed + int(self.comm.allreduce(np.array(own)))
+        self.perturbed = perturbed + self.comm.total(0 if self.rows is None else self.rows.perturbed)
 
     @property
     def numbers_sent(self) -> int:

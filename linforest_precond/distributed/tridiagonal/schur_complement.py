@@ -96,7 +96,7 @@ class LinkedSegment(NamedTuple):
     rank: int
     unknowns: slice  # its own ones, and its equations
     columns: slice  # the unknowns in its equations: own ones, and those before and after it
-    rows: slice  # of its right-hand sides among those that its rank sends
+    rows: slice  # of its right-hand sides among those of all ranks
     places: slice  # the same for the transposed system
     equations: Array
 
@@ -150,36 +150,28 @@ class SchurComplement:
         if self.reduced is not None:
             counts += [int(self.reduced.vanished[each.unknowns].sum()) for each in self._own()]
         rows = sum(equations.shape[0] for _, _, equations in left_over)
-        total = self.comm.allreduce(np.array([sum(counts), rows]))
-        self.perturbed, self.unknowns = perturbed + int(total[0]), int(total[1])
+        vanished, self.unknowns = self.comm.totals(sum(counts), rows)
+        self.perturbed = perturbed + vanished
 
     def _take(self, found: list[list[tuple[bool, bool, Array]]]) -> None:
         """Number the unknowns of the linked segments, in their order."""
         self.linked: list[LinkedSegment] = []
+        # Rows of the right-hand sides of each rank, for the system and for the transposed one.
         self.lengths = [
-            {r: sum(equations.shape[way] for *_, equations in each) for r, each in enumerate(found)}
-            for way in range(2)
+            [sum(equations.shape[axis] for *_, equations in each) for each in found] for axis in range(2)
         ]
-        pieces, linked, position = self.partition.pieces, self.partition.linked, 0
-        for i in linked if self.partition.piece.rows else ():
-            rank, starts = pieces[i].rank, [0, 0]
-            for left, right, equations in found[rank]:
+        linked, position, row, place = self.partition.linked, 0, 0, 0
+        for i, piece in enumerate(self.partition.pieces):
+            for left, right, equations in found[piece.rank]:
                 rows, columns = equations.shape
                 # Not those that cross the cut before the first linked piece, or after the last one.
-                if (i > linked[0] or not left) and (i < linked[-1] or not right):
+                if i in linked and (i > linked[0] or not left) and (i < linked[-1] or not right):
                     first = position - (self.block_size if left else 0)
-                    self.linked.append(
-                        LinkedSegment(
-                            rank,
-                            slice(position, position + rows),
-                            slice(first, first + columns),
-                            slice(starts[0], starts[0] + rows),
-                            slice(starts[1], starts[1] + columns),
-                            equations,
-                        )
-                    )
+                    ranges = (position, rows), (first, columns), (row, rows), (place, columns)
+                    slices = (slice(start, start + count) for start, count in ranges)
+                    self.linked.append(LinkedSegment(piece.rank, *slices, equations))
                     position += rows
-                starts = [starts[0] + rows, starts[1] + columns]
+                row, place = row + rows, place + columns
 
     @property
     def coupling(self) -> str:
@@ -189,7 +181,7 @@ class SchurComplement:
     @property
     def numbers_sent(self) -> int:
         """Numbers that this rank sends for one right-hand side."""
-        return sum(s.equations.shape[0] for _, s in self.segments) * self.partition.receivers
+        return sum(s.equations.shape[0] for _, s in self.segments) * (self.comm.size - 1)
 
     @property
     def nbytes_extra(self) -> int:
@@ -215,7 +207,7 @@ class SchurComplement:
         gathered = self._gathered(sides, columns, 0)
         if self.reduced is None:
             return []
-        total = np.concatenate([gathered[each.rank][each.rows] for each in self.linked])
+        total = np.concatenate([gathered[each.rows] for each in self.linked])
         unknowns = self.reduced.solve(total)
         return [
             segment.completed(part, unknowns[each.columns])
@@ -230,17 +222,17 @@ class SchurComplement:
             return []
         total = np.zeros((self.reduced.exchanges.size, columns), self.dtype)
         for each in self.linked:
-            total[each.columns] += gathered[each.rank][each.places]
+            total[each.columns] += gathered[each.places]
         found = self.reduced.solve(total, transpose=True)
         return [
             segment.completed_transposed(part, found[each.unknowns])
             for part, each, (_, segment) in zip(right, self._own(), self.segments)
         ]
 
-    def _gathered(self, sides: list[Array], columns: int, way: int) -> dict[int, Array]:
-        """The right-hand sides of all linked ranks."""
+    def _gathered(self, sides: list[Array], columns: int, axis: int) -> Array:
+        """The right-hand sides of all ranks."""
         own = np.concatenate([np.empty((0, columns), self.dtype), *sides])
-        return self.partition.gathered(own, self.lengths[way])
+        return self.comm.allgather_known(own, self.lengths[axis])
 
     def _own(self) -> list[LinkedSegment]:
         return [each for each in self.linked if each.rank == self.comm.rank]
