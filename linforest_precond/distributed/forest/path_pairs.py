@@ -122,9 +122,7 @@ def mates_of(graph: RankGraph, options: FactorOptions) -> Array:
     """The vertex that each one of a forest is paired with along its path, the first with the second."""
     paths = break_cycles(graph, propose_factor(graph, options))
     there = paths.neighbors >= 0
-    theirs = graph.with_ghosts(paths.position)[
-        graph.halo.local(np.where(there, paths.neighbors, graph.first))
-    ]
+    theirs = values_at(graph, paths.position, paths.neighbors)
     beside = paths.position + np.where(paths.position % 2 == 1, 1, -1)
     mates: Array = np.where(there & (theirs == beside[:, None]), paths.neighbors, NO_VERTEX).max(axis=1)
     return mates
