@@ -43,7 +43,7 @@ def sums_by_index(values: Array, index: Array, count: int, bits: int) -> Array:
 
 def total(comm: Communicator, values: Array) -> float:
     """The sum of numbers of all ranks, not negative."""
-    largest = float(comm.allreduce(np.array([values.max(initial=0.0)]), "max")[0])
+    largest = comm.largest(values.max(initial=0.0))
     exponent = int(np.frexp(largest)[1])
     scaled = np.ldexp(values, -exponent)
     sums = sums_by_index(scaled, np.zeros(values.size, np.int64), 1, BITS_OF_MANY)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from linforest_precond.distributed.partition.local_rows import expanded_rows
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.scatter import checked_offsets
 
+Options = TypeVar("Options")
 DISTRIBUTIONS = {"striped": VertexMap.striped, "blocks": VertexMap.in_blocks}
 # Pairs (vertex, label) are sorted as one 64-bit number.
 MOST_VERTICES = math.isqrt(2**63 - 1)
@@ -133,8 +135,11 @@ class Graph2D:
         self.indptr = row_pointers(sources - self.rows.begin, self.rows.size)
         self.indices = self.columns.local(targets)
         self.symmetric = is_symmetric(grid, sources, targets)
-        (self.n_edges,) = grid.total(self.block_edges)
-        self.row_vertices = where.vertices(np.arange(self.rows.begin, self.rows.end))
+        self.n_edges = grid.comm.total(self.block_edges)
+        positions = np.empty(self.n_states, np.int64)
+        for window in (self.rows, self.columns):
+            positions[window.ids] = np.arange(window.begin, window.end)
+        self.vertices = where.vertices(positions)  # of each local id
         self._undirected = self if self.symmetric else None
         self._set_directions()
 
@@ -182,6 +187,13 @@ class Graph2D:
         graph._build(self.grid, self.where, self.offsets, *both, twice)
         return graph
 
+    def agreed(self, names: str, check: Callable[[], Options]) -> Options:
+        """The arguments that `check` returns, which must be the same on all ranks."""
+        with self.grid.comm.checking():
+            options = check()
+        self.grid.comm.same(names, options)
+        return options
+
     def expand(self, rows: Array) -> tuple[Array, Array, Array]:
         """The edges of some rows of the block: slots, local ids of sources, local ids of targets."""
         places, slots = expanded_rows(self.indptr, rows)
@@ -198,6 +210,10 @@ class Graph2D:
         piece = self.push.pieces[self.grid.j]
         mine = found[(found >= piece.begin) & (found < piece.end)]
         return self.grid.row.allgather_arrays(mine) - self.rows.begin
+
+    def totals(self, rows: Array, edges: Any) -> list[int]:
+        """The sums over all ranks of rows, which are the same on all ranks of a row group, and of edges."""
+        return self.grid.comm.totals(rows.size if self.grid.j == 0 else 0, edges)
 
     def rows_among(self, ids: Array) -> Array:
         """The rows of the block whose vertices have some of the local ids."""
