@@ -35,23 +35,15 @@ from linforest_precond.precond.repairs import Repairs, in_words
 
 @dataclass(frozen=True, eq=False)
 class RankInversePart:
-    """Own rows of the factor G of FSAI and of G^H, or of the inverse M of SPAI.
-
-    Attributes
-    ----------
-    matrices
-        Those that a product applies, one after the other.
-    dependent, empty
-        Rows of all ranks.
-    """
+    """Own rows of the factor G of FSAI and of G^H, or of the inverse M of SPAI."""
 
     method: str
-    matrices: tuple[Matrix, ...]
+    matrices: tuple[Matrix, ...]  # a product applies one after the other
     entries: int
-    dependent: int
-    empty: int
+    dependent: int  # rows of all ranks
+    empty: int  # rows of all ranks
     traffic: Traffic
-    # The matrices of the transposed inverse once it was needed.
+    # The transposed matrices, made on first use.
     _transposed: list[tuple[Matrix, ...]] = field(default_factory=list, repr=False)
 
     kind = "approximate_inverse"
@@ -142,7 +134,7 @@ class RankInversePart:
 
 
 def functionals_of(A: Matrix, method: str) -> tuple[RankFunctionals, Array | None]:
-    """What own rows minimize, and the factors by which they are multiplied afterwards: collective."""
+    """The functionals of own rows, and the row scales of the result: collective."""
     wide = np.result_type(A.dtype, np.float64)
     csr = csr_of_rows(A)
     rows = in_ascending_order(A, replace(csr, data=csr.data.astype(wide, copy=False)))

@@ -22,27 +22,13 @@ END = -1
 
 @dataclass(eq=False)
 class ContractedPaths:
-    """The states of own local paths, two for each.
-
-    Attributes
-    ----------
-    comm
-        The ranks.
-    offsets
-        Rank r owns the states ``offsets[r]:offsets[r + 1]``.
-    following
-        The state that each one leads to, or `END`.
-    counts
-        Vertices from the local path up to the state that follows.
-    ends
-        The last of these vertices.
-    """
+    """The states of own local paths, two for each."""
 
     comm: Communicator
-    offsets: Array
-    following: Array
-    counts: Array
-    ends: Array
+    offsets: Array  # rank r owns the states offsets[r]:offsets[r + 1]
+    following: Array  # the successor of each state, or `END`
+    counts: Array  # vertices from the local path up to the successor
+    ends: Array  # the last of these vertices
 
     @property
     def rounds(self) -> int:

@@ -144,5 +144,4 @@ def _changes(comm: Communicator, paths: Array) -> Array:
     """Where a path differs from the one before it, which may be the last one of a lower rank."""
     lasts = comm.allgather(int(paths[-1]) if paths.size else None)
     before = next((last for last in reversed(lasts[: comm.rank]) if last is not None), -1)
-    changes: Array = np.diff(paths, prepend=before) != 0
-    return changes
+    return np.diff(paths, prepend=before) != 0

@@ -57,7 +57,7 @@ def bfs(
     >>> simulate(4, lambda comm: grid2d.bfs(grid2d.Graph2D.from_matrix(scatter(A, comm)), 0)[0].tolist())
     [[0], [1, 1], [2], [2, 3]]
     """
-    i_start, directed, exchange = graph.agreed(
+    i_start, directed, exchange = graph.grid.comm.agreed(
         "i_start, directed and exchange",
         lambda: (
             checked_vertex("i_start", i_start, graph.n),

@@ -52,7 +52,7 @@ def connected_components(
     >>> simulate(2, labels)
     [(2, [0, 1]), (2, [0, 1])]
     """
-    direction, exchange, queue = graph.agreed(
+    direction, exchange, queue = graph.grid.comm.agreed(
         "direction, exchange and queue",
         lambda: (
             as_choice("direction", direction, DIRECTIONS),
@@ -68,7 +68,7 @@ def connected_components(
 
 @dataclass(frozen=True)
 class Round:
-    """What a round did on all ranks: vertices changed, edges visited, and how states were exchanged."""
+    """Counts of a round over all ranks, changed vertices and visited edges."""
 
     changed: int
     edges: int

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.cpu.matrix.entries import rows_of
 from linforest_precond.distributed.grid2d.blocks import is_symmetric, route_edges, row_pointers
 from linforest_precond.distributed.grid2d.exchange import Direction, distinct
 from linforest_precond.distributed.grid2d.grid import Grid
@@ -21,7 +21,6 @@ from linforest_precond.distributed.partition.local_rows import expanded_rows
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.scatter import checked_offsets
 
-Options = TypeVar("Options")
 DISTRIBUTIONS = {"striped": VertexMap.striped, "blocks": VertexMap.in_blocks}
 # Pairs (vertex, label) are sorted as one 64-bit number.
 MOST_VERTICES = math.isqrt(2**63 - 1)
@@ -118,7 +117,7 @@ class Graph2D:
                 raise ValueError("grid must have the ranks of A, in the same order")
         # stall: graphs on a grid are on the host
         indptr, indices, data = (on_host(array) for array in (A.rows.indptr, A.rows.indices, A.rows.data))
-        sources = A.first + np.repeat(np.arange(A.n_local), np.diff(indptr))
+        sources = A.columns[rows_of(indptr, indices.size)]
         weights = None if A.dtype.kind == "c" else data
         edges = sources, A.columns[indices], weights
         return cls(grid, A.shape[0], *edges, offsets=A.offsets, distribution=distribution)
@@ -176,7 +175,7 @@ class Graph2D:
 
     def _edges(self) -> tuple[Array, Array]:
         """The positions of the sources and the targets of this rank's edges."""
-        tails = np.repeat(np.arange(self.rows.begin, self.rows.end), np.diff(self.indptr))
+        tails = self.rows.begin + rows_of(self.indptr, self.block_edges)
         return tails, self.columns.positions(self.indices)
 
     def _with_reverses(self, weights: Array | None) -> Graph2D:
@@ -186,13 +185,6 @@ class Graph2D:
         twice = None if weights is None else np.concatenate([weights, weights])
         graph._build(self.grid, self.where, self.offsets, *both, twice)
         return graph
-
-    def agreed(self, names: str, check: Callable[[], Options]) -> Options:
-        """The arguments that `check` returns, which must be the same on all ranks."""
-        with self.grid.comm.checking():
-            options = check()
-        self.grid.comm.same(names, options)
-        return options
 
     def expand(self, rows: Array) -> tuple[Array, Array, Array]:
         """The edges of some rows of the block: slots, local ids of sources, local ids of targets."""

@@ -52,7 +52,7 @@ def label_propagation(graph: Graph2D, max_rounds: int = 20, seed: int = 0) -> Ar
     >>> simulate(2, labels)
     [[0, 0, 0], [1, 1, 1]]
     """
-    max_rounds, seed = graph.agreed(
+    max_rounds, seed = graph.grid.comm.agreed(
         "max_rounds and seed",
         lambda: (as_integer("max_rounds", max_rounds, 0, 2**31 - 1), as_integer("seed", seed) % 2**64),
     )

@@ -108,8 +108,7 @@ def _first_of_rows(edges: Array) -> Array:
     """The first edge of each row in the order (-weight, hash, other end); bits of weights order as these."""
     row, weights, ties, heads = edges.T
     edges = edges[np.lexsort((heads, ties, -weights, row))]
-    first: Array = edges[np.unique(edges[:, 0], return_index=True)[1]]
-    return first
+    return edges[np.unique(edges[:, 0], return_index=True)[1]]
 
 
 def mutual_pointers(graph: Graph2D, pointers: Array, free: Array) -> tuple[Array, Array]:
@@ -122,8 +121,7 @@ def mutual_pointers(graph: Graph2D, pointers: Array, free: Array) -> tuple[Array
 def with_matched_targets(graph: Graph2D, mates: Array, pointers: Array, free: Array) -> Array:
     """The free rows whose target is a column here that is matched."""
     ids, columns = _targets_here(graph, pointers, free)
-    lost: Array = ids[mates[columns] != FREE] - graph.rows.start
-    return lost
+    return ids[mates[columns] != FREE] - graph.rows.start
 
 
 def _targets_here(graph: Graph2D, pointers: Array, free: Array) -> tuple[Array, Array]:

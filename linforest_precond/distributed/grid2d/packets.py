@@ -40,5 +40,4 @@ def lookup(grid: Grid, offsets: Array, values: Array, ids: Array) -> Array:
     )
     asked, source = requests.T
     replies = swap(grid, source, np.column_stack([asked, values[asked - offsets[rank]]]))
-    found: Array = replies[np.argsort(replies[:, 0]), 1][places]
-    return found
+    return replies[np.argsort(replies[:, 0]), 1][places]

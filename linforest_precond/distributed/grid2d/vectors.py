@@ -1,4 +1,4 @@
-"""Vectors partitioned by rows, the states of vertices on a grid, and consecutive numbers for labels."""
+"""Conversion between partitioned vectors and states on a grid of ranks, and relabelling."""
 
 from __future__ import annotations
 
@@ -56,9 +56,7 @@ def numbered_by_first(graph: Graph2D, labels: Array) -> tuple[int, Array]:
     lowest = np.full(own.size, graph.n)
     np.minimum.at(lowest, found[:, 0] - first, found[:, 1])
     leaders = lookup(grid, graph.offsets, lowest, labels)
-    is_leader = leaders == own
-    numbered = grid.comm.offsets(np.count_nonzero(is_leader))
-    numbers = numbered[grid.comm.rank] + np.cumsum(is_leader) - 1
+    numbered, numbers = grid.comm.numbered(leaders == own)
     return int(numbered[-1]), lookup(grid, graph.offsets, numbers, leaders)
 
 
@@ -77,5 +75,4 @@ def spread_rows(graph: Graph2D, state: Array, rows: Array, values: Array) -> Arr
     ids = pairs[:, 0] + graph.rows.start
     state[ids] = pairs[:, 1]
     spread_some(graph.pull, state, ids)
-    found: Array = pairs[:, 0]
-    return found
+    return pairs[:, 0]

@@ -108,7 +108,7 @@ def gathered_rows(A: Matrix) -> tuple[Array, Array, Array]:
 
 
 def facts_of_ranks(matrix: RankLevelMatrix) -> RowFacts:
-    """What the rows of all ranks show, as `row_facts` on one rank."""
+    """The row facts of all ranks, as `row_facts` on one rank."""
     csr, comm = matrix.csr, matrix.comm
     tolerance = ZERO_SUM * float(np.finfo(csr.data.dtype).eps)
     sizes, sums = matrix.backend.multigrid.strength.row_sums(csr)

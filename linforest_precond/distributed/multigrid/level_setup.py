@@ -31,24 +31,12 @@ Coarsening = PairwiseAggregation | SmoothedAggregation | CandidateAggregation
 
 @dataclass(frozen=True, eq=False)
 class RankPart:
-    """The levels of a hierarchy, and what they were made from.
-
-    Attributes
-    ----------
-    finest
-        The matrix.
-    part
-        All levels: those over ranks, then those that every rank has.
-    coarsenings
-        Of each level over ranks that has a coarser one.
-    gathered
-        The levels that every rank has, if any.
-    """
+    """The levels of a hierarchy, and their coarsenings."""
 
     finest: RankLevelMatrix
-    part: MultilevelPart
-    coarsenings: list[Coarsening]
-    gathered: MultilevelPart | None
+    part: MultilevelPart  # all levels: the partitioned ones, then the replicated ones
+    coarsenings: list[Coarsening]  # of the partitioned levels that have a coarser one
+    gathered: MultilevelPart | None  # the replicated levels, if any
 
     def with_cycle(self, cycle: str) -> RankPart:
         """The same hierarchy with another cycle."""
@@ -56,7 +44,7 @@ class RankPart:
 
     @property
     def is_gathered(self) -> bool:
-        """Whether every rank has all levels: the matrix is not coarsened over ranks."""
+        """Whether all levels are replicated: the matrix is not coarsened over ranks."""
         return self.gathered is not None and not self.coarsenings
 
     def __getattr__(self, name: str) -> Any:
@@ -157,7 +145,7 @@ def assembled(
     options: MultilevelOptions,
     stalled: bool,
 ) -> RankPart:
-    """The levels over ranks with their smoothers and transfers, and those that every rank has."""
+    """The partitioned levels with their smoothers and transfers, and the replicated ones."""
     if gathered is not None and not fine_levels:
         return RankPart(last, gathered, [], gathered)
     levels = []

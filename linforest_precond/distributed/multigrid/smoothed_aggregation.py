@@ -1,4 +1,4 @@
-"""Smoothed aggregation over ranks: the prolongator, the restriction and the Galerkin product of one rank."""
+"""Smoothed aggregation over ranks: prolongator, restriction and Galerkin product."""
 
 from __future__ import annotations
 
@@ -30,17 +30,9 @@ from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 
 @dataclass(frozen=True, eq=False)
 class Prolongation:
-    """A prolongator and its adjoint.
+    """The own rows of a prolongator and its adjoint."""
 
-    Attributes
-    ----------
-    aggregates
-        Of own unknowns or nodes, by global numbers; its offsets are those of the coarse unknowns.
-    prolongator, restrictor
-        Their own rows.
-    """
-
-    aggregates: RankAggregates
+    aggregates: RankAggregates  # of own unknowns or nodes; the offsets are those of the coarse unknowns
     prolongator: RankRectangle
     restrictor: RankRectangle
 
@@ -60,18 +52,10 @@ class Prolongation:
 
 @dataclass(frozen=True, eq=False)
 class SmoothedAggregation(Prolongation):
-    """The prolongator of aggregates around roots.
+    """The prolongator of aggregates around roots."""
 
-    Attributes
-    ----------
-    local
-        Of own unknowns and ghosts, by the numbers of the prolongator's columns.
-    is_smoothed
-        Whether the prolongator is smoothed; otherwise it is the tentative one.
-    """
-
-    local: RootAggregates
-    is_smoothed: bool
+    local: RootAggregates  # of own unknowns and ghosts, numbered as the prolongator's columns
+    is_smoothed: bool  # otherwise the prolongator is the tentative one
 
     @classmethod
     def of(

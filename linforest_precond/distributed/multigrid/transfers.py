@@ -1,4 +1,4 @@
-"""Grid transfer between a level over ranks and the next one, over ranks or on every rank."""
+"""Grid transfer from a partitioned level to the next one, which is partitioned or replicated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linforest_precond.distributed.matching.aggregates import RankAggregates
 from linforest_precond.distributed.multigrid.rectangles import RankRectangle
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.halo import Halo
-from linforest_precond.distributed.partition.owners import owners_of, send_to
+from linforest_precond.distributed.partition.owners import send_to_owners
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
@@ -21,25 +21,12 @@ from linforest_precond.precond.multigrid.prolongation import RectangularCSR
 
 
 def own_part(coarse: Array, rows: int) -> Array:
-    """An empty array for this rank's rows of a vector that every rank has."""
+    """An empty array for this rank's rows of a replicated vector."""
     return np.empty((rows, coarse.shape[1]), coarse.dtype)
 
 
 class AggregateTransfer:
-    """The tentative prolongator of aggregates: the restriction sums over own aggregates.
-
-    Attributes
-    ----------
-    aggregates
-        Of the own unknowns.
-    indptr, members
-        Where the members of each own aggregate begin, and the members: own unknowns, then distant ones.
-    distant
-        Exchanges values of the members that other ranks own.
-    coarse, numbers
-        Exchanges values of aggregates of other ranks, None to a level that every rank has; each own unknown's
-        aggregate, numbered on that level.
-    """
+    """The tentative prolongator of aggregates: the restriction sums over own aggregates."""
 
     values: tuple[Array, ...] = ()  # of a tentative prolongator all are 1
     exponent = None
@@ -49,12 +36,15 @@ class AggregateTransfer:
         self.comm, self.aggregates = comm, aggregates
         first, last = offsets[comm.rank : comm.rank + 2]
         begin, end = aggregates.offsets[comm.rank : comm.rank + 2]
-        owners = owners_of(aggregates.offsets, aggregates.numbers)
-        numbers, members = send_to(comm, owners, aggregates.numbers, np.arange(first, last))
-        members = members[np.argsort(numbers, kind="stable")]  # those of an aggregate arrive ascending
+        numbers, members = send_to_owners(
+            comm, aggregates.offsets, aggregates.numbers, np.arange(first, last)
+        )
+        members = members[np.argsort(numbers, kind="stable")]  # members arrive in ascending order
+        # The members of own aggregates are own unknowns, and distant ones, which a halo fetches.
         self.distant, places = Halo.numbering(comm, offsets, members)
         indptr = np.concatenate([[0], np.cumsum(np.bincount(numbers - begin, minlength=end - begin))])
         self.indptr, self.members = indptr.astype(places.dtype), places
+        # To a partitioned level, a halo fetches values of other ranks' aggregates.
         self.coarse: Halo | None = None
         self.numbers = aggregates.numbers.astype(index_dtype(aggregates.count))
         if not to_all:
@@ -62,7 +52,7 @@ class AggregateTransfer:
 
     @property
     def held(self) -> list[Any]:
-        """What has arrays that last."""
+        """Objects whose arrays are held for products."""
         return [self.aggregates.numbers, self.indptr, self.members]
 
     def with_values(self, values: list[Array]) -> AggregateTransfer:
@@ -88,19 +78,12 @@ class AggregateTransfer:
 class RankInterpolation(Interpolation):
     """A prolongator with weights, and its adjoint.
 
-    Attributes
-    ----------
-    lower, upper
-        Exchange values of coarse and of fine unknowns, in the order of the columns of both matrices.
-    offsets
-        Rank r owns the coarse unknowns ``offsets[r]:offsets[r + 1]``.
-    to_all
-        Whether every rank has the next level: the prolongator's columns are all of its unknowns.
+    The prolongator to a replicated level (`to_all`) has a column for each unknown of that level.
     """
 
-    lower: Halo = field(kw_only=True)
-    upper: Halo = field(kw_only=True)
-    offsets: Array = field(kw_only=True)
+    lower: Halo = field(kw_only=True)  # of the prolongator's columns, coarse unknowns
+    upper: Halo = field(kw_only=True)  # of the restriction's columns, fine unknowns
+    offsets: Array = field(kw_only=True)  # rank r owns the coarse unknowns offsets[r]:offsets[r + 1]
     to_all: bool = field(kw_only=True)
 
     @classmethod

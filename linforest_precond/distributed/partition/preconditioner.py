@@ -19,7 +19,6 @@ from linforest_precond.precond.part import OperatorState, SetupTime
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.preconditioner import Applied, Preconditioner
 from linforest_precond.precond.products import operator_class
-from linforest_precond.records.printing import Printout
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,22 +106,17 @@ class RankPreconditioner(Preconditioner):
     def __reduce__(self) -> Any:
         raise TypeError("a preconditioner over ranks cannot be pickled: make it again from its matrix")
 
-    def _printout(self) -> Printout:
-        part: Any = self._part
-        stored = f"{part.stored}" + (f", applied to {self.dtype}" if part.stored != self.dtype else "")
-        return Printout.of(
-            part.name,
-            ("rows", f"{self.global_rows:,}"),
-            ("numbers", stored),
-            *([("symmetry", self._applied.symmetry)] if self._applied.symmetry else []),
-            *part.described(),
-            ("setup", f"{self._setup} on {self._backend.name}"),
-        )
+    @property
+    def _rows(self) -> int:
+        return self.global_rows
+
+    def _held(self) -> list[tuple[str, str]]:
+        return []
 
 
-# Kinds and types that this process has set up before: the first setup of each compiles.
+# Kinds and types of earlier setups in this process: the first setup of each compiles.
 _seen: set[tuple[str, ...]] = set()
-# Gives the part of A 2**-exponent for A, and the exponent.
+# Returns the part of A 2**-exponent, and the exponent.
 MakePart = Callable[[Matrix], tuple[Any, int]]
 
 

@@ -23,13 +23,7 @@ from linforest_precond.precond.tridiagonal.segments import Triple, segments_of
 
 
 class RankElimination(Elimination):
-    """`Elimination` over ranks: all methods are collective, and each rank has its rows of the bands.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The ranks.
-    """
+    """`Elimination` over ranks: all methods are collective, and each rank has its rows of the bands."""
 
     collective = True
 

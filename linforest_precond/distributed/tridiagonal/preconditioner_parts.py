@@ -1,4 +1,4 @@
-"""The parts of preconditioners over ranks: tridiagonal, Jacobi, and one of each rank's diagonal block."""
+"""Parts of preconditioners over ranks: tridiagonal, Jacobi, and block Jacobi with a block per rank."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.backends.user_warnings import warn_user
-from linforest_precond.distributed.forest.bands import block_bands
+from linforest_precond.distributed.forest.bands import copy_bands
 from linforest_precond.distributed.forest.ordering import ForestOrder
 from linforest_precond.distributed.forest.records import RankBlockForest, RankForest
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
@@ -79,7 +79,9 @@ class RankTridiagonalPart:
     ) -> tuple[RankTridiagonalPart, int]:
         """The part of A 2**-exponent, and the exponent: collective."""
         exponent = exponent_into_range(A, stored)
-        bands = _stored_bands(A, forest, stored, exponent)
+        found = copy_bands(A, forest)
+        given = found.lower, found.diagonal, found.upper
+        bands = Bands(*(stored_array(shifted(band, -exponent), stored) for band in given))
         solver = _solver(A, forest.order, bands, repair, exponent)
         shares = _coverages(A, bands, exponent)
         held = held_bytes(bands, forest) + solver.nbytes
@@ -218,14 +220,6 @@ def _all_definite(A: Matrix, operator: Preconditioner) -> bool:
 def own_block(A: Matrix) -> Any:
     """The diagonal block of a rank: its rows and columns."""
     return A.rows[:, : A.n_local]
-
-
-def _stored_bands(A: Matrix, forest: RankForest | RankBlockForest, stored: DType, exponent: int) -> Bands:
-    bands = block_bands(A, forest.order)
-    scaled = [shifted(band, -exponent) if exponent else band for band in bands]
-    if isinstance(forest, RankForest):
-        scaled = [band.reshape(-1) for band in scaled]
-    return Bands(*(stored_array(band, stored) for band in scaled))
 
 
 def _solver(A: Matrix, order: ForestOrder, bands: Bands, repair: str, exponent: int) -> RankTridiagonalSolver:

@@ -22,20 +22,7 @@ from linforest_precond.precond.tridiagonal.segments import Triple, as_blocks
 
 
 class InteriorElimination:
-    """Rows of a path that crosses the cut before them (`left`), the one after them (`right`), or both.
-
-    Attributes
-    ----------
-    inner : slice
-        The (scalar) rows that have the numbers of the interior unknowns.
-    lu : BandedLU
-        M: the columns of the interior unknowns, completed to a square matrix.
-    columns : array
-        W: M^-1 times the columns of the interface unknowns: first the unknown before the rows, then own
-        ones, then the one after the rows.
-    equations : array
-        The last rows of `columns`, without those of `inner`: the rows of the Schur complement.
-    """
+    """Rows of a path that crosses the cut before them (`left`), the one after them (`right`), or both."""
 
     def __init__(self, bands: Triple, left: bool, right: bool) -> None:
         lower, diagonal, upper = (as_blocks(band) for band in bands)
@@ -43,11 +30,13 @@ class InteriorElimination:
         self.left, self.right, self.block_size = left, right, b
         first, last = int(left), rows - int(right)  # a single row that crosses both cuts has one unknown
         last = max(first, last)
-        self.inner = slice(first * b, last * b)
+        self.inner = slice(first * b, last * b)  # the (scalar) rows numbered as the interior unknowns
         count = (last - first) * b
         below, above = (2 + first) * b - 1, (2 - first) * b - 1
         entries = _columns(lower, diagonal, upper, first, last)
+        # M: the columns of the interior unknowns, completed to a square matrix.
         self.lu = BandedLU(entries, rows * b, below, above, diagonal.dtype, free=rows * b - count)
+        # W: M^-1 times the columns of the interface unknowns; the last rows are the Schur complement's.
         columns = self.lu.solve(self._interface_columns(lower, diagonal, upper, first, last))
         self.columns, self.equations = columns[:count], columns[count:]
 
@@ -56,6 +45,7 @@ class InteriorElimination:
         return self.lu.nbytes + self.columns.nbytes + self.equations.nbytes
 
     def _interface_columns(self, lower: Array, diagonal: Array, upper: Array, first: int, last: int) -> Array:
+        """Of the unknown before the rows, of own interface unknowns, and of the unknown after the rows."""
         rows, b = diagonal.shape[:2]
         unknowns = [-1] * self.left + [*range(first), *range(last, rows)] + [rows] * self.right
         columns = np.zeros((rows * b, len(unknowns) * b), diagonal.dtype)
@@ -104,17 +94,7 @@ class LinkedSegment(NamedTuple):
 class SchurComplement:
     """A rank's rows of a system that is solved with pivoting; `solve` is collective.
 
-    Parameters
-    ----------
-    partition, perturbed
-        As for `GatheredPaths`.
-
-    Attributes
-    ----------
-    perturbed : int
-        Perturbed diagonal entries of all ranks, and pivots that vanished.
-    unknowns : int
-        Rows of the reduced systems of all ranks.
+    `perturbed` is that of `GatheredPaths`, `unknowns` the number of rows of the reduced systems of all ranks.
     """
 
     def __init__(self, partition: BandPartition, perturbed: int) -> None:
@@ -164,7 +144,7 @@ class SchurComplement:
         for i, piece in enumerate(self.partition.pieces):
             for left, right, equations in found[piece.rank]:
                 rows, columns = equations.shape
-                # Not those that cross the cut before the first linked piece, or after the last one.
+                # Segments that cross the outer cuts of the linked pieces belong to other paths.
                 if i in linked and (i > linked[0] or not left) and (i < linked[-1] or not right):
                     first = position - (self.block_size if left else 0)
                     ranges = (position, rows), (first, columns), (row, rows), (place, columns)

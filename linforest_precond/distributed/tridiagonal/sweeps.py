@@ -1,4 +1,4 @@
-"""Elimination without pivoting over ranks: each rank has its rows of the LU factors of one rank.
+"""Elimination without pivoting over ranks: each rank has its rows of the LU factors.
 
 Forward and backward substitution are linear recurrences along the paths. As the pivots are those of the whole
 system, a rank's rows are never singular, and no accuracy is lost where one rank loses none.
@@ -19,14 +19,7 @@ from linforest_precond.distributed.tridiagonal.reduced_system import BandedLU, e
 class PartitionedSweeps:
     """A rank's rows of a factored system that is solved without pivoting; `solve` is collective.
 
-    Parameters
-    ----------
-    partition : BandPartition
-        The bands.
-    inverse : array
-        The inverses of the pivots of this rank's rows.
-    symmetric : bool
-        Whether the whole matrix is symmetric.
+    `inverse` has the inverses of the pivots of this rank's rows.
     """
 
     def __init__(self, partition: BandPartition, inverse: Array, symmetric: bool) -> None:
