@@ -14,6 +14,7 @@ from linforest_precond.distributed.multigrid.rectangles import RankRows, rows_in
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.matrix.rectangles import kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +50,8 @@ class RankFunctionals:
             near = Neighborhood.of(self, ids)
             own, rows, columns, values = near.grow(left, entries, tolerance)
             exact, missing = near.completeness(left, rows, columns)
-            kept = exact[rows]
-            found.append((rows[kept], near.ids[columns[kept]], values[kept]))
+            complete = exact[rows]
+            found.append((rows[complete], near.ids[columns[complete]], values[complete]))
             flags[exact] = own[exact]
             left &= ~exact
             ids = np.union1d(ids, missing)
@@ -97,13 +98,9 @@ class Neighborhood:
 
     def grow(self, chosen: Array, entries: int, tolerance: float) -> tuple[Array, Array, Array, Array]:
         """The flags of own rows; the rows, columns and values of the entries of the chosen ones."""
-        indptr, indices, data = self.start
-        lengths = np.diff(indptr)
-        wanted = np.zeros(lengths.size, bool)
+        wanted = np.zeros(self.ids.size, bool)
         wanted[self.own] = chosen
-        of_wanted = np.repeat(wanted, lengths)
-        begins = np.append(0, np.cumsum(np.where(wanted, lengths, 0))).astype(indptr.dtype)
-        start = begins, indices[of_wanted], data[of_wanted]
+        start = kept(self.start, np.repeat(wanted, np.diff(self.start[0])))
         triangular = self.functionals.triangular
         (indptr, columns, values), flags = grow_with_flags(
             self.matrix, start, self.diagonal, triangular, entries, tolerance

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
@@ -73,24 +71,16 @@ def bfs(
         return own_results(graph, search.depths, np.int32), own_results(graph, predecessors, dtype)
 
 
-@dataclass(eq=False)
 class BreadthFirstSearch:
     """The state of a breadth-first search: depths and the lowest predecessors of row and column vertices."""
 
-    graph: Graph2D
-    source: int
-    depths: Array = field(init=False)
-    parents: Array = field(init=False)
-    frontier: Array = field(init=False)  # rows of the block
-    pulls: int = 0
-    depth: int = 0
-
-    def __post_init__(self) -> None:
-        self.depths = np.full(self.graph.n_states, NOT_VISITED, np.int32)
-        self.parents = np.full(self.graph.n_states, NOT_FOUND)
-        start = np.flatnonzero(self.graph.vertices == self.source)
+    def __init__(self, graph: Graph2D, source: int) -> None:
+        self.graph, self.depth, self.pulls = graph, 0, 0
+        self.depths = np.full(graph.n_states, NOT_VISITED, np.int32)
+        self.parents = np.full(graph.n_states, NOT_FOUND)
+        start = np.flatnonzero(graph.vertices == source)
         self.depths[start], self.parents[start] = 0, NO_PREDECESSOR
-        self.frontier = self.graph.rows_among(start)
+        self.frontier = graph.rows_among(start)  # rows of the block
 
     def run(self, exchange: str) -> None:
         """Visit all vertices that are reachable."""

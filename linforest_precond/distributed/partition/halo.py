@@ -158,9 +158,7 @@ class Halo:
 
     def by_owner(self, values: Array) -> dict[int, Array]:
         """The ghosts' values by their owners; ghosts of one owner are consecutive."""
-        ranks = sorted(self.received)
-        ends = np.cumsum([self.received[r] for r in ranks], dtype=int).tolist()
-        return {r: values[end - self.received[r] : end] for r, end in zip(ranks, ends)}
+        return parts_by_rank(self.owners, [values])[0]
 
     def _exchange(self, parts: dict[int, Array], expected: dict[int, int], like: Array) -> dict[int, Array]:
         """Messages of arrays, on the device of `like`: by NCCL between GPUs, through the host otherwise.
