@@ -135,7 +135,7 @@ class Communicator(abc.ABC):
 
     def numbered(self, flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Number the flagged items of all ranks consecutively: the offsets of the ranks, own numbers."""
-        offsets = self.offsets(np.count_nonzero(flags))
+        offsets = self.offsets(int(np.count_nonzero(flags)))
         return offsets, offsets[self.rank] + np.cumsum(flags) - 1
 
     @abc.abstractmethod

@@ -124,8 +124,8 @@ def _made_hermitian(A: Matrix) -> Matrix:
     tolerance = ULPS * float(np.finfo(data.dtype).eps)
     far = np.count_nonzero(values[~stored])
     far += count_far(*map(readonly, (data[slots], expected.conj(), here, there)), tolerance)
-    far, different = A.comm.totals(far, np.count_nonzero(data[slots] != expected))
-    return A if far or not different else with_values(A, mirrored_upper(A))
+    all_far, different = A.comm.totals(far, np.count_nonzero(data[slots] != expected))
+    return A if all_far or not different else with_values(A, mirrored_upper(A))
 
 
 def _row_scales(A: Matrix) -> Array:

@@ -46,7 +46,8 @@ class Traffic:
     @classmethod
     def of(cls, comm: Communicator, held: int, messages: int = 0, coupling: int = 0) -> Traffic:
         """The sums of the bytes of each rank: collective."""
-        return cls(*comm.totals(held, messages, coupling), comm.size)
+        held, messages, coupling = comm.totals(held, messages, coupling)
+        return cls(held, messages, coupling, comm.size)
 
     def described(self) -> list[tuple[str, str]]:
         """Lines for print."""

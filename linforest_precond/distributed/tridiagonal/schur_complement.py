@@ -148,8 +148,8 @@ class SchurComplement:
                 if i in linked and (i > linked[0] or not left) and (i < linked[-1] or not right):
                     first = position - (self.block_size if left else 0)
                     ranges = (position, rows), (first, columns), (row, rows), (place, columns)
-                    slices = (slice(start, start + count) for start, count in ranges)
-                    self.linked.append(LinkedSegment(piece.rank, *slices, equations))
+                    own, adjacent, sides, transposed = (slice(a, a + count) for a, count in ranges)
+                    self.linked.append(LinkedSegment(piece.rank, own, adjacent, sides, transposed, equations))
                     position += rows
                 row, place = row + rows, place + columns
 
