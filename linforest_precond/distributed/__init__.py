@@ -17,11 +17,11 @@ from linforest_precond.distributed.matching.matching import RankMatching, matchi
 from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
 from linforest_precond.distributed.multigrid.multilevel import multilevel
 from linforest_precond.distributed.partition.communicator import Communicator, Counters
+from linforest_precond.distributed.partition.deadlocks import RankError
 from linforest_precond.distributed.partition.exact_sums import inner
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.krylov import bicgstab, cg, fcg, fgmres, gmres, minres
 from linforest_precond.distributed.partition.matrix import Matrix
-from linforest_precond.distributed.partition.meetings import RankError
 from linforest_precond.distributed.partition.mpi import communicator_of
 from linforest_precond.distributed.partition.preconditioner import RankPreconditioner
 from linforest_precond.distributed.partition.scatter import scatter

@@ -114,6 +114,15 @@ def check_entries(
         )
 
 
+def check_rising(first_bad_row: int, entries: int, name: str, major: str = "row") -> None:
+    """Refuse pointers that do not increase from 0 to the number of entries; the row is -1 where they do."""
+    if first_bad_row >= 0:
+        raise ValueError(
+            f"{name}.indptr must rise from 0 to the number of stored entries ({entries}); "
+            f"it does not at {major} {first_bad_row}"
+        )
+
+
 def check_indices(
     scan: EntryScan | PatternScan,
     indptr: Array,
@@ -123,11 +132,7 @@ def check_indices(
     major: str = "row",
 ) -> None:
     """Refuse pointers that do not increase from 0 to the number of entries, and indices out of range."""
-    if scan.first_bad_row >= 0:
-        raise ValueError(
-            f"{name}.indptr must rise from 0 to the number of stored entries ({indices.size}); "
-            f"it does not at {major} {scan.first_bad_row}"
-        )
+    check_rising(scan.first_bad_row, indices.size, name, major)
     if scan.first_out_of_range >= 0:
         slot = scan.first_out_of_range
         raise ValueError(

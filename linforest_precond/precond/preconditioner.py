@@ -370,15 +370,24 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         stored = f"{part.stored}" + (f", applied to {self.dtype}" if part.stored != self.dtype else "")
         return Printout.of(
             part.name,
-            ("rows", f"{part.n:,}"),
+            ("rows", f"{self._rows:,}"),
             *([("systems", "{:,} of {:,} rows".format(*self.systems))] if self.systems else []),
             ("numbers", stored),
             *([("symmetry", self._applied.symmetry)] if self._applied.symmetry else []),
             *part.described(),
-            ("bytes held", f"{part.nbytes:,}"),
+            *self._held(),
             ("setup", f"{self._setup} on {self._backend.name}"),
             *([("chosen", self.choice)] if self.choice else []),
         )
+
+    @property
+    def _rows(self) -> int:
+        """Rows for print: over ranks, those of all."""
+        return self._part.n
+
+    def _held(self) -> list[tuple[str, str]]:
+        """The line for print of the bytes held: over ranks, the part describes those of all."""
+        return [("bytes held", f"{self.nbytes:,}")]
 
 
 def operator_of(state: OperatorState) -> Preconditioner:

@@ -16,7 +16,7 @@ from linforest_precond.distributed.partition.matrix import (
     require_host,
     scaled_into_range,
 )
-from linforest_precond.distributed.partition.preconditioner import RankPreconditioner, RankSetup
+from linforest_precond.distributed.partition.preconditioner import RankPreconditioner, set_up
 from linforest_precond.precond.approximate_inverse.approximate_inverse import ENTRIES, InverseOptions
 from linforest_precond.precond.approximate_inverse.inverse_part import method_for
 from linforest_precond.precond.number_types import stored_dtype
@@ -71,12 +71,14 @@ def approximate_inverse(
 
     agreed = agreed_options(A, checked)
     options, stored = agreed["options"], stored_dtype(agreed["dtype"], A.dtype)
-    with A.comm.together():
-        setup = RankSetup(A)
-        scaled, exponent = scaled_into_range(setup.A, stored)
+
+    def make(A: Matrix) -> tuple[RankInversePart, int]:
+        scaled, exponent = scaled_into_range(A, stored)
         finest = RankLevelMatrix(scaled)
-    with A.comm.checking():
-        chosen = method_for(finest, options.method)
-    with A.comm.together():
-        part = RankInversePart.of(scaled, stored, chosen, options.entries, options.least_gain(chosen))
-        return setup.operator(part, exponent)
+        with A.comm.checking():
+            chosen = method_for(finest, options.method)
+        return RankInversePart.of(
+            scaled, stored, chosen, options.entries, options.least_gain(chosen)
+        ), exponent
+
+    return set_up(A, make)

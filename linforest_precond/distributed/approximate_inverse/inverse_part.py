@@ -35,23 +35,15 @@ from linforest_precond.precond.repairs import Repairs, in_words
 
 @dataclass(frozen=True, eq=False)
 class RankInversePart:
-    """Own rows of the factor G of FSAI and of G^H, or of the inverse M of SPAI.
-
-    Attributes
-    ----------
-    matrices
-        Those that a product applies, one after the other.
-    dependent, empty
-        Rows of all ranks.
-    """
+    """Own rows of the factor G of FSAI and of G^H, or of the inverse M of SPAI."""
 
     method: str
-    matrices: tuple[Matrix, ...]
+    matrices: tuple[Matrix, ...]  # a product applies one after the other
     entries: int
-    dependent: int
-    empty: int
+    dependent: int  # rows of all ranks
+    empty: int  # rows of all ranks
     traffic: Traffic
-    # The matrices of the transposed inverse once it was needed.
+    # The transposed matrices, made on first use.
     _transposed: list[tuple[Matrix, ...]] = field(default_factory=list, repr=False)
 
     kind = "approximate_inverse"
@@ -74,7 +66,8 @@ class RankInversePart:
         dependent, empty = counted(report, method) if comm.rank == 0 else report.tolist()
         matrices = (rows, adjoint_of(rows)) if method == "fsai" else (rows,)
         nbytes = sum(held_bytes(each.rows.indptr, each.rows.indices, each.rows.data) for each in matrices)
-        traffic = Traffic.of_products(comm, nbytes, matrices)
+        messages = sum(each.halo.rows_sent * each.dtype.itemsize for each in matrices)
+        traffic = Traffic.of(comm, nbytes, messages)
         return cls(method, matrices, entries, dependent, empty, traffic)
 
     def refreshed(self, A: Matrix) -> tuple[RankInversePart, int]:
@@ -141,7 +134,7 @@ class RankInversePart:
 
 
 def functionals_of(A: Matrix, method: str) -> tuple[RankFunctionals, Array | None]:
-    """What own rows minimize, and the factors by which they are multiplied afterwards: collective."""
+    """The functionals of own rows, and the row scales of the result: collective."""
     wide = np.result_type(A.dtype, np.float64)
     csr = csr_of_rows(A)
     rows = in_ascending_order(A, replace(csr, data=csr.data.astype(wide, copy=False)))
@@ -166,11 +159,8 @@ def _row_products(rows: RankRectangle, adjoint: RankRectangle) -> RankRows:
     """The inner products of rows, without the terms of long columns off the diagonal: collective."""
     lengths, comm = np.diff(adjoint.csr.indptr).astype(np.int64), rows.halo.comm
 
-    def total(numbers: Array) -> Any:
-        return comm.allreduce(np.array([numbers.sum()]))[0]
-
-    longest, terms = longest_column(lengths, total)
-    if terms < int(total(lengths * lengths)):
+    longest, terms = longest_column(lengths, lambda numbers: comm.total(numbers.sum()))
+    if terms < comm.total((lengths * lengths).sum()):
         is_short = lengths <= longest
         left = kept(rows.csr.arrays, rows.halo.ascending(is_short)[rows.csr.indices])
         right = kept(adjoint.csr.arrays, is_short[rows_of(adjoint.csr.indptr, adjoint.csr.indices.size)])

@@ -1,4 +1,4 @@
-"""The rows that a rank's rows of an approximate inverse depend on: own ones, and ever more of other ranks."""
+"""Halos of rows for approximate inverses: they grow until they cover the patterns of own rows."""
 
 from __future__ import annotations
 
@@ -14,30 +14,19 @@ from linforest_precond.distributed.multigrid.rectangles import RankRows, rows_in
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.matrix.rectangles import kept
 
 
 @dataclass(frozen=True, eq=False)
 class RankFunctionals:
-    """What own rows of an approximate inverse minimize; see `precond.approximate_inverse.functionals`.
-
-    Attributes
-    ----------
-    offsets
-        Rank r owns the rows ``offsets[r]:offsets[r + 1]``.
-    matrix, start
-        The own rows of N and S, in double precision.
-    diagonal
-        The own part of that of N.
-    triangular
-        Whether rows are those of a lower triangular factor.
-    """
+    """The functionals of own rows, as in `precond.approximate_inverse.functionals`."""
 
     comm: Communicator
-    offsets: Array
-    matrix: RankRows
-    start: RankRows
-    diagonal: Array
-    triangular: bool
+    offsets: Array  # rank r owns the rows offsets[r]:offsets[r + 1]
+    matrix: RankRows  # own rows of N, in double precision
+    start: RankRows  # own rows of S, in double precision
+    diagonal: Array  # the own part of the diagonal of N
+    triangular: bool  # whether rows are those of a lower triangular factor
 
     @property
     def first(self) -> int:
@@ -57,12 +46,12 @@ class RankFunctionals:
         ids = self.start.ids[self.is_distant(self.start.ids)]
         left, flags = np.ones(self.diagonal.size, bool), np.zeros((self.diagonal.size, 2), bool)
         found: list[CSRArrays] = []
-        while self.comm.allreduce(np.array([left.any()], np.int64))[0] or not found:
+        while self.comm.total(np.count_nonzero(left)) or not found:
             near = Neighborhood.of(self, ids)
             own, rows, columns, values = near.grow(left, entries, tolerance)
             exact, missing = near.completeness(left, rows, columns)
-            kept = exact[rows]
-            found.append((rows[kept], near.ids[columns[kept]], values[kept]))
+            complete = exact[rows]
+            found.append((rows[complete], near.ids[columns[complete]], values[complete]))
             flags[exact] = own[exact]
             left &= ~exact
             ids = np.union1d(ids, missing)
@@ -79,22 +68,12 @@ class RankFunctionals:
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
-    """N and S on own ids and others, in ascending order; rows of those that are not known are empty.
-
-    Attributes
-    ----------
-    ids
-        The global ids.
-    own
-        The places of the own ones.
-    known
-        Whether the row of each id is known.
-    """
+    """N and S on own ids and others, in ascending order; rows of those that are not known are empty."""
 
     functionals: RankFunctionals
-    ids: Array
-    own: slice
-    known: Array
+    ids: Array  # the global ids
+    own: slice  # the places of own ids
+    known: Array  # whether the row of each id is known
     matrix: CSRArrays
     start: CSRArrays
     diagonal: Array
@@ -119,13 +98,9 @@ class Neighborhood:
 
     def grow(self, chosen: Array, entries: int, tolerance: float) -> tuple[Array, Array, Array, Array]:
         """The flags of own rows; the rows, columns and values of the entries of the chosen ones."""
-        indptr, indices, data = self.start
-        lengths = np.diff(indptr)
-        wanted = np.zeros(lengths.size, bool)
+        wanted = np.zeros(self.ids.size, bool)
         wanted[self.own] = chosen
-        of_wanted = np.repeat(wanted, lengths)
-        begins = np.append(0, np.cumsum(np.where(wanted, lengths, 0))).astype(indptr.dtype)
-        start = begins, indices[of_wanted], data[of_wanted]
+        start = kept(self.start, np.repeat(wanted, np.diff(self.start[0])))
         triangular = self.functionals.triangular
         (indptr, columns, values), flags = grow_with_flags(
             self.matrix, start, self.diagonal, triangular, entries, tolerance
@@ -154,7 +129,7 @@ class Neighborhood:
     def refill(self, indptr: Array, columns: Array) -> tuple[Array, Array]:
         """The values of own rows on a pattern of places, and the flags of own rows."""
         triangular, index = self.functionals.triangular, self.matrix[1].dtype
-        # Of a triangular factor every row has its diagonal, those of other ranks nothing else.
+        # Every row of a triangular factor has its diagonal entry; rows of other ranks have only that.
         others = np.arange(self.ids.size) if triangular else np.empty(0, np.int64)
         before, after = others[: self.own.start], others[self.own.stop :]
         lengths = np.full(self.ids.size, int(triangular))

@@ -1,4 +1,4 @@
-"""Bands along a forest over ranks: copies of the matrix's entries, redistributed to the forest's order."""
+"""Bands along a forest over ranks: entries of the matrix, redistributed to the forest's order."""
 
 from __future__ import annotations
 
@@ -55,19 +55,17 @@ def bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
         if not np.array_equal(A.offsets, forest.order.offsets):
             raise ValueError("A must have the partition of the forest's matrix, got other offsets")
     with A.comm.together():
-        lower, diagonal, upper = block_bands(without_rounding(A), forest.order)
-        if isinstance(forest, RankForest):
-            return Bands(lower.ravel(), diagonal.ravel(), upper.ravel())
-        return Bands(lower, diagonal, upper)
+        return copy_bands(without_rounding(A), forest)
 
 
-def block_bands(A: Matrix, order: ForestOrder) -> tuple[Array, Array, Array]:
-    """The lower, diagonal and upper blocks of this rank's range."""
+def copy_bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
+    """The bands of this rank's range of the order: collective."""
+    order = forest.order
     b, size = order.block_size, order.vertices.size
     rows = order.redistribution.forward(band_rows(A, order))
-    lower, diagonal, upper = rows.reshape(size // b, b, 3, b).transpose(2, 0, 1, 3).copy()
-    fill_ghosts(diagonal, order.vertices.reshape(-1, b) < 0)
-    return lower, diagonal, upper
+    bands = rows.reshape(size // b, b, 3, b).transpose(2, 0, 1, 3).copy()
+    fill_ghosts(bands[1], order.vertices.reshape(-1, b) < 0)
+    return Bands(*(bands.reshape(3, size) if isinstance(forest, RankForest) else bands))
 
 
 def band_rows(A: Matrix, order: ForestOrder) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from linforest_precond.backends.annotations import Array, Auto
 from linforest_precond.distributed.forest.factor import covered_share, propose_factor
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of
-from linforest_precond.distributed.forest.linear_forest import Paths, break_cycles, place_paths
+from linforest_precond.distributed.forest.linear_forest import break_cycles, place_paths
 from linforest_precond.distributed.forest.ordering import forest_order
 from linforest_precond.distributed.forest.pairs import RankPairs, graph_of_pairs, pair_up
 from linforest_precond.distributed.forest.path_pairs import partners_across_paths
@@ -65,60 +65,42 @@ def block_forest(
 
 def best_block_forest(graph: RankGraph, candidates: list[Options]) -> RankBlockForest:
     """The block forest of largest coverage, as `graph.forest.pairs.best_block_forest` chooses it."""
-    found = (edge_forest(graph, options) for options in candidates)
+    found = (forest_of_blocks(graph, options) for options in candidates)
     best, options = max(zip(found, candidates, strict=True), key=lambda each: each[0].coverage)
     if len(candidates) == 1 or best.block_size == 1 or best.coverage == 1.0:
         return best
-    ladders = ladder_forest(graph, options, candidates[-1][-1])
+    ladders = forest_of_blocks(graph, options, candidates[-1][-1])
     return ladders if ladders.coverage > best.coverage else best
 
 
-def edge_forest(graph: RankGraph, options: Options) -> RankBlockForest:
-    """Pair vertices by [0,1]-factors, one for each option but the last, which is for the paths of blocks."""
-    coarse, pairings, kept = graph, [], []
+def forest_of_blocks(
+    graph: RankGraph, options: Options, path_options: FactorOptions | None = None
+) -> RankBlockForest:
+    """Pair vertices once for each option but the last, which is for the paths of blocks.
+
+    Pairs are those of [0,1]-factors; or across the paths of a forest that is found with `path_options`.
+    """
+    coarse, pairings, kept = graph, list[RankPairs](), list[Array]()
     for pairing in options[:-1]:
-        factor = propose_factor(coarse, pairing)
-        pairings.append(pair_up(coarse, factor.neighbors[:, 0]))
-        kept.append(factor.values)
+        if path_options is None:
+            factor = propose_factor(coarse, pairing)
+            partners = factor.neighbors[:, 0]
+            kept.append(factor.values)
+        else:
+            partners = partners_across_paths(coarse, path_options)
+        pairings.append(pair_up(coarse, partners))
         coarse = graph_of_pairs(coarse, pairings[-1])
     paths = break_cycles(coarse, propose_factor(coarse, options[-1]))
     coverage = covered_share(coarse, *kept, paths.values)
-    return _block_forest_of(graph, coarse, paths, pairings, coverage, options, "edges")
-
-
-def ladder_forest(graph: RankGraph, options: Options, path_options: FactorOptions) -> RankBlockForest:
-    """The same with pairs across the paths of a forest that is found with `path_options`."""
-    coarse, pairings = graph, []
-    for _ in options[:-1]:
-        pairings.append(pair_up(coarse, partners_across_paths(coarse, path_options)))
-        coarse = graph_of_pairs(coarse, pairings[-1])
-    paths = break_cycles(coarse, propose_factor(coarse, options[-1]))
-    # All weight is covered but that between blocks that are not neighbours on a path.
-    between = covered_share(coarse, coarse.values)
-    coverage = 1.0 - (between - covered_share(coarse, paths.values))
-    return _block_forest_of(graph, coarse, paths, pairings, coverage, options, "paths")
-
-
-def _block_forest_of(
-    graph: RankGraph,
-    coarse: RankGraph,
-    paths: Paths,
-    pairings: list[RankPairs],
-    coverage: float,
-    options: Options,
-    pairing: str,
-) -> RankBlockForest:
+    if path_options is not None:
+        # All weight is covered but that between blocks that are not neighbours on a path.
+        coverage = 1.0 - (covered_share(coarse, coarse.values) - coverage)
     places = place_paths(coarse, paths)
     positions, numbers = places.positions, places.numbers
     for pairs in reversed(pairings):
-        positions, numbers = _of_members(graph, pairs, positions, numbers)
+        table = np.stack([positions, numbers], axis=1)
+        positions, numbers = lookup(graph.comm, pairs.offsets, table, pairs.places >> 1).T
+        positions = 2 * positions + (pairs.places & 1)
     order = forest_order(graph.comm, graph.offsets, positions, numbers, coarse.n, 2 ** len(pairings))
-    m = tuple(each.m for each in options)
-    return RankBlockForest(order, places.n_paths, places.longest, coverage, m, pairing)
-
-
-def _of_members(graph: RankGraph, pairs: RankPairs, positions: Array, numbers: Array) -> tuple[Array, Array]:
-    """Places and paths of the members of pairs, from those of the pairs."""
-    table = np.stack([positions, numbers], axis=1)
-    positions, numbers = lookup(graph.comm, pairs.offsets, table, pairs.places >> 1).T
-    return 2 * positions + (pairs.places & 1), numbers
+    m, along = tuple(each.m for each in options), "edges" if path_options is None else "paths"
+    return RankBlockForest(order, places.n_paths, places.longest, coverage, m, along)

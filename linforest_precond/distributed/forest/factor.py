@@ -92,8 +92,7 @@ def propose_factor(graph: RankGraph, options: FactorOptions) -> FactorArrays:
         k += 1
         proposals.exchange()
         confirmed = proposals.confirm()
-        counts = np.array([made, confirmed, proposals.active.size])
-        made, confirmed, active = map(int, graph.comm.allreduce(counts))
+        made, confirmed, active = graph.comm.totals(made, confirmed, proposals.active.size)
         maximal = not charged and made == 0
         new = confirmed // 2
         edges += new
@@ -112,33 +111,21 @@ def covered_share(graph: RankGraph, *kept: Array) -> float:
 
 def edges_of(comm: Communicator, neighbors: Array) -> int:
     """Number of edges in the neighbors of all ranks."""
-    return int(comm.allreduce(np.count_nonzero(neighbors >= 0))) // 2
+    return comm.total(np.count_nonzero(neighbors >= 0)) // 2
 
 
 class Proposals:
-    """The proposals of a rank's vertices, with the kernels of one rank. Vertices are columns of the graph.
-
-    Attributes
-    ----------
-    neighbors, slots
-        The confirmed edges of own vertices: the other end, and the entry in the graph.
-    degrees
-        How many there are.
-    states
-        Of own vertices and ghosts: the charge, or that a vertex has n edges.
-    active
-        Own vertices that have a free edge, as far as is known.
-    proposed, proposed_slots
-        The other ends that own vertices and ghosts propose, and the entries of the own ones in the graph.
-    """
+    """The proposals of a rank's vertices, with the kernels of one rank. Vertices are columns of the graph."""
 
     def __init__(self, graph: RankGraph, n: int) -> None:
         index, size = graph.columns.dtype, graph.ids.size
         self.graph, self.ids = graph, readonly(graph.ids)
+        # The other ends and the entries of confirmed edges and of proposals, of which ghosts have some, too.
         tables = (np.full((rows, n), NO_VERTEX, index) for rows in (*(graph.n_local,) * 3, size))
         self.neighbors, self.slots, self.proposed_slots, self.proposed = tables
-        self.degrees, self.states = np.zeros(graph.n_local, np.uint8), np.zeros(size, np.uint8)
-        self.active = np.arange(graph.n_local, dtype=index)
+        self.degrees = np.zeros(graph.n_local, np.uint8)
+        self.states = np.zeros(size, np.uint8)  # charges of own vertices and ghosts, or `SATURATED`
+        self.active = np.arange(graph.n_local, dtype=index)  # own vertices that may have a free edge
         self._sent = np.full((graph.n_local, n), NO_VERTEX, np.int64)
         self._boundary = np.unique(np.concatenate([self.active[:0], *graph.halo.sent.values()]))
 
@@ -180,7 +167,7 @@ class Proposals:
 
     def table(self) -> tuple[Array, Array]:
         """The confirmed neighbors, global ids in ascending order, and their values."""
-        # The entries of a row are in the order of the ids; as an unsigned number, an empty slot is the last.
+        # Slots ascend with the ids; as an unsigned number, an empty slot is the largest.
         unsigned = np.sort(self.slots.view(f"u{self.slots.itemsize}"), axis=1)
         slots = unsigned.view(self.slots.dtype)
         neighbors = self.ids.take(gathered(self.graph.columns, slots), mode="clip")

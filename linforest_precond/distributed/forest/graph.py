@@ -11,59 +11,32 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.entries import weights_of, weights_of_rows
-from linforest_precond.distributed.partition.halo import Halo
+from linforest_precond.distributed.partition.halo import Halo, OwnRows
 from linforest_precond.distributed.partition.local_rows import without_duplicates
 from linforest_precond.distributed.partition.matrix import Matrix
-from linforest_precond.distributed.partition.owners import owners_of, send_to
+from linforest_precond.distributed.partition.owners import send_to_owners
 from linforest_precond.records.forest import magnitudes_of
 
 
 @dataclass(frozen=True, eq=False)
-class RankGraph:
-    """The rows of a rank's own vertices, as in `linforest_precond.matrix.graphs.Graph`.
-
-    Attributes
-    ----------
-    comm, offsets
-        The ranks; rank r owns the vertices ``offsets[r]:offsets[r + 1]``.
-    indptr, columns, values
-        CSR arrays of the own rows. Columns are numbered on this rank: own vertices from 0, then the ghosts;
-        the entries of a row are sorted by their global ids.
-    halo
-        Exchanges values of the ghosts.
-    total_weight, adjacent_weight, scale
-        As in `linforest_precond.matrix.checked.CSR`; twice the matrix's where the graph is ``|A| + |A|^T``.
-    """
+class RankGraph(OwnRows):
+    """The rows of a rank's own vertices, as in `linforest_precond.matrix.graphs.Graph`."""
 
     comm: Communicator
-    offsets: Array
-    indptr: Array
-    columns: Array
+    offsets: Array  # rank r owns the vertices offsets[r]:offsets[r + 1]
+    indptr: Array  # of the own rows, whose entries are sorted by the global ids of their columns
+    columns: Array  # numbered on this rank: own vertices from 0, then the ghosts
     values: Array
     halo: Halo
+    # As in `matrix.checked.CheckedMatrix`; twice the matrix's weights where the graph is |A| + |A|^T.
     total_weight: float = 0.0
     adjacent_weight: float = 0.0
     scale: float = 1.0
 
     @property
-    def first(self) -> int:
-        """The global id of the first own vertex."""
-        return self.halo.first
-
-    @property
-    def n_local(self) -> int:
-        """Own vertices."""
-        return self.halo.n_local
-
-    @property
     def n(self) -> int:
         """Vertices of all ranks."""
         return int(self.offsets[-1])
-
-    @property
-    def ids(self) -> Array:
-        """The global id of each column: own vertices, then ghosts."""
-        return self.halo.ids
 
     @cached_property
     def rows(self) -> Array:
@@ -97,7 +70,7 @@ def symmetrized(graph: RankGraph) -> RankGraph:
     """The graph of |A| + |A|^T: every entry is also sent to the owner of its column."""
     ids, weights = graph.ids, np.abs(graph.values)
     rows, columns = ids[graph.rows], ids[graph.columns]
-    mirrored = send_to(graph.comm, owners_of(graph.offsets, columns), columns, rows, weights)
+    mirrored = send_to_owners(graph.comm, graph.offsets, columns, rows, weights)
     entries = (np.concatenate(pair) for pair in zip((rows, columns, weights), mirrored, strict=True))
     both = graph_of_entries(graph.comm, graph.offsets, *entries)
     return replace(
@@ -116,13 +89,7 @@ def graph_of_entries(
     Sums that overflow become the largest number.
     """
     rows, columns, sums = without_duplicates(rows, columns, weights)
-    return graph_of_rows(comm, offsets, rows, columns, np.minimum(sums, np.finfo(sums.dtype).max))
-
-
-def graph_of_rows(
-    comm: Communicator, offsets: Array, rows: Array, columns: Array, weights: Array
-) -> RankGraph:
-    """The graph with entries of own rows that are sorted by (row, column), global ids, without duplicates."""
+    weights = np.minimum(sums, np.finfo(sums.dtype).max)
     halo, local = Halo.numbering(comm, offsets, columns)
     indptr = np.searchsorted(rows, np.arange(halo.first, halo.first + halo.n_local + 1))
     return RankGraph(comm, offsets, indptr.astype(local.dtype), local, weights, halo)

@@ -115,12 +115,12 @@ def break_cycles(graph: RankGraph, factor: FactorArrays) -> Paths:
     contracted, cycles = link(graph, local), local.cycles
     ranked = contracted.rank_paths()
     on_cycle = ranked[:, 0] != END
-    if int(comm.allreduce(np.count_nonzero(on_cycle))):
+    if comm.total(np.count_nonzero(on_cycle)):
         cycles += break_crossing_cycles(graph, local, contracted, on_cycle, neighbors, values)
         local = contract(graph, neighbors, values)
         ranked = link(graph, local).rank_paths()
     labels = path_labels(graph, local, ranked)
-    return Paths(neighbors, values, *labels, cycles=int(comm.allreduce(cycles)))
+    return Paths(neighbors, values, *labels, cycles=comm.total(cycles))
 
 
 def place_paths(graph: RankGraph, paths: Paths) -> Places:

@@ -22,27 +22,13 @@ END = -1
 
 @dataclass(eq=False)
 class ContractedPaths:
-    """The states of own local paths, two for each.
-
-    Attributes
-    ----------
-    comm
-        The ranks.
-    offsets
-        Rank r owns the states ``offsets[r]:offsets[r + 1]``.
-    following
-        The state that each one leads to, or `END`.
-    counts
-        Vertices from the local path up to the state that follows.
-    ends
-        The last of these vertices.
-    """
+    """The states of own local paths, two for each."""
 
     comm: Communicator
-    offsets: Array
-    following: Array
-    counts: Array
-    ends: Array
+    offsets: Array  # rank r owns the states offsets[r]:offsets[r + 1]
+    following: Array  # the successor of each state, or `END`
+    counts: Array  # vertices from the local path up to the successor
+    ends: Array  # the last of these vertices
 
     @property
     def rounds(self) -> int:
@@ -58,7 +44,7 @@ class ContractedPaths:
         records = np.stack([self.following, self.counts, self.ends], axis=1)
         for _ in range(self.rounds):
             open_states = np.flatnonzero(records[:, 0] != END)
-            if not int(self.comm.allreduce(open_states.size)):
+            if not self.comm.total(open_states.size):
                 break
             found = lookup(self.comm, self.offsets, records, records[open_states, 0])
             counts = records[open_states, 1] + found[:, 1]

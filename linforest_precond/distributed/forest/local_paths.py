@@ -20,30 +20,16 @@ from linforest_precond.matrix.value_range import magnitude_bits
 
 @dataclass(frozen=True, eq=False)
 class LocalPaths:
-    """The local paths of a rank. Vertices are numbered on this rank, and neighbors by global ids.
+    """The local paths of a rank. Vertices are numbered on this rank, and neighbors by global ids."""
 
-    Attributes
-    ----------
-    heads, position, lengths
-        For each own vertex: the smaller end of its local path, its position counted from 1 there, and its
-        length.
-    crossing
-        The heads of the local paths that continue on other ranks, ascending.
-    vertices, sides, others
-        The edges to other ranks: the own vertex, the side of its local path, and the neighbor. Side 0 is that
-        of the head.
-    cycles
-        Number of cycles, all on this rank, that were broken.
-    """
-
-    heads: Array
-    position: Array
-    lengths: Array
-    crossing: Array
-    vertices: Array
-    sides: Array
-    others: Array
-    cycles: int
+    heads: Array  # of each own vertex: the smaller end of its local path
+    position: Array  # of each own vertex in its local path, counted from 1 at the head
+    lengths: Array  # of each own vertex's local path
+    crossing: Array  # the heads of the local paths that continue on other ranks, ascending
+    vertices: Array  # of the edges to other ranks: the own vertices
+    sides: Array  # of these in their local paths; 0 is the side of the head
+    others: Array  # the neighbors
+    cycles: int  # number of cycles that were broken, all of their vertices on this rank
 
     def numbers(self, vertices: Array) -> Array:
         """The indices in `crossing` of the local paths of these vertices, which continue on other ranks."""
@@ -108,7 +94,7 @@ def link(graph: RankGraph, local: LocalPaths) -> ContractedPaths:
     count = local.crossing.size
     offsets = comm.offsets(2 * count)
     leaving = 2 * local.numbers(local.vertices) + local.sides
-    # A local path that is entered through one side is left through the other.
+    # The state that enters through one side leaves through the other.
     entering = offsets[comm.rank] + (leaving ^ 1)
     ids, others = first + local.vertices, local.others
     order = np.lexsort((np.maximum(ids, others), np.minimum(ids, others)))
@@ -160,8 +146,7 @@ def weakest_edges(
     edges = np.stack([bits, np.minimum(ids, w), np.maximum(ids, w)], axis=1)
     order = np.lexsort((*edges.T[::-1], local.heads[v]))
     _, first = np.unique(local.heads[v][order], return_index=True)
-    least: Array = edges[order[first]]
-    return least
+    return edges[order[first]]
 
 
 def remove(neighbors: Array, values: Array, v: Array, w: Array) -> None:

@@ -52,6 +52,12 @@ class Redistribution:
         """The reverse: values of the own rows, from an array with one row for each own place."""
         return self._moved(values, self.received, self.sent, self.n_rows)
 
+    @property
+    def rows_sent(self) -> int:
+        """Rows that this rank sends to other ranks, there and back."""
+        ways = self.sent, self.received
+        return sum(rows.size for way in ways for r, rows in way.items() if r != self.comm.rank)
+
     def _moved(self, values: Array, taken: dict[int, Array], put: dict[int, Array], count: int) -> Array:
         xp, like, own = xp_of(values), np.empty((0, *values.shape[1:]), values.dtype), self.comm.rank
         # stall: MPI sends from the host
@@ -138,5 +144,4 @@ def _changes(comm: Communicator, paths: Array) -> Array:
     """Where a path differs from the one before it, which may be the last one of a lower rank."""
     lasts = comm.allgather(int(paths[-1]) if paths.size else None)
     before = next((last for last in reversed(lasts[: comm.rank]) if last is not None), -1)
-    changes: Array = np.diff(paths, prepend=before) != 0
-    return changes
+    return np.diff(paths, prepend=before) != 0

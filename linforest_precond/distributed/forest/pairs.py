@@ -30,8 +30,7 @@ def pair_up(graph: RankGraph, partners: Array) -> RankPairs:
     """Number the pairs of own vertices and their partners, -1 for an unmatched vertex."""
     comm, ids = graph.comm, graph.first + np.arange(graph.n_local)
     leads = (partners < 0) | (partners > ids)
-    offsets = comm.offsets(leads.sum())
-    numbers = offsets[comm.rank] + np.cumsum(leads) - 1
+    offsets, numbers = comm.numbered(leads)
     places = 2 * numbers
     places[~leads] = 2 * lookup(comm, graph.offsets, numbers, partners[~leads]) + 1
     return RankPairs(offsets, places)
@@ -45,7 +44,7 @@ def graph_of_pairs(graph: RankGraph, pairs: RankPairs) -> RankGraph:
     comm, own = graph.comm, np.arange(graph.n_local)
     rows, far = _with_higher_members(graph, pairs)
     halo, numbers = Halo.ascending_numbering(comm, pairs.offsets, rows.places >> 1)
-    # Pairs of lower ranks come first, without members here.
+    # Ghost pairs of lower ranks come first; their rows are empty.
     lower, index = halo.lower, graph.columns.dtype
     members = np.full((lower + halo.n_local, 2), NO_VERTEX, index)
     pair, side = np.divmod(pairs.places, 2)
@@ -54,7 +53,7 @@ def graph_of_pairs(graph: RankGraph, pairs: RankPairs) -> RankGraph:
     members[far - halo.first + lower, 1] = graph.n_local + np.arange(far.size)
     places = (2 * numbers + (rows.places & 1)).astype(f"u{index.itemsize}")
     indptr, columns, values, *_ = coarse_graph(rows, members, places)
-    # From ascending order to own pairs, and then the ghosts.
+    # Renumber columns from ascending order to own pairs, then ghosts.
     ghosts = np.where(columns < lower, columns + halo.n_local, columns)
     local = np.where((columns >= lower) & (columns < lower + halo.n_local), columns - lower, ghosts)
     arrays = indptr[lower:], local.astype(index, copy=False), values
@@ -82,7 +81,7 @@ def _with_higher_members(graph: RankGraph, pairs: RankPairs) -> tuple[MemberRows
     far_places, values = send_to(comm, np.repeat(owners[sent], lengths), *entries)
     if not far.size:
         return MemberRows(graph.indptr, graph.columns, graph.values, places), far
-    # Each entry of other ranks has a column of its own.
+    # Each received entry gets a column of its own.
     indptr = np.append(graph.indptr, graph.indptr[-1] + np.cumsum(counts)).astype(graph.indptr.dtype)
     columns = np.append(graph.columns, places.size + np.arange(values.size)).astype(graph.columns.dtype)
     values = np.append(graph.values, values)

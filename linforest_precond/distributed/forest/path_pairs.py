@@ -18,7 +18,7 @@ from linforest_precond.distributed.forest.graph import RankGraph, graph_of_entri
 from linforest_precond.distributed.forest.linear_forest import Paths, Places, break_cycles, place_paths
 from linforest_precond.distributed.forest.local_paths import remove
 from linforest_precond.distributed.forest.ordering import forest_order
-from linforest_precond.distributed.partition.owners import lookup, owners_of, send_to
+from linforest_precond.distributed.partition.owners import lookup, send_to_owners
 from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.matrix.value_range import is_nonzero, magnitude_bits
 
@@ -106,8 +106,8 @@ def sampled_rows(graph: RankGraph, paths: Paths, places: Places, own: OwnPaths) 
         numbers, targets = places.numbers[graph.rows[slots]], columns[graph.columns[slots]]
         parts.append((numbers, np.full(slots.size, second), *targets.T, np.abs(graph.values[slots])))
     entries = [np.concatenate(part) for part in zip(*parts, strict=True)]
-    found = send_to(graph.comm, owners_of(own.offsets, entries[0]), *entries)
-    # A row comes from one rank, so the order of its entries is kept.
+    found = send_to_owners(graph.comm, own.offsets, *entries)
+    # A row arrives from one rank, so its entries keep their order.
     order = np.argsort(found[1], kind="stable")
     return Samples(*(array[order] for array in found))
 
@@ -122,12 +122,9 @@ def mates_of(graph: RankGraph, options: FactorOptions) -> Array:
     """The vertex that each one of a forest is paired with along its path, the first with the second."""
     paths = break_cycles(graph, propose_factor(graph, options))
     there = paths.neighbors >= 0
-    theirs = graph.with_ghosts(paths.position)[
-        graph.halo.local(np.where(there, paths.neighbors, graph.first))
-    ]
+    theirs = values_at(graph, paths.position, paths.neighbors)
     beside = paths.position + np.where(paths.position % 2 == 1, 1, -1)
-    mates: Array = np.where(there & (theirs == beside[:, None]), paths.neighbors, NO_VERTEX).max(axis=1)
-    return mates
+    return np.where(there & (theirs == beside[:, None]), paths.neighbors, NO_VERTEX).max(axis=1)
 
 
 def alignments(graph: RankGraph, own: OwnPaths, samples: Samples, mates: Array) -> Array:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
@@ -57,12 +55,15 @@ def bfs(
     >>> simulate(4, lambda comm: grid2d.bfs(grid2d.Graph2D.from_matrix(scatter(A, comm)), 0)[0].tolist())
     [[0], [1, 1], [2], [2, 3]]
     """
-    comm = graph.grid.comm
-    with comm.checking():
-        i_start = checked_vertex("i_start", i_start, graph.n)
-        as_choice("exchange", exchange, EXCHANGES)
-    comm.same("i_start, directed and exchange", (i_start, bool(directed), exchange))
-    with comm.together():
+    i_start, directed, exchange = graph.grid.comm.agreed(
+        "i_start, directed and exchange",
+        lambda: (
+            checked_vertex("i_start", i_start, graph.n),
+            bool(directed),
+            as_choice("exchange", exchange, EXCHANGES),
+        ),
+    )
+    with graph.grid.comm.together():
         search = BreadthFirstSearch(graph if directed else graph.undirected(), i_start)
         search.run(exchange)
         dtype = vertex_dtype(graph.n)
@@ -70,26 +71,16 @@ def bfs(
         return own_results(graph, search.depths, np.int32), own_results(graph, predecessors, dtype)
 
 
-@dataclass(eq=False)
 class BreadthFirstSearch:
     """The state of a breadth-first search: depths and the lowest predecessors of row and column vertices."""
 
-    graph: Graph2D
-    source: int
-    depths: Array = field(init=False)
-    parents: Array = field(init=False)
-    frontier: Array = field(init=False)  # rows of the block
-    pulls: int = 0
-    depth: int = 0
-
-    def __post_init__(self) -> None:
-        self.depths = np.full(self.graph.n_states, NOT_VISITED, np.int32)
-        self.parents = np.full(self.graph.n_states, NOT_FOUND)
-        position = self.graph.where.positions(np.array([self.source]))
-        for window in (self.graph.rows, self.graph.columns):
-            inside = window.local(position[(position >= window.begin) & (position < window.end)])
-            self.depths[inside], self.parents[inside] = 0, NO_PREDECESSOR
-        self.frontier = self.graph.rows_among(np.flatnonzero(self.depths == 0))
+    def __init__(self, graph: Graph2D, source: int) -> None:
+        self.graph, self.depth, self.pulls = graph, 0, 0
+        self.depths = np.full(graph.n_states, NOT_VISITED, np.int32)
+        self.parents = np.full(graph.n_states, NOT_FOUND)
+        start = np.flatnonzero(graph.vertices == source)
+        self.depths[start], self.parents[start] = 0, NO_PREDECESSOR
+        self.frontier = graph.rows_among(start)  # rows of the block
 
     def run(self, exchange: str) -> None:
         """Visit all vertices that are reachable."""
@@ -103,10 +94,9 @@ class BreadthFirstSearch:
             visited, entries = self._totals()
 
     def _totals(self) -> list[int]:
-        """The vertices of the frontier and their edges; a row group's ranks have the same rows."""
+        """The vertices of the frontier and their edges."""
         graph, rows = self.graph, self.frontier
-        entries = int((graph.indptr[rows + 1] - graph.indptr[rows]).sum())
-        return graph.grid.total(rows.size if graph.grid.j == 0 else 0, entries)
+        return graph.totals(rows, (graph.indptr[rows + 1] - graph.indptr[rows]).sum())
 
     def _visit(self, pull: bool, dense: bool) -> None:
         graph = self.graph
@@ -120,7 +110,7 @@ class BreadthFirstSearch:
         """Unvisited targets of the frontier's edges, and the sources."""
         _, sources, targets = self.graph.expand(self.frontier)
         unvisited = self.depths[targets] == NOT_VISITED
-        return targets[unvisited], self._vertices(sources[unvisited])
+        return targets[unvisited], self.graph.vertices[sources[unvisited]]
 
     def _pulled(self) -> tuple[Array, Array]:
         """Unvisited rows with an edge to the frontier, and its ends there."""
@@ -128,9 +118,4 @@ class BreadthFirstSearch:
         unvisited = np.flatnonzero(self.depths[graph.rows.ids] == NOT_VISITED)
         _, rows, neighbours = graph.expand(unvisited)
         found = self.depths[neighbours] == self.depth
-        positions = graph.columns.positions(neighbours[found])
-        return rows[found], graph.where.vertices(positions)
-
-    def _vertices(self, rows: Array) -> Array:
-        vertices: Array = self.graph.row_vertices[rows - self.graph.rows.start]
-        return vertices
+        return rows[found], graph.vertices[neighbours[found]]

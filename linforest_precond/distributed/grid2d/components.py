@@ -52,12 +52,15 @@ def connected_components(
     >>> simulate(2, labels)
     [(2, [0, 1]), (2, [0, 1])]
     """
-    comm = graph.grid.comm
-    with comm.checking():
-        as_choice("direction", direction, DIRECTIONS)
-        as_choice("exchange", exchange, EXCHANGES)
-    comm.same("direction, exchange and queue", (direction, exchange, bool(queue)))
-    with comm.together():
+    direction, exchange, queue = graph.grid.comm.agreed(
+        "direction, exchange and queue",
+        lambda: (
+            as_choice("direction", direction, DIRECTIONS),
+            as_choice("exchange", exchange, EXCHANGES),
+            bool(queue),
+        ),
+    )
+    with graph.grid.comm.together():
         colors, _ = propagate_minima(graph.undirected(), direction, exchange, queue)
         count, labels = numbered_by_first(graph, own_results(graph, colors))
         return count, labels.astype(vertex_dtype(graph.n))
@@ -65,7 +68,7 @@ def connected_components(
 
 @dataclass(frozen=True)
 class Round:
-    """What a round did on all ranks: vertices changed, edges visited, and how states were exchanged."""
+    """Counts of a round over all ranks, changed vertices and visited edges."""
 
     changed: int
     edges: int
@@ -74,16 +77,13 @@ class Round:
 
 def propagate_minima(graph: Graph2D, direction: str, exchange: str, queue: bool) -> tuple[Array, list[Round]]:
     """The lowest vertex of the component of each row and column vertex of a symmetric graph."""
-    positions = np.empty(graph.n_states, np.int64)
-    for window in (graph.rows, graph.columns):
-        positions[window.ids] = np.arange(window.begin, window.end)
-    colors = graph.where.vertices(positions)
+    colors = graph.vertices.copy()
     everything = active = np.arange(graph.rows.size)
     rounds, changed = [], graph.n
     while changed:
         dense = is_dense(exchange, changed, graph.n, graph.grid.shape)
         rows, edges = lower(graph, colors, active, direction, dense)
-        changed, edges = graph.grid.total(rows.size if graph.grid.j == 0 else 0, edges)
+        changed, edges = graph.totals(rows, edges)
         rounds.append(Round(changed, edges, dense))
         if not queue:
             active = everything

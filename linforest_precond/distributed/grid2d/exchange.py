@@ -17,7 +17,7 @@ from linforest_precond.distributed.grid2d.vertex_map import Window
 from linforest_precond.distributed.partition.communicator import Communicator
 
 EXCHANGES = "auto", "dense", "sparse"
-# Ids are sorted where they are fewer than one in FEW of all; else flags are faster.
+# Below a share of 1 / FEW, sorting ids is faster than flags.
 FEW = 16
 
 
@@ -87,8 +87,7 @@ def spread_some(direction: Direction, state: Array, changed: Array) -> Array:
     piece = direction.pieces[direction.spreading.rank]
     found = gathered_pairs(direction.spreading, direction.spread, state, piece.among(changed))
     state[found[:, 0]] = found[:, 1]
-    ids: Array = found[:, 0]
-    return ids
+    return found[:, 0]
 
 
 def gathered_pairs(ranks: Communicator, window: Window, state: Array, ids: Array) -> Array:

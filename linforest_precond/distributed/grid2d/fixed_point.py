@@ -1,6 +1,6 @@
-"""Reproducible sums of float64 in fixed point: a number is two integers, units of 2**-bits and of
-2**-(bits + 32).
+"""Reproducible sums of float64 in fixed point.
 
+A number is two integers, units of 2**-bits and of 2**-(bits + 32).
 Integers add exactly, so a sum over ranks is the same for every grid and every order of an MPI reduction.
 """
 
@@ -12,9 +12,9 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.partition.communicator import Communicator
 
 LOW_BITS = 32
-# For sums of at most 4, as of probabilities.
+# Bits for sums of at most 4, as of probabilities.
 BITS_OF_PROBABILITIES = 60
-# For sums of up to 2**32 numbers of at most 1.
+# Bits for sums of up to 2**32 numbers of at most 1.
 BITS_OF_MANY = 30
 
 
@@ -29,8 +29,7 @@ def encoded(values: Array, bits: int) -> tuple[Array, Array]:
 def decoded(sums: Array, bits: int) -> Array:
     """The numbers of sums of units and of lower units, the two rows of an array."""
     units, lower = sums[0] + (sums[1] >> LOW_BITS), sums[1] & (2**LOW_BITS - 1)
-    number: Array = np.ldexp(units + np.ldexp(lower.astype(np.float64), -LOW_BITS), -bits)
-    return number
+    return np.ldexp(units + np.ldexp(lower.astype(np.float64), -LOW_BITS), -bits)
 
 
 def sums_by_index(values: Array, index: Array, count: int, bits: int) -> Array:
@@ -43,7 +42,7 @@ def sums_by_index(values: Array, index: Array, count: int, bits: int) -> Array:
 
 def total(comm: Communicator, values: Array) -> float:
     """The sum of numbers of all ranks, not negative."""
-    largest = float(comm.allreduce(np.array([values.max(initial=0.0)]), "max")[0])
+    largest = comm.largest(values.max(initial=0.0))
     exponent = int(np.frexp(largest)[1])
     scaled = np.ldexp(values, -exponent)
     sums = sums_by_index(scaled, np.zeros(values.size, np.int64), 1, BITS_OF_MANY)

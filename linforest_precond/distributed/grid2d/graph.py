@@ -12,6 +12,7 @@ import numpy.typing as npt
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.cpu.matrix.entries import rows_of
 from linforest_precond.distributed.grid2d.blocks import is_symmetric, route_edges, row_pointers
 from linforest_precond.distributed.grid2d.exchange import Direction, distinct
 from linforest_precond.distributed.grid2d.grid import Grid
@@ -116,7 +117,7 @@ class Graph2D:
                 raise ValueError("grid must have the ranks of A, in the same order")
         # stall: graphs on a grid are on the host
         indptr, indices, data = (on_host(array) for array in (A.rows.indptr, A.rows.indices, A.rows.data))
-        sources = A.first + np.repeat(np.arange(A.n_local), np.diff(indptr))
+        sources = A.columns[rows_of(indptr, indices.size)]
         weights = None if A.dtype.kind == "c" else data
         edges = sources, A.columns[indices], weights
         return cls(grid, A.shape[0], *edges, offsets=A.offsets, distribution=distribution)
@@ -133,8 +134,11 @@ class Graph2D:
         self.indptr = row_pointers(sources - self.rows.begin, self.rows.size)
         self.indices = self.columns.local(targets)
         self.symmetric = is_symmetric(grid, sources, targets)
-        (self.n_edges,) = grid.total(self.block_edges)
-        self.row_vertices = where.vertices(np.arange(self.rows.begin, self.rows.end))
+        self.n_edges = grid.comm.total(self.block_edges)
+        positions = np.empty(self.n_states, np.int64)
+        for window in (self.rows, self.columns):
+            positions[window.ids] = np.arange(window.begin, window.end)
+        self.vertices = where.vertices(positions)  # of each local id
         self._undirected = self if self.symmetric else None
         self._set_directions()
 
@@ -171,7 +175,7 @@ class Graph2D:
 
     def _edges(self) -> tuple[Array, Array]:
         """The positions of the sources and the targets of this rank's edges."""
-        tails = np.repeat(np.arange(self.rows.begin, self.rows.end), np.diff(self.indptr))
+        tails = self.rows.begin + rows_of(self.indptr, self.block_edges)
         return tails, self.columns.positions(self.indices)
 
     def _with_reverses(self, weights: Array | None) -> Graph2D:
@@ -198,6 +202,10 @@ class Graph2D:
         piece = self.push.pieces[self.grid.j]
         mine = found[(found >= piece.begin) & (found < piece.end)]
         return self.grid.row.allgather_arrays(mine) - self.rows.begin
+
+    def totals(self, rows: Array, edges: Any) -> list[int]:
+        """The sums over all ranks of rows, which are the same on all ranks of a row group, and of edges."""
+        return self.grid.comm.totals(rows.size if self.grid.j == 0 else 0, edges)
 
     def rows_among(self, ids: Array) -> Array:
         """The rows of the block whose vertices have some of the local ids."""

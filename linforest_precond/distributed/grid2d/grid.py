@@ -59,10 +59,6 @@ class Grid:
                 self.comm.groups[self.shape] = self.comm.split(self.i), self.comm.split(self.j)
             self.row, self.column = self.comm.groups[self.shape]
 
-    def total(self, *counts: int) -> list[int]:
-        """The sums over all ranks of one or more numbers."""
-        return [int(count) for count in self.comm.allreduce(list(counts))]
-
     def __repr__(self) -> str:
         return f"Grid of {self.shape[0]} x {self.shape[1]} ranks, this one at ({self.i}, {self.j})"
 

@@ -9,10 +9,14 @@ from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.cpu.csgraph.label_propagation import HALF
 from linforest_precond.backends.hash_keys import SHIFT_11, VERTEX_STRIDE, iteration_keys, mixed
 from linforest_precond.backends.user_warnings import renamed_arguments
-from linforest_precond.distributed.grid2d.exchange import spread_some
 from linforest_precond.distributed.grid2d.graph import Graph2D
-from linforest_precond.distributed.grid2d.packets import hop, share_owner
-from linforest_precond.distributed.grid2d.vectors import numbered_by_first, own_results, vertex_dtype
+from linforest_precond.distributed.grid2d.vectors import (
+    numbered_by_first,
+    own_results,
+    sent_to_shares,
+    spread_rows,
+    vertex_dtype,
+)
 
 
 @renamed_arguments(max_iter="max_rounds")
@@ -48,27 +52,24 @@ def label_propagation(graph: Graph2D, max_rounds: int = 20, seed: int = 0) -> Ar
     >>> simulate(2, labels)
     [[0, 0, 0], [1, 1, 1]]
     """
-    comm = graph.grid.comm
-    with comm.checking():
-        max_rounds = as_integer("max_rounds", max_rounds, 0, 2**31 - 1)
-        seed = as_integer("seed", seed) % 2**64
-    comm.same("max_rounds and seed", (max_rounds, seed))
-    with comm.together():
+    max_rounds, seed = graph.grid.comm.agreed(
+        "max_rounds and seed",
+        lambda: (as_integer("max_rounds", max_rounds, 0, 2**31 - 1), as_integer("seed", seed) % 2**64),
+    )
+    with graph.grid.comm.together():
         state = propagate_labels(graph.undirected(), max_rounds, seed)
         return numbered_by_first(graph, own_results(graph, state))[1].astype(vertex_dtype(graph.n))
 
 
 def propagate_labels(graph: Graph2D, max_rounds: int, seed: int) -> Array:
     """The labels of row and column vertices of a symmetric graph: vertices, in the original numbering."""
-    labels = np.empty(graph.n_states, np.int64)
-    for window in (graph.rows, graph.columns):
-        labels[window.ids] = graph.where.vertices(np.arange(window.begin, window.end))
+    labels, vertices = graph.vertices.copy(), graph.vertices[graph.rows.ids]
     # A vertex is active if a neighbour's label has changed since its last update.
     active = np.ones(graph.rows.size, bool)
     for number in range(max_rounds):
-        if not any(graph.grid.total(int(active.sum()))):
+        if not graph.grid.comm.total(np.count_nonzero(active)):
             break
-        selected = active & are_positive(graph.row_vertices, iteration_keys(seed, number)[0], HALF)
+        selected = active & are_positive(vertices, iteration_keys(seed, number)[0], HALF)
         changed = update(graph, labels, np.flatnonzero(selected))
         active[selected] = False
         active[graph.neighbouring_rows(changed)] = True
@@ -84,21 +85,15 @@ def are_positive(vertices: Array, charge_key: np.uint64, threshold: np.uint64) -
 def update(graph: Graph2D, labels: Array, rows: Array) -> Array:
     """Give rows their modal labels, on all ranks that hold these vertices; returns the rows that changed."""
     counts = count_labels(graph, labels, rows)
-    owners = share_owner(graph.grid, counts[:, 0], graph.rows.size)
-    found, new = modal_labels(graph, labels, hop(graph.grid.row, owners, counts))
+    found, new = modal_labels(graph, labels, sent_to_shares(graph, counts))
     changed = new != labels[found + graph.rows.start]
-    pairs = graph.grid.row.allgather_arrays(np.column_stack([found[changed], new[changed]]))
-    ids = pairs[:, 0] + graph.rows.start
-    labels[ids] = pairs[:, 1]
-    spread_some(graph.pull, labels, ids)
-    changed_rows: Array = pairs[:, 0]
-    return changed_rows
+    return spread_rows(graph, labels, found[changed], new[changed])
 
 
 def count_labels(graph: Graph2D, labels: Array, rows: Array) -> Array:
     """Triples (row, label, count): the labels of neighbours along this rank's edges, without loops."""
     _, sources, targets = graph.expand(rows)
-    edges = graph.rows.positions(sources) != graph.columns.positions(targets)
+    edges = sources != targets
     pairs = (sources[edges] - graph.rows.start) * graph.n + labels[targets[edges]]
     pairs, counts = np.unique(pairs, return_counts=True)
     return np.column_stack([*np.divmod(pairs, max(graph.n, 1)), counts])

@@ -8,10 +8,15 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.cpu.forest.greedy import hash_edges
 from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
-from linforest_precond.distributed.grid2d.exchange import combine_minima, is_dense, spread_some
+from linforest_precond.distributed.grid2d.exchange import combine_minima, is_dense
 from linforest_precond.distributed.grid2d.graph import Graph2D
-from linforest_precond.distributed.grid2d.packets import hop, share_owner
-from linforest_precond.distributed.grid2d.vectors import own_results, vertex_dtype
+from linforest_precond.distributed.grid2d.vectors import (
+    own_results,
+    sent_to_shares,
+    spread_rows,
+    vertex_dtype,
+)
+from linforest_precond.distributed.matching.matching import least_of_rows
 from linforest_precond.graph.matching.matching import tie_key_of
 
 FREE = np.iinfo(np.int64).max
@@ -65,70 +70,58 @@ def match(graph: Graph2D, tie_key: np.uint32) -> Array:
     mates, pointers = np.full(graph.n_states, FREE), np.full(graph.n_states, NO_VERTEX, np.int64)
     free = lost = np.arange(graph.rows.size)
     matched = graph.n
-    while any(graph.grid.total(lost.size)):
+    while graph.grid.comm.total(lost.size):
         point(graph, tie_key, mates, pointers, lost)
         free = free[pointers[free + graph.rows.start] != NO_VERTEX]
         dense = is_dense("auto", matched, graph.n, graph.grid.shape)
         changed = combine_minima(graph.pull, mates, *mutual_pointers(graph, pointers, free), dense)
         free = free[mates[free + graph.rows.start] == FREE]
         lost = graph.grid.row.allgather_arrays(with_matched_targets(graph, mates, pointers, free))
-        (matched,) = graph.grid.total(graph.rows_among(changed).size if graph.grid.j == 0 else 0)
+        matched = graph.totals(graph.rows_among(changed), 0)[0]
     return mates
 
 
 def point(graph: Graph2D, tie_key: np.uint32, mates: Array, pointers: Array, rows: Array) -> None:
     """Point from rows along their best edges to free vertices, on all ranks that hold these vertices."""
     found = best_edges(graph, tie_key, mates, rows)
-    found = _first_of_rows(hop(graph.grid.row, share_owner(graph.grid, found[:, 0], graph.rows.size), found))
+    found = _first_of_rows(sent_to_shares(graph, found))
     pointers[rows + graph.rows.start] = NO_VERTEX
-    pairs = graph.grid.row.allgather_arrays(found[:, [0, 3]])
-    ids = pairs[:, 0] + graph.rows.start
-    pointers[ids] = pairs[:, 1]
-    spread_some(graph.pull, pointers, ids)
+    spread_rows(graph, pointers, found[:, 0], found[:, 3])
 
 
 def best_edges(graph: Graph2D, tie_key: np.uint32, mates: Array, rows: Array) -> Array:
     """Of each row the best of this rank's edges: row, weight (its bits), hash, and the other end."""
     assert graph.weights is not None
     slots, sources, targets = graph.expand(rows)
-    usable = (mates[targets] == FREE) & (graph.weights[slots] > 0)
-    usable &= graph.rows.positions(sources) != graph.columns.positions(targets)
-    usable[usable] = _are_heaviest(sources[usable], graph.weights[slots[usable]], graph.n_states)
-    row, weights = sources[usable] - graph.rows.start, graph.weights[slots[usable]]
-    heads = graph.where.vertices(graph.columns.positions(targets[usable]))
-    ties = np.empty(row.size, np.uint32)
-    hash_edges(graph.row_vertices[row], heads, tie_key, ties)
-    return _first_of_rows(np.column_stack([row, weights.view(np.int64), ties.astype(np.int64), heads]))
-
-
-def _are_heaviest(rows: Array, weights: Array, count: int) -> Array:
-    """Whether no other edge of the row is heavier: the others need not be hashed and sorted."""
-    heaviest = np.zeros(count)
-    np.maximum.at(heaviest, rows, weights)
-    are_heaviest: Array = weights == heaviest[rows]
-    return are_heaviest
+    usable = (mates[targets] == FREE) & (graph.weights[slots] > 0) & (sources != targets)
+    sources, slots = sources[usable], slots[usable]
+    # Lighter edges of a row need not be hashed and sorted; those of a row are consecutive.
+    sources, slots = least_of_rows(sources, -graph.weights[slots], slots)
+    heads = graph.vertices[graph.indices[slots]]
+    ties = np.empty(sources.size, np.uint32)
+    hash_edges(graph.vertices[sources], heads, tie_key, ties)
+    bits = graph.weights[slots].view(np.int64)
+    return _first_of_rows(np.column_stack([sources - graph.rows.start, bits, ties.astype(np.int64), heads]))
 
 
 def _first_of_rows(edges: Array) -> Array:
     """The first edge of each row in the order (-weight, hash, other end); bits of weights order as these."""
     row, weights, ties, heads = edges.T
     edges = edges[np.lexsort((heads, ties, -weights, row))]
-    first: Array = edges[np.unique(edges[:, 0], return_index=True)[1]]
-    return first
+    return edges[np.unique(edges[:, 0], return_index=True)[1]]
 
 
 def mutual_pointers(graph: Graph2D, pointers: Array, free: Array) -> tuple[Array, Array]:
     """The local ids of rows whose target is a column here that points back, and the targets."""
     ids, columns = _targets_here(graph, pointers, free)
-    mutual = pointers[columns] == graph.row_vertices[ids - graph.rows.start]
+    mutual = pointers[columns] == graph.vertices[ids]
     return ids[mutual], pointers[ids[mutual]]
 
 
 def with_matched_targets(graph: Graph2D, mates: Array, pointers: Array, free: Array) -> Array:
     """The free rows whose target is a column here that is matched."""
     ids, columns = _targets_here(graph, pointers, free)
-    lost: Array = ids[mates[columns] != FREE] - graph.rows.start
-    return lost
+    return ids[mates[columns] != FREE] - graph.rows.start
 
 
 def _targets_here(graph: Graph2D, pointers: Array, free: Array) -> tuple[Array, Array]:

@@ -28,11 +28,6 @@ def hop(ranks: Communicator, members: Array, packets: Array) -> Array:
     return joined(found, packets)
 
 
-def share_owner(grid: Grid, rows: Array, count: int) -> Array:
-    """The rank of the row group that has a row's share, of `count` rows that are cut into equal ones."""
-    return ((rows + 1) * grid.shape[1] - 1) // max(count, 1)
-
-
 def lookup(grid: Grid, offsets: Array, values: Array, ids: Array) -> Array:
     """The values of any ids, where rank r has those of ``offsets[r]:offsets[r + 1]``.
 
@@ -45,5 +40,4 @@ def lookup(grid: Grid, offsets: Array, values: Array, ids: Array) -> Array:
     )
     asked, source = requests.T
     replies = swap(grid, source, np.column_stack([asked, values[asked - offsets[rank]]]))
-    found: Array = replies[np.argsort(replies[:, 0]), 1][places]
-    return found
+    return replies[np.argsort(replies[:, 0]), 1][places]

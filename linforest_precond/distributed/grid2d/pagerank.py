@@ -130,7 +130,7 @@ def power_iteration(
 
 
 def _followed(graph: Graph2D, shares: Array) -> Array:
-    """What arrives along edges at each column vertex."""
+    """The product with the transposed block: for each column vertex the sum over its column group."""
     values = np.repeat(shares, np.diff(graph.indptr))
     values = values if graph.weights is None else graph.weights * values
     local = graph.indices - graph.columns.start

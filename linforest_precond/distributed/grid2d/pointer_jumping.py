@@ -64,9 +64,8 @@ def lowest_neighbours(graph: Graph2D) -> Array:
     """The lowest neighbour of each own vertex, or itself where none is below it."""
     graph = graph.undirected()
     _, rows, targets = graph.expand(np.arange(graph.rows.size))
-    lowest = np.zeros(graph.n_states, np.int64)
-    lowest[graph.rows.ids] = graph.row_vertices
-    np.minimum.at(lowest, rows, graph.where.vertices(graph.columns.positions(targets)))
+    lowest = graph.vertices.copy()
+    np.minimum.at(lowest, rows, graph.vertices[targets])
     lowest[graph.rows.ids] = graph.grid.row.allreduce(lowest[graph.rows.ids], "min")
     return own_results(graph, lowest)
 
@@ -80,7 +79,7 @@ def jump(graph: Graph2D, parents: Array) -> Array:
     pointers = np.where((parents < 0) | (parents == own), -(own + 1), parents)
     active = np.flatnonzero(pointers >= 0)
     for _ in range(graph.n.bit_length()):
-        if not any(graph.grid.total(active.size)):
+        if not graph.grid.comm.total(active.size):
             break
         pointers[active] = lookup(graph.grid, graph.offsets, pointers, pointers[active])
         active = active[pointers[active] >= 0]
@@ -89,7 +88,7 @@ def jump(graph: Graph2D, parents: Array) -> Array:
 
 
 def _refuse_cycles(graph: Graph2D, unfinished: Array) -> None:
-    first = int(graph.grid.comm.allreduce(np.array([unfinished.min(initial=graph.n)]), "min")[0])
+    first = int(graph.grid.comm.allreduce(unfinished.min(initial=graph.n), "min"))
     with graph.grid.comm.checking():
         if first < graph.n:
             raise ValueError(

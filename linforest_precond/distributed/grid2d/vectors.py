@@ -1,13 +1,13 @@
-"""Vectors partitioned by rows, the states of vertices on a grid, and consecutive numbers for labels."""
+"""Conversion between partitioned vectors and states on a grid of ranks, and relabelling."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.distributed.grid2d.exchange import spread_all
+from linforest_precond.distributed.grid2d.exchange import spread_all, spread_some
 from linforest_precond.distributed.grid2d.graph import Graph2D
-from linforest_precond.distributed.grid2d.packets import lookup, swap
+from linforest_precond.distributed.grid2d.packets import hop, lookup, swap
 from linforest_precond.distributed.partition.owners import owners_of
 
 
@@ -20,7 +20,7 @@ def own_vertices(graph: Graph2D) -> Array:
 def own_results(graph: Graph2D, state: Array, dtype: type | None = None) -> Array:
     """The states of the own vertices; the rank that has a vertex as a row and as a column sends it."""
     piece = graph.push.pieces[graph.grid.j]
-    vertices = graph.row_vertices[piece.begin - graph.rows.begin : piece.end - graph.rows.begin]
+    vertices = graph.vertices[piece.ids]
     bits = state[piece.ids].astype(np.float64 if state.dtype.kind == "f" else np.int64).view(np.int64)
     found = swap(graph.grid, owners_of(graph.offsets, vertices), np.column_stack([vertices, bits]))
     own = np.empty(len(found), np.int64)
@@ -50,23 +50,29 @@ def numbered_by_first(graph: Graph2D, labels: Array) -> tuple[int, Array]:
 
     Labels are vertices. The rank that owns a label's vertex finds the lowest vertex with that label.
     """
-    grid, own = graph.grid, own_vertices(graph)
+    grid, own, first = graph.grid, own_vertices(graph), graph.offsets[graph.grid.comm.rank]
     distinct, where = np.unique(labels, return_index=True)
     found = swap(grid, owners_of(graph.offsets, distinct), np.column_stack([distinct, own[where]]))
     lowest = np.full(own.size, graph.n)
-    np.minimum.at(lowest, found[:, 0] - graph.offsets[grid.comm.rank], found[:, 1])
-    used = lowest < graph.n
-    count, numbers = _numbers_of(graph, lowest[used])
-    number_of_label = np.zeros(own.size, np.int64)
-    number_of_label[used] = lookup(grid, graph.offsets, numbers, lowest[used])
-    return count, lookup(grid, graph.offsets, number_of_label, labels)
+    np.minimum.at(lowest, found[:, 0] - first, found[:, 1])
+    leaders = lookup(grid, graph.offsets, lowest, labels)
+    numbered, numbers = grid.comm.numbered(leaders == own)
+    return int(numbered[-1]), lookup(grid, graph.offsets, numbers, leaders)
 
 
-def _numbers_of(graph: Graph2D, leaders: Array) -> tuple[int, Array]:
-    """How many leaders all ranks name, and for each own vertex the number of leaders below it."""
-    grid, offsets = graph.grid, graph.offsets
-    found = swap(grid, owners_of(offsets, leaders), leaders[:, np.newaxis])[:, 0]
-    is_leader = np.zeros(own_vertices(graph).size, np.int64)
-    is_leader[found - offsets[grid.comm.rank]] = 1
-    (count,) = grid.total(found.size)
-    return count, grid.comm.offsets(found.size)[grid.comm.rank] + np.cumsum(is_leader) - is_leader
+def sent_to_shares(graph: Graph2D, packets: Array) -> Array:
+    """Packets that begin with a row, on the ranks of the row group that have the rows' shares."""
+    shares = (packets[:, 0] + 1) * graph.grid.shape[1] - 1
+    return hop(graph.grid.row, shares // max(graph.rows.size, 1), packets)
+
+
+def spread_rows(graph: Graph2D, state: Array, rows: Array, values: Array) -> Array:
+    """Set the states of some rows from one rank of the row group each, on all ranks that hold these vertices.
+
+    Returns the rows of all ranks of the group.
+    """
+    pairs = graph.grid.row.allgather_arrays(np.column_stack([rows, values]))
+    ids = pairs[:, 0] + graph.rows.start
+    state[ids] = pairs[:, 1]
+    spread_some(graph.pull, state, ids)
+    return pairs[:, 0]

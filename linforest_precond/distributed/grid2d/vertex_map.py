@@ -83,7 +83,7 @@ class Window:
         return ids + (self.begin - self.start)
 
     def among(self, ids: Array) -> Array:
-        """Those of the local ids that are in this window."""
+        """The local ids that are in this window."""
         return ids[(ids >= self.start) & (ids < self.start + self.size)]
 
     def intersected(self, begin: int, end: int) -> Window:

@@ -13,23 +13,15 @@ from linforest_precond.distributed.matching.matching import best_edges
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.entries import entry_rows, matrix_of_entries
 from linforest_precond.distributed.partition.matrix import Matrix
-from linforest_precond.distributed.partition.owners import lookup, owners_of, send_to
+from linforest_precond.distributed.partition.owners import lookup, send_to_owners
 
 
 @dataclass(frozen=True, eq=False)
 class RankAggregates:
-    """The aggregates of a rank's unknowns.
+    """The aggregates of a rank's unknowns, numbered in the order of their lowest unknowns."""
 
-    Attributes
-    ----------
-    numbers : (own unknowns,) array of int64
-        Each unknown's aggregate. Aggregates are numbered in the order of their lowest unknowns.
-    offsets : (size + 1,) array of int64
-        Rank r owns the aggregates ``offsets[r]:offsets[r + 1]``, whose lowest unknowns it owns.
-    """
-
-    numbers: Array
-    offsets: Array
+    numbers: Array  # of each own unknown's aggregate, int64
+    offsets: Array  # rank r owns the aggregates offsets[r]:offsets[r + 1], and their lowest unknowns
 
     @property
     def count(self) -> int:
@@ -62,7 +54,7 @@ def aggregates_of_mates(graph: RankGraph, mate: Array, tie_key: np.uint32) -> Ra
 def lowest_members(graph: RankGraph, roots: Array) -> Array:
     """The lowest unknown of those that have the same root, which may be of another rank."""
     comm, offsets = graph.comm, graph.offsets
-    at, members = send_to(comm, owners_of(offsets, roots), roots, graph.ids[: graph.n_local])
+    at, members = send_to_owners(comm, offsets, roots, graph.ids[: graph.n_local])
     lowest = np.full(graph.n_local, graph.n, np.int64)
     np.minimum.at(lowest, at - graph.first, members)
     return lookup(comm, offsets, lowest, roots)
@@ -71,8 +63,7 @@ def lowest_members(graph: RankGraph, roots: Array) -> Array:
 def numbered(graph: RankGraph, lowest: Array) -> RankAggregates:
     """Aggregates from the lowest member of each unknown's: numbered in the order of these."""
     comm, is_lowest = graph.comm, lowest == graph.ids[: graph.n_local]
-    offsets = comm.offsets(int(np.count_nonzero(is_lowest)))
-    numbers = offsets[comm.rank] + np.cumsum(is_lowest) - 1
+    offsets, numbers = comm.numbered(is_lowest)
     return RankAggregates(lookup(comm, graph.offsets, numbers, lowest), offsets)
 
 

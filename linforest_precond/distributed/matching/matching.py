@@ -135,7 +135,7 @@ def match_rank_graph(graph: RankGraph, seed: int, batches: int = 1) -> MatchingR
     """The rounds of a maximal matching, after the last one."""
     rounds = MatchingRounds(graph, tie_key_of(seed), batches)
     rounds.match_own()
-    while graph.comm.allreduce(np.array([rounds.active.size]))[0]:
+    while graph.comm.total(rounds.active.size):
         rounds.match_across_ranks()
         rounds.match_own()
     return rounds
@@ -159,28 +159,17 @@ class MatchingRounds:
     """The rounds of a matching on one rank.
 
     Vertices are numbered as the columns of the local rows: the own ones, then the ghosts.
-
-    Attributes
-    ----------
-    mate
-        Global ids of the own vertices' mates, `NO_VERTEX` for those that are free.
-    pointers
-        The local number of each own vertex's target, `NO_VERTEX` where it has no free neighbour.
-    free
-        Whether a vertex, own or ghost, can be matched, as far as is known here.
-    active
-        Own free vertices with a target, ascending.
     """
 
     def __init__(self, graph: RankGraph, tie_key: np.uint32, batches: int) -> None:
         self.graph, self.tie_key, self.comm = graph, tie_key, graph.comm
         self.n, self.ids = graph.n_local, graph.ids
         self.ends = batch_ends(graph.indptr, batches)
-        self.mate = np.full(self.n, NO_VERTEX, np.int64)
-        self.pointers = np.full(self.n, NO_VERTEX, np.int64)
+        self.mate = np.full(self.n, NO_VERTEX, np.int64)  # global ids of own vertices' mates
+        self.pointers = np.full(self.n, NO_VERTEX, np.int64)  # local numbers of own vertices' targets
         self.slots = np.full(self.n, NO_VERTEX, np.int64)  # of the pointers
-        self.free = np.ones(self.ids.size, bool)
-        self.active = np.arange(self.n)
+        self.free = np.ones(self.ids.size, bool)  # own vertices and ghosts that can be matched
+        self.active = np.arange(self.n)  # own free vertices with a target, ascending
         self.lost = self.active  # active vertices whose target is not free
         self.exchanges = 0  # between ranks
 

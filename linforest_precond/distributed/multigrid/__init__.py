@@ -1,1 +1,1 @@
-"""Algebraic multigrid by smoothed or pairwise aggregation over ranks: the hierarchy of one rank."""
+"""Algebraic multigrid over ranks by smoothed or pairwise aggregation."""

@@ -18,11 +18,7 @@ from linforest_precond.distributed.matching.aggregates import (
 )
 from linforest_precond.distributed.matching.matching import match_rank_graph
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
-from linforest_precond.distributed.multigrid.transfers import (
-    AggregateTransfer,
-    GatheringTransfer,
-    RankTransfer,
-)
+from linforest_precond.distributed.multigrid.transfers import AggregateTransfer
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly
 
@@ -40,8 +36,7 @@ class PairwiseAggregation:
         return fine.coarse(galerkin_product(fine.A, self.aggregates))
 
     def transfer(self, fine: RankLevelMatrix, to_all: bool) -> AggregateTransfer:
-        kind = GatheringTransfer if to_all else RankTransfer
-        return kind(fine.comm, fine.A.offsets, self.aggregates)
+        return AggregateTransfer(fine.comm, fine.A.offsets, self.aggregates, to_all)
 
 
 def aggregate_pairwise(

@@ -1,4 +1,4 @@
-"""Smoothed aggregation over ranks that keeps near-null space candidates: the prolongators of one rank."""
+"""Smoothed aggregation over ranks with near-null space candidates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from linforest_precond.distributed.multigrid.smoothed_aggregation import Prolong
 from linforest_precond.distributed.partition.entries import entry_rows
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.matrix import Matrix
-from linforest_precond.distributed.partition.owners import lookup, owners_of, send_to
+from linforest_precond.distributed.partition.owners import lookup, send_to_owners
 from linforest_precond.precond.multigrid.candidate_coarsening import CandidateCoarsening
 from linforest_precond.precond.multigrid.near_null_space import prolongator_weights, tentative
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR, adjoint, with_smoothing_step
@@ -32,18 +32,10 @@ from linforest_precond.precond.multigrid.prolongation import RectangularCSR, adj
 
 @dataclass(frozen=True, eq=False)
 class CandidateAggregation(Prolongation):
-    """The smoothed prolongator of aggregates of nodes, and the candidates that it reproduces.
+    """The smoothed prolongator of aggregates of nodes, and the candidates that it reproduces."""
 
-    Attributes
-    ----------
-    tentative
-        The own rows of the tentative prolongator.
-    coarse_candidates
-        Those of own unknowns on the next level.
-    """
-
-    tentative: RankRows
-    coarse_candidates: Array
+    tentative: RankRows  # own rows of the tentative prolongator
+    coarse_candidates: Array  # of own unknowns on the next level
 
     @classmethod
     def of(
@@ -102,13 +94,13 @@ def tentative_of_ranks(
     offsets = fine.A.offsets // b
     kept, first = np.flatnonzero(nodes.numbers >= 0), offsets[comm.rank]
     numbers = nodes.numbers[kept]
-    sent = numbers, first + kept, B.reshape(-1, b * k)[kept]
+    sent = first + kept, B.reshape(-1, b * k)[kept]
     # Nodes arrive in ascending order, as ranks own ascending ranges of them.
-    members, ids, rows = send_to(comm, owners_of(nodes.offsets, numbers), *sent)
+    members, ids, rows = send_to_owners(comm, nodes.offsets, numbers, *sent)
     begin, end = (int(each) for each in nodes.offsets[comm.rank : comm.rank + 2])
     local = (members - begin).astype(fine.csr.indices.dtype)
     basis, coarse = tentative(fine.backend, local, end - begin, b, rows.reshape(-1, k))
-    returned = send_to(comm, owners_of(offsets, ids), ids, basis.data.reshape(-1, b * k))
+    returned = send_to_owners(comm, offsets, ids, basis.data.reshape(-1, b * k))
     values = returned[1][np.argsort(returned[0], kind="stable")]
     lengths = np.where(np.repeat(nodes.numbers >= 0, b), k, 0)
     columns = np.repeat(numbers, b)[:, None] * k + np.arange(k)
@@ -123,13 +115,13 @@ def tentative_of_ranks(
 class RankCandidateCoarsening(CandidateCoarsening):
     """Coarsens a matrix over ranks and its candidates, level by level; calls are collective."""
 
-    def __call__(self, matrix: RankLevelMatrix) -> CandidateAggregation | None:  # type: ignore[override]
+    def __call__(self, matrix: RankLevelMatrix) -> tuple[CandidateAggregation | None, RankLevelMatrix]:  # type: ignore[override]
         roots: Any = self._roots(matrix)
         if roots is None:
-            return None
+            return None, matrix
         made = CandidateAggregation.of(matrix, roots, self.block_size, self.B)
         self.B, self.block_size = made.coarse_candidates, self.B.shape[1]
-        return made
+        return made, made.coarse_matrix(matrix)
 
     def gathered(self, matrix: RankLevelMatrix) -> CandidateCoarsening:
         """The coarsening of the levels that every rank has."""
@@ -143,12 +135,11 @@ class RankCandidateCoarsening(CandidateCoarsening):
         comm, numbers = nodes.comm, aggregates.numbers
         begin, end = (int(each) for each in aggregates.offsets[comm.rank : comm.rank + 2])
         kept = numbers >= 0
-        (members,) = send_to(comm, owners_of(aggregates.offsets, numbers[kept]), numbers[kept])
+        (members,) = send_to_owners(comm, aggregates.offsets, numbers[kept])
         several = np.bincount(members - begin, minlength=end - begin) > 1
-        offsets = comm.offsets(int(several.sum()))
-        renumbered = np.where(several, offsets[comm.rank] + np.cumsum(several) - 1, -1)
+        offsets, renumbered = comm.numbered(several)
         found = np.full_like(numbers, -1)
-        found[kept] = lookup(comm, aggregates.offsets, renumbered, numbers[kept])
+        found[kept] = lookup(comm, aggregates.offsets, np.where(several, renumbered, -1), numbers[kept])
         return RankAggregates(found, offsets)
 
     def _nodes(self, matrix: RankLevelMatrix) -> RankLevelMatrix:  # type: ignore[override]
@@ -157,7 +148,7 @@ class RankCandidateCoarsening(CandidateCoarsening):
             return matrix
         A, csr = matrix.A, matrix.csr
         columns = A.columns[csr.indices]
-        # The nodes in ascending order, and own ones from 0: the diagonal has a sign of its own.
+        # Norms are positive on the diagonal and negative off it, as signed strengths need them.
         ids = np.unique(columns // b)
         places = np.searchsorted(ids, columns // b) * b + columns % b
         arrays = csr.indptr, places.astype(csr.indices.dtype), csr.data

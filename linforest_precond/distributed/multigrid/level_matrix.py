@@ -36,7 +36,7 @@ class RankLevelMatrix(LevelMatrix):
         self.A, self.comm, self.ops = A, A.comm, RankVectorOps(A)
         # Not cached properties: before Python 3.12 these lock the class, and ranks as threads would deadlock.
         self._facts = facts_of_ranks(self) if finest is None else finest.facts
-        self._entries = int(A.comm.allreduce(np.array([A.rows.nnz]))[0])
+        self._entries = A.comm.total(A.rows.nnz)
         self._largest_eigenvalue: float | None = None
 
     @property
@@ -77,17 +77,15 @@ class RankLevelMatrix(LevelMatrix):
             lambda r, z: ops.scale(weights, 1.0, r, z), self.definite, csr.data.dtype
         )
         bound = gershgorin_bound(csr, self.row_magnitudes) if csr.n else 0.0
-        bound = float(self.comm.allreduce(np.array([bound]), "max")[0])
-        return min(estimate, bound) or 1.0
+        return min(estimate, self.comm.largest(bound)) or 1.0
 
     def holds_in_all_rows(self, flags: Array) -> bool:
         """Collective."""
-        return bool(self.comm.allreduce(np.array(int(flags.all())), "min"))
+        return self.comm.all(flags.all())
 
     def has_one_sign(self) -> bool:
         """Whether all diagonal entries are positive, or none is: collective."""
-        positive = np.count_nonzero(self.csr.diagonal.real > 0)
-        return int(self.comm.allreduce(np.array([positive]))[0]) in (0, self.n)
+        return self.comm.total(np.count_nonzero(self.csr.diagonal.real > 0)) in (0, self.n)
 
     def coarse(self, A: Matrix) -> RankLevelMatrix:
         """The matrix of the next level, from the Galerkin product."""
@@ -110,25 +108,21 @@ def gathered_rows(A: Matrix) -> tuple[Array, Array, Array]:
 
 
 def facts_of_ranks(matrix: RankLevelMatrix) -> RowFacts:
-    """What the rows of all ranks show, as `row_facts` on one rank."""
+    """The row facts of all ranks, as `row_facts` on one rank."""
     csr, comm = matrix.csr, matrix.comm
     tolerance = ZERO_SUM * float(np.finfo(csr.data.dtype).eps)
     sizes, sums = matrix.backend.multigrid.strength.row_sums(csr)
     own = magnitudes_of(csr.diagonal).astype(np.float64)
-    dominant = np.count_nonzero(DOMINANCE * own >= sizes - own)
-    counts = comm.allreduce(
-        np.array([(csr.diagonal.real <= 0).sum(), (sums > tolerance * sizes).sum(), dominant])
-    )
+    flags = csr.diagonal.real <= 0, sums > tolerance * sizes, DOMINANCE * own >= sizes - own
+    not_positive, not_centered, dominant = comm.totals(*map(np.count_nonzero, flags))
     with np.errstate(over="ignore"):  # of zeros on the diagonal
         ratios = tree_sum(comm, sizes / np.maximum(own, np.finfo(csr.data.dtype).tiny))
-    smallest = comm.allreduce(np.array([own.min(initial=np.inf)]), "min")
-    largest = comm.allreduce(np.array([own.max(initial=0.0)]), "max")
     return RowFacts(
         hermitian=is_hermitian(matrix.A),
-        positive=not counts[0],
-        centered=not counts[1],
-        dominant_share=int(counts[2]) / max(matrix.n, 1),
+        positive=not not_positive,
+        centered=not not_centered,
+        dominant_share=dominant / max(matrix.n, 1),
         mean_ratio=ratios / max(matrix.n, 1),
-        smallest_diagonal=float(smallest[0]),
-        largest_diagonal=float(largest[0]),
+        smallest_diagonal=float(comm.allreduce(own.min(initial=np.inf), "min")),
+        largest_diagonal=comm.largest(own.max(initial=0.0)),
     )

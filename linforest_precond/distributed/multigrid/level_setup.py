@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +20,7 @@ from linforest_precond.distributed.multigrid.smoothed_aggregation import (
     smoothed_aggregation,
 )
 from linforest_precond.distributed.partition.matrix import Matrix, scaled_into_range
-from linforest_precond.graph.matching.repeated_coarsening import is_stalled, stall_message
+from linforest_precond.graph.matching.repeated_coarsening import coarsen_until_small
 from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE
 from linforest_precond.precond.multigrid.multilevel import coarsen_level
 from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
@@ -32,24 +31,12 @@ Coarsening = PairwiseAggregation | SmoothedAggregation | CandidateAggregation
 
 @dataclass(frozen=True, eq=False)
 class RankPart:
-    """The levels of a hierarchy, and what they were made from.
-
-    Attributes
-    ----------
-    finest
-        The matrix.
-    part
-        All levels: those over ranks, then those that every rank has.
-    coarsenings
-        Of each level over ranks that has a coarser one.
-    gathered
-        The levels that every rank has, if any.
-    """
+    """The levels of a hierarchy, and their coarsenings."""
 
     finest: RankLevelMatrix
-    part: MultilevelPart
-    coarsenings: list[Coarsening]
-    gathered: MultilevelPart | None
+    part: MultilevelPart  # all levels: the partitioned ones, then the replicated ones
+    coarsenings: list[Coarsening]  # of the partitioned levels that have a coarser one
+    gathered: MultilevelPart | None  # the replicated levels, if any
 
     def with_cycle(self, cycle: str) -> RankPart:
         """The same hierarchy with another cycle."""
@@ -57,7 +44,7 @@ class RankPart:
 
     @property
     def is_gathered(self) -> bool:
-        """Whether every rank has all levels: the matrix is not coarsened over ranks."""
+        """Whether all levels are replicated: the matrix is not coarsened over ranks."""
         return self.gathered is not None and not self.coarsenings
 
     def __getattr__(self, name: str) -> Any:
@@ -100,14 +87,13 @@ class RankPart:
     def refreshed(self, A: Matrix) -> tuple[RankPart, int]:
         """The values of A 2**-exponent, of the same pattern, for the same aggregates; and the exponent."""
         scaled, exponent = scaled_into_range(A, self.part.stored)
-        matrices, coarsenings = [RankLevelMatrix(scaled)], list[Coarsening]()
+        levels, last = list[tuple[RankLevelMatrix, Coarsening]](), RankLevelMatrix(scaled)
         for each in self.coarsenings:
-            coarsenings.append(each.refreshed(matrices[-1]))
-            matrices.append(coarsenings[-1].coarse_matrix(matrices[-1]))
-        gathered = None if self.gathered is None else self.gathered.refreshed_from(matrices[-1].gathered())
+            levels.append((last, each.refreshed(last)))
+            last = levels[-1][1].coarse_matrix(last)
+        gathered = None if self.gathered is None else self.gathered.refreshed_from(last.gathered())
         part = self.part
-        found = assembled(matrices, coarsenings, gathered, part.stored, part.options, part.stalled)
-        return found, exponent
+        return assembled(levels, last, gathered, part.stored, part.options, part.stalled), exponent
 
 
 def part_of_ranks(
@@ -122,75 +108,56 @@ def part_of_ranks(
     Near-null space candidates are kept by the coarsening `keeping`.
     """
     cause = options.stall_cause if keeping is None else keeping.stall_cause
-    coarsen = keeping or (lambda matrix: coarsening_of(matrix, options))
-    matrices, coarsenings, stall = coarsened(finest, options, gather_below, coarsen, cause)
-    last, gathered = matrices[-1], None
+    coarsen: Any = keeping or (lambda matrix: coarsening_of(matrix, options))
+    levels, last, stall = coarsen_until_small(
+        finest, coarsen, options.max_coarse, options.max_levels, cause, gather_below
+    )
+    gathered = None
     if last.n <= max(gather_below, LARGEST_DENSE):
-        left = replace(options, max_levels=options.max_levels - len(coarsenings))
+        left = replace(options, max_levels=options.max_levels - len(levels))
         on_all: Any = lambda matrix: coarsen_level(matrix, left)  # noqa: E731
         if keeping is not None:
             on_all = keeping.gathered(last)
         gathered, stall = part_of_levels(last.gathered(), stored, left, on_all, cause)
-    return assembled(matrices, coarsenings, gathered, stored, options, bool(stall)), stall
+    return assembled(levels, last, gathered, stored, options, bool(stall)), stall
 
 
-def coarsened(
-    finest: RankLevelMatrix,
-    options: MultilevelOptions,
-    gather_below: int,
-    coarsen: Callable[[RankLevelMatrix], Coarsening | None],
-    stall_cause: str,
-) -> tuple[list[RankLevelMatrix], list[Coarsening], str]:
-    """The matrices of the levels over ranks, the coarsenings of all but the last; the warning of a stall."""
-    matrices, coarsenings = [finest], list[Coarsening]()
-    while True:
-        matrix = matrices[-1]
-        if matrix.n <= options.max_coarse or len(matrices) == options.max_levels:
-            return matrices, coarsenings, ""
-        if coarsenings and matrix.n <= gather_below:
-            return matrices, coarsenings, ""
-        found = coarsen(matrix)
-        left = matrix.n if found is None else found.aggregates.count
-        if found is None or is_stalled(matrix.n, left):
-            return matrices, coarsenings, stall_message(matrix.n, left, options.max_coarse, stall_cause)
-        coarsenings.append(found)
-        matrices.append(found.coarse_matrix(matrix))
+def coarsening_of(matrix: RankLevelMatrix, options: MultilevelOptions) -> tuple[Coarsening, RankLevelMatrix]:
+    """The coarsening of a level, and the next level's matrix: collective.
 
-
-def coarsening_of(matrix: RankLevelMatrix, options: MultilevelOptions) -> Coarsening:
-    """Where aggregation around roots stalls, pairs are matched by magnitude, as on one rank: collective."""
+    Where aggregation around roots stalls, pairs are matched by magnitude, as on one rank.
+    """
+    found: Coarsening | None = None
     if options.coarsening == "smoothed_aggregation":
         found = smoothed_aggregation(matrix, options)
-        if found is not None:
-            return found
         options = replace(options, weights="magnitude")
-    return PairwiseAggregation(
-        aggregate_pairwise(matrix, options.matchings, options.weights, options.strength, options.seed)
-    )
+    if found is None:
+        connection = options.weights, options.strength, options.seed
+        found = PairwiseAggregation(aggregate_pairwise(matrix, options.matchings, *connection))
+    return found, found.coarse_matrix(matrix)
 
 
 def assembled(
-    matrices: list[RankLevelMatrix],
-    coarsenings: list[Coarsening],
+    fine_levels: list[tuple[RankLevelMatrix, Coarsening]],
+    last: RankLevelMatrix,
     gathered: MultilevelPart | None,
     stored: DType,
     options: MultilevelOptions,
     stalled: bool,
 ) -> RankPart:
-    """The levels over ranks with their smoothers and transfers, and those that every rank has."""
-    finest = matrices[0]
-    if gathered is not None and not coarsenings:
-        return RankPart(finest, gathered, coarsenings, gathered)
+    """The partitioned levels with their smoothers and transfers, and the replicated ones."""
+    if gathered is not None and not fine_levels:
+        return RankPart(last, gathered, [], gathered)
     levels = []
-    for i, (matrix, each) in enumerate(zip(matrices, coarsenings)):
-        to_all = gathered is not None and i == len(coarsenings) - 1
-        transfer = each.transfer(matrix, to_all)
+    for i, (matrix, each) in enumerate(fine_levels, 1):
+        transfer = each.transfer(matrix, to_all=gathered is not None and i == len(fine_levels))
         levels.append(RankLevel.of(matrix, stored, options, transfer))
     if gathered is None:
-        levels.append(RankLevel.of(matrices[-1], stored, options, None))
+        levels.append(RankLevel.of(last, stored, options, None))
     coarse, coarsest = ((), None) if gathered is None else (gathered.levels, gathered.coarsest)
+    finest = fine_levels[0][0] if fine_levels else last
     part = MultilevelPart(
         finest.csr.n, (*levels, *coarse), coarsest, options, own_data=None, hermitian=finest.hermitian,
         definite=finest.definite, centered=finest.centered, stalled=stalled,
     )  # fmt: skip
-    return RankPart(finest, part, coarsenings, gathered)
+    return RankPart(finest, part, [each for _, each in fine_levels], gathered)

@@ -13,14 +13,14 @@ from linforest_precond.backends.user_warnings import warn_user, without_numpy_wa
 from linforest_precond.distributed.multigrid.candidate_aggregation import RankCandidateCoarsening
 from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
-from linforest_precond.distributed.multigrid.level_setup import part_of_ranks
+from linforest_precond.distributed.multigrid.level_setup import RankPart, part_of_ranks
 from linforest_precond.distributed.partition.matrix import (
     Matrix,
     agreed_options,
     require_host,
     scaled_into_range,
 )
-from linforest_precond.distributed.partition.preconditioner import RankSetup
+from linforest_precond.distributed.partition.preconditioner import set_up
 from linforest_precond.precond.multigrid.multilevel import precision_of
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
 from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
@@ -118,13 +118,13 @@ def multilevel(
         "postsmooth": postsmooth, "weights": weights, "strength": strength, "seed": seed,
     }  # fmt: skip
     agreed = agreed_options(A, lambda: _checked(A, given, gather_below, dtype, B, block_size))
-    with A.comm.together():
-        setup = RankSetup(A)
-        finest = RankLevelMatrix(setup.A)
+
+    def make(exact: Matrix) -> tuple[RankPart, int]:
+        finest = RankLevelMatrix(exact)
         with A.comm.checking():
             stored = precision_of(finest, agreed["dtype"])
-        scaled, exponent = scaled_into_range(setup.A, stored)
-        finest = finest if scaled is setup.A else RankLevelMatrix(scaled)
+        scaled, exponent = scaled_into_range(exact, stored)
+        finest = finest if scaled is exact else RankLevelMatrix(scaled)
         options, keeping = agreed["options"], None
         with A.comm.checking():
             space = NearNullSpace.requested(A, B, block_size, finest, options)
@@ -137,7 +137,9 @@ def multilevel(
         part, stall = part_of_ranks(finest, stored, chosen, agreed["gather_below"], keeping)
         if stall and A.comm.rank == 0:
             warn_user(stall)
-        return RankHierarchy(A, setup.operator(part, exponent))
+        return part, exponent
+
+    return RankHierarchy(A, set_up(A, make))
 
 
 def chosen_for(matrix: RankLevelMatrix, options: MultilevelOptions) -> MultilevelOptions:

@@ -1,4 +1,4 @@
-"""Rectangular matrices over ranks, their products and adjoints, in the order of sums of one rank."""
+"""Rectangular matrices over ranks, and their products and adjoints, summed in the order of one rank."""
 
 from __future__ import annotations
 
@@ -11,30 +11,22 @@ from linforest_precond.distributed.partition.entries import ascending_columns
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.local_rows import expanded_rows
 from linforest_precond.distributed.partition.matrix import Matrix
-from linforest_precond.distributed.partition.owners import joined, owners_of, send_to
+from linforest_precond.distributed.partition.owners import joined, send_to_owners
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR, product
 
 
 @dataclass(frozen=True, eq=False)
 class RankRows:
-    """Own rows of a matrix.
+    """Own rows of a matrix."""
 
-    Attributes
-    ----------
-    csr
-        The columns are numbered on this rank, in the order of their global ids.
-    ids
-        The global id of each column.
-    """
-
-    csr: RectangularCSR
-    ids: Array
+    csr: RectangularCSR  # columns are numbered on this rank, in the order of their global ids
+    ids: Array  # the global id of each column
 
 
 @dataclass(frozen=True, eq=False)
 class RankRectangle(RankRows):
-    """The same with the halo of the columns, which exchanges rows of a second factor."""
+    """Own rows, with the halo of the columns, which fetches rows of a second factor."""
 
     halo: Halo
 
@@ -84,21 +76,15 @@ def rows_in_order(halo: Halo, matrix: RankRows) -> RankRows:
 def assembled(rows: Halo, parts: RectangularCSR, offsets: Array) -> RankRectangle:
     """The matrix whose rows are the sums of those that ranks have of own ids and ghosts: collective.
 
-    Parameters
-    ----------
-    rows
-        The rows of `parts` are its ids in ascending order.
-    parts
-        The columns are this rank's own ones.
-    offsets
-        Rank r owns the columns ``offsets[r]:offsets[r + 1]``. No column has entries of two ranks.
+    The rows of `parts` are the ids of the halo in ascending order; its columns are own ones, of which rank r
+    has ``offsets[r]:offsets[r + 1]``. No column has entries of two ranks.
     """
     comm, lower, count = rows.comm, rows.lower, rows.n_local
     begin, end = (int(parts.indptr[i]) for i in (lower, lower + count))
     ids = np.repeat(rows.ascending_ids, np.diff(parts.indptr))
     columns = parts.indices.astype(np.int64) + offsets[comm.rank]
     sent = np.delete(np.arange(parts.indices.size), np.s_[begin:end])
-    found = send_to(comm, owners_of(rows.offsets, ids[sent]), ids[sent], columns[sent], parts.data[sent])
+    found = send_to_owners(comm, rows.offsets, ids[sent], columns[sent], parts.data[sent])
     halo = Halo(comm, offsets, np.unique(found[1]))
     own = slice(begin, end)
     if not found[0].size:

@@ -38,29 +38,15 @@ from linforest_precond.matrix.conversion import index_dtype
 
 
 class StrongCouplings(NamedTuple):
-    """The strong couplings of the own rows.
+    """The strong couplings of the own rows, as a symmetric graph, see `StrongGraph`."""
 
-    Attributes
-    ----------
-    csr
-        The own rows, whose columns are those of `halo`.
-    halo
-        Its ghosts are next to own unknowns, in the matrix or in the graph.
-    scales
-        Those of the couplings of the own rows.
-    indptr, columns, degrees
-        The graph, as a `StrongGraph`; it is symmetric.
-    least
-        What the prolongator needs.
-    """
-
-    csr: CheckedMatrix
-    halo: Halo
-    scales: Array
-    indptr: Array
+    csr: CheckedMatrix  # the own rows, whose columns are those of `halo`
+    halo: Halo  # of the neighbours of own unknowns, in the matrix or in the graph
+    scales: Array  # of the couplings of the own rows
+    indptr: Array  # of the graph, as are `columns` and `degrees`
     columns: Array
     degrees: Array
-    least: Array
+    least: Array  # of each row: the least magnitude that is strong, for the prolongator
 
 
 def aggregate_roots(
@@ -75,12 +61,11 @@ def aggregate_roots(
     degrees, scales = (readonly(halo.with_ghosts(each)) for each in (strong.degrees, strong.scales))
     roots = distance_2_set(strong, seed)
     mark_roots(*matrix, scales, signed, degrees, roots)
-    offsets = fine.comm.offsets(int(roots.sum()))
-    numbers = np.where(roots, offsets[fine.comm.rank] + np.cumsum(roots) - 1, NO_AGGREGATE)
-    numbers = numbers.astype(index_dtype(fine.n))
+    offsets, numbers = fine.comm.numbered(roots)
+    numbers = np.where(roots, numbers, NO_AGGREGATE).astype(index_dtype(fine.n))
     near = numbers.copy()
     join_roots(*map(readonly, (strong.indptr, strong.columns, halo.with_ghosts(numbers))), near)
-    # Ghosts have empty rows. An unknown that joins one of them takes the ghost's number, which is known then.
+    # Ghosts have empty rows: their numbers are fetched, not computed here.
     indptr = np.append(strong.indptr, np.full(halo.ghosts.size, strong.columns.size, strong.indptr.dtype))
     pattern = readonly(indptr), readonly(strong.columns), degrees
     for _ in range(2):
@@ -101,7 +86,7 @@ def strong_couplings(fine: RankLevelMatrix, strength: float, signed: bool) -> St
     couplings = *matrix, scaled, readonly(halo.with_ghosts(strongest)), signed
     find_strong(*couplings, float(strength), columns, degrees, least)
     found = StrongCouplings(csr, halo, scales, csr.indptr, columns, degrees, least)
-    # Of a Hermitian matrix, both unknowns see the same strength if their diagonals have one sign.
+    # Strengths of a Hermitian matrix are symmetric if its diagonal has one sign.
     is_symmetric = fine.hermitian and (not signed or fine.has_one_sign())
     return found if is_symmetric else with_mirrors(fine, found)
 
@@ -143,7 +128,7 @@ def distance_2_set(strong: StrongCouplings, seed: int) -> Array:
         lowest[own:] = halo.fetch(lowest[:own])
         lowest[boundary] = of_ghosts
         order = order[: select_known(*pattern, order, states, lowest, members)]
-        if not halo.comm.allreduce(np.array([order.size]))[0]:
+        if not halo.comm.total(order.size):
             return members
         marked = np.where(states[own:] == NEAR, NEAR, EXCLUDED_KEY)
         halo.send_back(marked, "min", into=states[:own])

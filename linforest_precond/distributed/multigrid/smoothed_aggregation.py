@@ -1,4 +1,4 @@
-"""Smoothed aggregation over ranks: the prolongator, the restriction and the Galerkin product of one rank."""
+"""Smoothed aggregation over ranks: prolongator, restriction and Galerkin product."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linforest_precond.distributed.matching.aggregates import RankAggregates
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.rectangles import RankRectangle, assembled, in_ascending_order
 from linforest_precond.distributed.multigrid.root_aggregates import aggregate_roots
-from linforest_precond.distributed.multigrid.transfers import GatheringInterpolation, RankInterpolation
+from linforest_precond.distributed.multigrid.transfers import RankInterpolation
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
@@ -30,17 +30,9 @@ from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 
 @dataclass(frozen=True, eq=False)
 class Prolongation:
-    """A prolongator and its adjoint.
+    """The own rows of a prolongator and its adjoint."""
 
-    Attributes
-    ----------
-    aggregates
-        Of own unknowns or nodes, by global numbers; its offsets are those of the coarse unknowns.
-    prolongator, restrictor
-        Their own rows.
-    """
-
-    aggregates: RankAggregates
+    aggregates: RankAggregates  # of own unknowns or nodes; the offsets are those of the coarse unknowns
     prolongator: RankRectangle
     restrictor: RankRectangle
 
@@ -55,24 +47,15 @@ class Prolongation:
         return Matrix(scipy.sparse.csr_array((data, product.ids[indices], indptr), shape=shape), fine.comm)
 
     def transfer(self, fine: RankLevelMatrix, to_all: bool) -> RankInterpolation:
-        kind = GatheringInterpolation if to_all else RankInterpolation
-        return kind.between(self.prolongator, self.restrictor, self.aggregates.offsets)
+        return RankInterpolation.between(self.prolongator, self.restrictor, self.aggregates.offsets, to_all)
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothedAggregation(Prolongation):
-    """The prolongator of aggregates around roots.
+    """The prolongator of aggregates around roots."""
 
-    Attributes
-    ----------
-    local
-        Of own unknowns and ghosts, by the numbers of the prolongator's columns.
-    is_smoothed
-        Whether the prolongator is smoothed; otherwise it is the tentative one.
-    """
-
-    local: RootAggregates
-    is_smoothed: bool
+    local: RootAggregates  # of own unknowns and ghosts, numbered as the prolongator's columns
+    is_smoothed: bool  # otherwise the prolongator is the tentative one
 
     @classmethod
     def of(
@@ -120,8 +103,8 @@ def smoothed_aggregation(fine: RankLevelMatrix, options: MultilevelOptions) -> S
 def fills_up(fine: RankLevelMatrix, P: RectangularCSR, count: int) -> bool:
     """Whether the Galerkin product has many more terms than A has entries, as on one rank: collective."""
     csr, comm = fine.csr, fine.comm
-    longest = int(comm.allreduce(np.array([csr.longest_row]), "max")[0])
+    longest = comm.largest(csr.longest_row)
     if not has_hubs(longest, fine.n, fine.entries):
         return False
     terms = most_terms(csr, fine.A.halo.with_ghosts(np.diff(P.indptr)), count)
-    return bool(comm.allreduce(np.array([terms]))[0] > MOST_TERMS * fine.entries)
+    return comm.total(terms) > MOST_TERMS * fine.entries

@@ -1,4 +1,4 @@
-"""Grid transfer between a level over ranks and the next one, over ranks or on every rank."""
+"""Grid transfer from a partitioned level to the next one, which is partitioned or replicated."""
 
 from __future__ import annotations
 
@@ -13,44 +13,46 @@ from linforest_precond.distributed.matching.aggregates import RankAggregates
 from linforest_precond.distributed.multigrid.rectangles import RankRectangle
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.halo import Halo
-from linforest_precond.distributed.partition.owners import owners_of, send_to
+from linforest_precond.distributed.partition.owners import send_to_owners
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR
 
 
-class AggregateTransfer:
-    """The tentative prolongator of aggregates: the restriction sums over own aggregates.
+def own_part(coarse: Array, rows: int) -> Array:
+    """An empty array for this rank's rows of a replicated vector."""
+    return np.empty((rows, coarse.shape[1]), coarse.dtype)
 
-    Attributes
-    ----------
-    aggregates
-        Of the own unknowns.
-    indptr, members
-        Where the members of each own aggregate begin, and the members: own unknowns, then distant ones.
-    distant
-        Exchanges values of the members that other ranks own.
-    """
+
+class AggregateTransfer:
+    """The tentative prolongator of aggregates: the restriction sums over own aggregates."""
 
     values: tuple[Array, ...] = ()  # of a tentative prolongator all are 1
     exponent = None
 
-    def __init__(self, comm: Communicator, offsets: Array, aggregates: RankAggregates) -> None:
+    def __init__(self, comm: Communicator, offsets: Array, aggregates: RankAggregates, to_all: bool) -> None:
         """Rank r owns the unknowns ``offsets[r]:offsets[r + 1]``; all ranks call it together."""
         self.comm, self.aggregates = comm, aggregates
         first, last = offsets[comm.rank : comm.rank + 2]
         begin, end = aggregates.offsets[comm.rank : comm.rank + 2]
-        owners = owners_of(aggregates.offsets, aggregates.numbers)
-        numbers, members = send_to(comm, owners, aggregates.numbers, np.arange(first, last))
-        members = members[np.argsort(numbers, kind="stable")]  # those of an aggregate arrive ascending
+        numbers, members = send_to_owners(
+            comm, aggregates.offsets, aggregates.numbers, np.arange(first, last)
+        )
+        members = members[np.argsort(numbers, kind="stable")]  # members arrive in ascending order
+        # The members of own aggregates are own unknowns, and distant ones, which a halo fetches.
         self.distant, places = Halo.numbering(comm, offsets, members)
         indptr = np.concatenate([[0], np.cumsum(np.bincount(numbers - begin, minlength=end - begin))])
         self.indptr, self.members = indptr.astype(places.dtype), places
+        # To a partitioned level, a halo fetches values of other ranks' aggregates.
+        self.coarse: Halo | None = None
+        self.numbers = aggregates.numbers.astype(index_dtype(aggregates.count))
+        if not to_all:
+            self.coarse, self.numbers = Halo.numbering(comm, aggregates.offsets, aggregates.numbers)
 
     @property
     def held(self) -> list[Any]:
-        """What has arrays that last."""
+        """Objects whose arrays are held for products."""
         return [self.aggregates.numbers, self.indptr, self.members]
 
     def with_values(self, values: list[Array]) -> AggregateTransfer:
@@ -61,77 +63,43 @@ class AggregateTransfer:
         return self
 
     def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
-        vectors.transfers.restrict(self.indptr, self.members, self.distant.with_ghosts(r), coarse)
-
-
-class RankTransfer(AggregateTransfer):
-    """To a level over ranks: aggregates of other ranks are fetched."""
-
-    def __init__(self, comm: Communicator, offsets: Array, aggregates: RankAggregates) -> None:
-        super().__init__(comm, offsets, aggregates)
-        self.lower, self.places = Halo.numbering(comm, aggregates.offsets, aggregates.numbers)
+        to_all, values = self.coarse is None, self.distant.with_ghosts(r)
+        own = own_part(coarse, self.indptr.size - 1) if to_all else coarse
+        vectors.transfers.restrict(self.indptr, self.members, values, own)
+        if to_all:
+            coarse[...] = self.comm.allgather_known(own, np.diff(self.aggregates.offsets))
 
     def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
-        vectors.transfers.prolong_add(self.places, self.lower.with_ghosts(coarse), x)
-
-
-class GatheringTransfer(AggregateTransfer):
-    """To a level that every rank has."""
-
-    def __init__(self, comm: Communicator, offsets: Array, aggregates: RankAggregates) -> None:
-        super().__init__(comm, offsets, aggregates)
-        self.numbers = aggregates.numbers.astype(index_dtype(aggregates.count))
-
-    def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
-        own = np.empty((self.indptr.size - 1, coarse.shape[1]), coarse.dtype)
-        super().restrict(vectors, r, own)
-        coarse[...] = self.comm.allgather_known(own, np.diff(self.aggregates.offsets))
-
-    def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
-        vectors.transfers.prolong_add(self.numbers, coarse, x)
+        values = coarse if self.coarse is None else self.coarse.with_ghosts(coarse)
+        vectors.transfers.prolong_add(self.numbers, values, x)
 
 
 @dataclass(frozen=True, eq=False)
 class RankInterpolation(Interpolation):
-    """A prolongator with weights, and its adjoint, to a level over ranks.
+    """A prolongator with weights, and its adjoint.
 
-    Attributes
-    ----------
-    lower, upper
-        Exchange values of coarse and of fine unknowns, in the order of the columns of both matrices.
-    offsets
-        Rank r owns the coarse unknowns ``offsets[r]:offsets[r + 1]``.
+    The prolongator to a replicated level (`to_all`) has a column for each unknown of that level.
     """
 
-    lower: Halo = field(kw_only=True)
-    upper: Halo = field(kw_only=True)
-    offsets: Array = field(kw_only=True)
+    lower: Halo = field(kw_only=True)  # of the prolongator's columns, coarse unknowns
+    upper: Halo = field(kw_only=True)  # of the restriction's columns, fine unknowns
+    offsets: Array = field(kw_only=True)  # rank r owns the coarse unknowns offsets[r]:offsets[r + 1]
+    to_all: bool = field(kw_only=True)
 
     @classmethod
-    def between(cls, P: RankRectangle, R: RankRectangle, offsets: Array) -> RankInterpolation:
-        return cls(P.csr, R.csr, lower=P.halo, upper=R.halo, offsets=offsets)
+    def between(cls, P: RankRectangle, R: RankRectangle, offsets: Array, to_all: bool) -> RankInterpolation:
+        prolongator = P.csr
+        if to_all:
+            indices = P.ids.astype(P.csr.indices.dtype)[P.csr.indices]
+            prolongator = RectangularCSR(P.csr.indptr, indices, P.csr.data, int(offsets[-1]))
+        return cls(prolongator, R.csr, lower=P.halo, upper=R.halo, offsets=offsets, to_all=to_all)
 
     def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
-        local.multiply(self._matrices[0], self.upper.ascending(r), coarse)
+        own = own_part(coarse, self.restrictor.n) if self.to_all else coarse
+        local.multiply(self._matrices[0], self.upper.ascending(r), own)
+        if self.to_all:
+            coarse[...] = self.upper.comm.allgather_known(own, np.diff(self.offsets))
 
     def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
-        local.multiply_add(self._matrices[1], self.lower.ascending(coarse), x)
-
-
-@dataclass(frozen=True, eq=False)
-class GatheringInterpolation(RankInterpolation):
-    """The same to a level that every rank has: the prolongator's columns are all of its unknowns."""
-
-    @classmethod
-    def between(cls, P: RankRectangle, R: RankRectangle, offsets: Array) -> RankInterpolation:
-        indices = P.ids.astype(P.csr.indices.dtype)[P.csr.indices]
-        prolongator = RectangularCSR(P.csr.indptr, indices, P.csr.data, int(offsets[-1]))
-        return cls(prolongator, R.csr, lower=P.halo, upper=R.halo, offsets=offsets)
-
-    def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
-        own = np.empty((self.restrictor.n, coarse.shape[1]), coarse.dtype)
-        super().restrict(vectors, r, own)
-        coarse[...] = self.upper.comm.allgather_known(own, np.diff(self.offsets))
-
-    def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
-        local.multiply_add(self._matrices[1], coarse, x)
+        values = coarse if self.to_all else self.lower.ascending(coarse)
+        local.multiply_add(self._matrices[1], values, x)

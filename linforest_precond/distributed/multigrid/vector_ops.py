@@ -1,4 +1,4 @@
-"""Vector operations of multigrid cycles over ranks: a halo exchange, then those of one rank."""
+"""Vector operations of multigrid cycles over ranks: a halo exchange, then the kernel of one rank."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Matrices and vectors partitioned among ranks: messages, halos, reproducible sums, Krylov solvers."""
+"""Partitioned matrices and vectors: communicators, halo exchange, reproducible sums, Krylov solvers."""

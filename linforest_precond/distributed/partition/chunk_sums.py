@@ -1,4 +1,4 @@
-"""Sums over distributed arrays with the bits of one rank: within chunks of rows, then over the chunks.
+"""Reproducible sums over distributed arrays, bit for bit those of one rank: chunk sums, then their sum.
 
 The rules are those of `backends/cpu/matrix/sums.py` and `backends/cpu/multigrid/vector_ops.py`. A chunk that
 spans several ranks is summed by the rank of its first row.
@@ -19,11 +19,11 @@ from linforest_precond.distributed.partition.owners import joined, owners_of
 
 
 class Chunks:
-    """The chunks of `size` rows of an array whose rows are partitioned by `offsets`, each on one rank."""
+    """Chunks of `size` rows of a partitioned array; the rank of a chunk's first row owns the chunk."""
 
     def __init__(self, comm: Communicator, offsets: Array, size: int) -> None:
         self.comm, self.size = comm, size
-        # The first rows of a rank may belong to a chunk that starts on a lower rank, which receives them.
+        # A rank sends its first rows to the owner of their chunk, if that starts on a lower rank.
         starts = np.minimum(-(-offsets[:-1] // size) * size, offsets[1:])
         lengths = starts - offsets[:-1]
         receivers = owners_of(offsets, offsets[:-1] // size * size)
@@ -34,7 +34,7 @@ class Chunks:
         self.counts = np.diff(-(-offsets // size))  # chunks that start on each rank
 
     def parts(self, rows: Array) -> tuple[Array, Array]:
-        """The rows of the chunks that start on this rank: own ones, and those of other ranks."""
+        """The rows of own chunks: own rows, and those received from higher ranks."""
         sent = {self.receiver: rows[: self.head]} if self.head else {}
         found = self.comm.exchange_known(sent, self.expected, rows[:0])
         return rows[self.head :], joined(found, rows)
@@ -61,8 +61,7 @@ class ChunkSums(Chunks):
 
     def total(self, terms: Array) -> Array:
         """The sum of all ranks' rows: over the chunks in their order."""
-        total: Array = np.add.accumulate(self(terms))[-1]
-        return total
+        return np.add.accumulate(self(terms))[-1]
 
 
 def tree_sum(comm: Communicator, x: Array, scale: float = 1.0) -> float:
@@ -76,7 +75,7 @@ def tree_sum(comm: Communicator, x: Array, scale: float = 1.0) -> float:
         is_sum = bool(offsets[-1] <= CHUNK)
         values, scale = _sums_of_own_chunks(Chunks(comm, offsets, CHUNK), values, scale), 1.0
         offsets = -(-offsets // CHUNK)
-    return float(sum(comm.allgather(float(values.sum()))))  # one rank has the sum, the others zeros
+    return float(sum(comm.allgather(float(values.sum()))))  # the other ranks have no values left
 
 
 def _sums_of_own_chunks(chunks: Chunks, values: Array, scale: float) -> Array:

@@ -1,4 +1,4 @@
-"""Communicators: one interface to MPI (mpi4py) and to simulated ranks, threads of one process.
+"""The interface of communicators, implemented by MPI (mpi4py) and by simulated ranks, which are threads.
 
 A `Communicator` passes NumPy arrays. Collective calls (all but `rank`, `size` and `counters`) are made by all
 ranks in the same order. Counters record what a rank has sent, for cost models.
@@ -11,21 +11,22 @@ import contextlib
 import dataclasses
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from linforest_precond.distributed.partition.meetings import RankError
+from linforest_precond.distributed.partition.deadlocks import RankError
 
+Options = TypeVar("Options")
 Operation = Literal["sum", "min", "max"]
 COMBINE: dict[str, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 
 
 @dataclass
 class Counters:
-    """What one rank has sent: messages between two ranks and their bytes, and collective calls and theirs."""
+    """Counters of one rank: point-to-point messages and collective calls, and the bytes sent by them."""
 
     messages: int = 0
     message_bytes: int = 0
@@ -51,7 +52,7 @@ class Communicator(abc.ABC):
     rank: int
     size: int
     counters: Counters = field(default_factory=Counters)
-    # Groups of these ranks, kept for reuse: MPI libraries limit the number of communicators.
+    # Subcommunicators, kept for reuse: MPI libraries limit the number of communicators.
     groups: dict[Any, tuple[Communicator, ...]] = field(default_factory=dict, repr=False)
     timeout: float | None = field(default=None, kw_only=True)
 
@@ -66,15 +67,31 @@ class Communicator(abc.ABC):
         self._count(array.nbytes)
         return self._allreduce(array, operation)
 
+    def total(self, count: Any) -> int:
+        """The sum of an integer over all ranks."""
+        return int(self.allreduce(count))
+
+    def totals(self, *counts: Any) -> list[int]:
+        """The sums of several integers over all ranks."""
+        return [int(count) for count in self.allreduce(counts)]
+
+    def largest(self, number: Any) -> Any:
+        """The maximum of a number over all ranks."""
+        return self.allreduce(number, "max").item()
+
+    def all(self, flag: Any) -> bool:
+        """Whether a flag is set on all ranks."""
+        return bool(self.allreduce(int(flag), "min"))
+
     def allgather_arrays(self, array: np.ndarray) -> np.ndarray:
-        """The arrays of all ranks, one after another; their lengths may differ, dtype and width may not.
+        """Concatenate the arrays of all ranks; their lengths may differ, dtype and width may not.
 
         Counted with the length of the result: a ring passes all of it through every rank.
         """
         return self.allgather_known(array, self.allgather(len(array)))
 
     def allgather_known(self, array: np.ndarray, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
-        """The same with the lengths of all ranks' arrays."""
+        """`allgather_arrays` where the lengths of all ranks' arrays are known (MPI_Allgatherv)."""
         result = self._allgather_arrays(np.ascontiguousarray(array), lengths)
         self._count(result.nbytes)
         return result
@@ -85,7 +102,7 @@ class Communicator(abc.ABC):
         return self._broadcast(np.ascontiguousarray(array), root)
 
     def exchange(self, parts: Mapping[int, np.ndarray], like: np.ndarray) -> dict[int, np.ndarray]:
-        """Send `parts[r]` to rank r, and receive what others send here; empty parts are not sent.
+        """Sparse all-to-all: send `parts[r]` to rank r, and receive from others; empty parts are not sent.
 
         All arrays have the dtype and the trailing shape of `like`. Receivers need not know their senders:
         the lengths are exchanged first. Where they are known, `exchange_known` saves that.
@@ -100,7 +117,7 @@ class Communicator(abc.ABC):
     def exchange_known(
         self, parts: Mapping[int, np.ndarray], expected: Mapping[int, int], like: np.ndarray
     ) -> dict[int, np.ndarray]:
-        """The same with the ranks to receive from and the lengths of what they send, which are not 0."""
+        """`exchange` where the senders and the lengths of their parts, which are not 0, are known."""
         for other, part in parts.items():
             if other != self.rank:
                 self.counters.messages += 1
@@ -115,6 +132,11 @@ class Communicator(abc.ABC):
     def offsets(self, count: int) -> np.ndarray:
         """The exclusive scan of the counts of all ranks, and their sum: (size + 1,) of int64."""
         return np.concatenate([[0], np.cumsum(self.allgather(int(count)))]).astype(np.int64)
+
+    def numbered(self, flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Number the flagged items of all ranks consecutively: the offsets of the ranks, own numbers."""
+        offsets = self.offsets(int(np.count_nonzero(flags)))
+        return offsets, offsets[self.rank] + np.cumsum(flags) - 1
 
     @abc.abstractmethod
     def split(self, color: int) -> Communicator:
@@ -182,6 +204,13 @@ class Communicator(abc.ABC):
                     among += "is" if item == name else f"{item} is"
                     message = f"{among} {first!r} on rank 0 and {seen!r} on rank {other}"
                     raise on_all_ranks(ValueError(message))
+
+    def agreed(self, name: str, check: Callable[[], Options]) -> Options:
+        """The options that `check` returns, which must be valid and the same on all ranks."""
+        with self.checking():
+            options = check()
+        self.same(name, options)
+        return options
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Entries of a partitioned matrix: assembly from any ranks, and mirror images on other ranks."""
+"""Assembly of partitioned matrices from entries of any rank, transposes, and tests for symmetry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from linforest_precond.backends.cpu.runtime.arrays import readonly
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.matrix import Matrix, with_values
-from linforest_precond.distributed.partition.owners import owners_of, send_to
+from linforest_precond.distributed.partition.owners import send_to_owners
 from linforest_precond.matrix.checked import OVERFLOW_SCALE
 from linforest_precond.records.forest import magnitudes_of
 
@@ -38,7 +38,7 @@ def matrix_of_entries(comm: Communicator, offsets: Array, rows: Array, columns: 
     Rank r gets the rows ``offsets[r]:offsets[r + 1]``. Duplicates are summed in the order of the ranks that
     had them, then left to right. All ranks call it together.
     """
-    rows, columns, data = send_to(comm, owners_of(offsets, rows), rows, columns, data)
+    rows, columns, data = send_to_owners(comm, offsets, rows, columns, data)
     rows -= offsets[comm.rank]
     count = int(offsets[comm.rank + 1] - offsets[comm.rank])
     order = np.argsort(rows, kind="stable")
@@ -65,11 +65,11 @@ def is_hermitian(A: Matrix) -> bool:
         return True
     slots, values = conjugate_mirrors(A, np.ones(A.rows.nnz, bool))
     expected = np.append(A.rows.data, A.dtype.type(0))[slots]
-    return not A.comm.allreduce(np.array([np.count_nonzero(values != expected)]))[0]
+    return not A.comm.total(np.count_nonzero(values != expected))
 
 
 class EntryWeights(NamedTuple):
-    """What the magnitudes of all ranks' entries show, as in `matrix.checked.CheckedMatrix`."""
+    """Symmetry and sums of the magnitudes of all ranks' entries, as in `matrix.checked.CheckedMatrix`."""
 
     symmetric: bool
     total_weight: float
@@ -124,8 +124,8 @@ def _made_hermitian(A: Matrix) -> Matrix:
     tolerance = ULPS * float(np.finfo(data.dtype).eps)
     far = np.count_nonzero(values[~stored])
     far += count_far(*map(readonly, (data[slots], expected.conj(), here, there)), tolerance)
-    far, different = A.comm.allreduce(np.array([far, np.count_nonzero(data[slots] != expected)]))
-    return A if far or not different else with_values(A, mirrored_upper(A))
+    all_far, different = A.comm.totals(far, np.count_nonzero(data[slots] != expected))
+    return A if all_far or not different else with_values(A, mirrored_upper(A))
 
 
 def _row_scales(A: Matrix) -> Array:
@@ -142,7 +142,7 @@ def mirrored_upper(A: Matrix) -> Array:
     """
     halo, indptr = A.halo, on_host(A.rows.indptr)
     data = np.array(on_host(A.rows.data))
-    # Rows of ghosts are empty, so that the kernel leaves the entries in their columns.
+    # Ghosts have empty rows: the kernel leaves the entries in their columns as they are.
     of_ghosts = np.zeros(halo.lower, indptr.dtype), np.full(halo.ghosts.size - halo.lower, indptr[-1])
     indptr = np.concatenate([of_ghosts[0], indptr, of_ghosts[1]]).astype(indptr.dtype)
     mirror_upper(indptr, ascending_columns(A), data)
@@ -161,14 +161,13 @@ def conjugate_mirrors(A: Matrix, chosen: Array) -> tuple[Array, Array]:
     rows, columns = A.first + entry_rows(A), A.columns[indices]
     own, values = indices < A.n_local, on_host(A.rows.data).conj()
     inside, outside = chosen & own, chosen & ~own
-    owners = owners_of(A.offsets, columns[outside])
-    sent = send_to(A.comm, owners, columns[outside], rows[outside], values[outside])
+    sent = send_to_owners(A.comm, A.offsets, columns[outside], rows[outside], values[outside])
     kept = columns[inside], rows[inside], values[inside]
     mirrored_rows, values = (np.concatenate([kept[i], sent[i]]) for i in (0, 2))
     slots = np.empty(values.size, np.int64)
     halo, indptr = A.halo, on_host(A.rows.indptr)
     places = np.concatenate([kept[1] - (halo.first - halo.lower), halo.ascending_places(sent[1])])
-    # Ids that own rows do not refer to have no places.
+    # An id without a column here gets the place -1.
     others = places[kept[1].size :]
     others[np.append(halo.ascending_ids, -1)[others] != sent[1]] = -1
     find_entries(*map(readonly, (indptr, ascending_columns(A), mirrored_rows - A.first, places)), slots)

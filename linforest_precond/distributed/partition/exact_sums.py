@@ -92,7 +92,7 @@ class Sum:
         exact_digits.add_products(u, v, sign, self.digits, self.leading, self.nonfinite)
 
     def words(self) -> Integers:
-        """What ranks add up: sums of digits in two words of 32 bits, so that no number of ranks overflows."""
+        """The words of the allreduce: sums of digits are split into 32 bits each, so that none overflows."""
         low = self.digits & (2**BITS - 1)
         return np.concatenate([low, self.digits >> BITS, self.leading, self.nonfinite])
 

@@ -1,4 +1,4 @@
-"""Halo exchange: the values of ghosts, ids of other ranks that a rank's rows refer to."""
+"""Halo exchange: a rank fetches the values of its ghosts, ids of other ranks that its rows refer to."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Halo:
 
     @classmethod
     def ascending_numbering(cls, comm: Communicator, offsets: Array, ids: Array) -> tuple[Halo, Array]:
-        """The same with the ids' places in ascending order; -1 for negative ids, which are none."""
+        """As `numbering`, with places in ascending order of the ids, and -1 for negative ids."""
         known, owners = ids >= 0, owners_of(offsets, ids)
         halo = cls(comm, offsets, np.unique(ids[known & (owners != comm.rank)]))
         return halo, np.where(known, halo.ascending_places(ids), -1)
@@ -113,6 +113,11 @@ class Halo:
     def _ascending(self, own: Array, ghosts: Array) -> Array:
         return xp_of(own).concatenate([ghosts[: self.lower], own, ghosts[self.lower :]])
 
+    @property
+    def rows_sent(self) -> int:
+        """Rows that this rank sends in an exchange."""
+        return sum(rows.size for rows in self.sent.values())
+
     def with_ghosts(self, values: Array) -> Array:
         """Values of the own ids, then of the ghosts: one row for each local number."""
         return xp_of(values).concatenate([values, self.fetch(values)])
@@ -125,7 +130,7 @@ class Halo:
         return xp.concatenate([values[:0], *(found[r] for r in sorted(found))])
 
     def send_back(self, values: Array, combine: Operation = "sum", into: Array | None = None) -> Array:
-        """Send the ghosts' values to their owners, which combine them in the order of the ranks.
+        """Reverse halo exchange: owners reduce the values of their rows' ghosts, in the order of the ranks.
 
         Parameters
         ----------
@@ -153,9 +158,7 @@ class Halo:
 
     def by_owner(self, values: Array) -> dict[int, Array]:
         """The ghosts' values by their owners; ghosts of one owner are consecutive."""
-        ranks = sorted(self.received)
-        ends = np.cumsum([self.received[r] for r in ranks], dtype=int).tolist()
-        return {r: values[end - self.received[r] : end] for r, end in zip(ranks, ends)}
+        return parts_by_rank(self.owners, [values])[0]
 
     def _exchange(self, parts: dict[int, Array], expected: dict[int, int], like: Array) -> dict[int, Array]:
         """Messages of arrays, on the device of `like`: by NCCL between GPUs, through the host otherwise.
@@ -170,6 +173,27 @@ class Halo:
         empty = np.empty((0, *like.shape[1:]), like.dtype)
         found = self.comm.exchange_known(host, expected, empty)
         return {r: xp_of(like).asarray(part) for r, part in found.items()}
+
+
+class OwnRows:
+    """Properties of an object whose rows are partitioned as the ids of its halo."""
+
+    halo: Halo
+
+    @property
+    def first(self) -> int:
+        """The global id of the first own row."""
+        return self.halo.first
+
+    @property
+    def n_local(self) -> int:
+        """The number of own rows."""
+        return self.halo.n_local
+
+    @property
+    def ids(self) -> Array:
+        """The global id of each column: own rows, then ghosts."""
+        return self.halo.ids
 
 
 def neutral(combine: Operation, dtype: Any) -> Any:

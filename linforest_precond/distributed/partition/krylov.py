@@ -88,14 +88,14 @@ def _solve(
     """Check the arguments on all ranks together, then solve."""
     check_matrix(A)
     M = options.get("M")
-    # Not of a LinearOperator: the transpose of a preconditioner has that attribute, too.
+    # A LinearOperator is taken as it is: transposes of preconditioners have an attribute `operator`, too.
     M = M if hasattr(M, "_matvec") else getattr(M, "operator", M)
     with A.comm.checking():
         b = _checked_part("b", b, A)
         x0 = None if x0 is None else _checked_part("x0", x0, A)
         if M is not None and tuple(M.shape) != (A.n_local, A.n_local):
             raise ValueError(f"M must have the shape {(A.n_local, A.n_local)}, got {tuple(M.shape)}")
-        # The solver checks the options, for a system without right-hand sides.
+        # A solve without right-hand sides checks the options.
         others = {name: value for name, value in options.items() if name not in ("M", "history")}
         method(np.eye(1), np.empty((1, 0)), **others)
     A.comm.same("the solver", method.__name__)

@@ -1,11 +1,10 @@
-"""A rank's rows of a matrix as users pass them: checked, sorted, on the host.
+"""Checks of the rows that a rank passes; they become sorted CSR arrays on the host.
 
 `matrix.checked` checks square matrices; these rows are rectangular, with global columns.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,32 +12,23 @@ import numpy as np
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.matrix.checks import check_arrays, check_lengths, check_range, value_dtype
+from linforest_precond.backends.cpu.matrix.entries import check_rows, rows_of
+from linforest_precond.backends.cpu.runtime.arrays import readonly
+from linforest_precond.matrix.checks import (
+    check_arrays,
+    check_lengths,
+    check_range,
+    check_rising,
+    value_dtype,
+)
 from linforest_precond.matrix.conversion import is_csr
+from linforest_precond.matrix.rectangles import CheckedRectangle
 
 
-@dataclass(frozen=True, eq=False)
-class LocalRows:
-    """CSR arrays on the host; columns are global and strictly increase in each row."""
-
-    indptr: Array
-    columns: Array
-    data: Array
-    width: int
-
-    @property
-    def count(self) -> int:
-        """How many rows."""
-        return self.indptr.size - 1
-
-
-def checked_rows(A: Any, name: str = "A") -> LocalRows:
+def checked_rows(A: Any, name: str = "A") -> CheckedRectangle:
     """Rows of a sparse matrix of SciPy or CuPy; duplicates are summed left to right as stored.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For what is not a sparse matrix of numbers, NaN or infinite entries, and invalid index arrays.
+    Refuses other objects, NaN and infinite entries, and invalid index arrays.
     """
     if not hasattr(A, "tocsr"):
         raise TypeError(f"{name} must be a sparse matrix of SciPy or CuPy, got a {type(A).__name__}")
@@ -49,25 +39,14 @@ def checked_rows(A: Any, name: str = "A") -> LocalRows:
     # stall: the structure is set up on the host
     indptr, columns = (np.array(on_host(part), np.int64) for part in (matrix.indptr, matrix.indices))
     data = np.array(on_host(matrix.data), dtype)
-    _check_pointers(indptr, columns.size, name)
+    check_rising(check_rows(readonly(indptr), columns.size)[0], columns.size, name)
     check_range(f"{name}.indices", columns, matrix.shape[1])
-    entries = np.repeat(np.arange(indptr.size - 1), np.diff(indptr)), columns, data
+    entries = rows_of(indptr, columns.size), columns, data
     if not follow_each_other(*entries[:2]).all():
         entries = without_duplicates(*entries)
         indptr = np.searchsorted(entries[0], np.arange(indptr.size))
-    rows = LocalRows(indptr, *entries[1:], int(matrix.shape[1]))
-    check_finite(indptr, rows.columns, rows.data, name, "local row")
-    return rows
-
-
-def _check_pointers(indptr: Array, count: int, name: str) -> None:
-    falls = np.flatnonzero(np.diff(indptr) < 0)
-    if indptr[0] or indptr[-1] != count or falls.size:
-        row = 0 if indptr[0] else int(falls[0]) if falls.size else indptr.size - 2
-        raise ValueError(
-            f"{name}.indptr must rise from 0 to the number of stored entries ({count}); "
-            f"it does not at row {row}"
-        )
+    check_finite(indptr, *entries[1:], name, "local row")
+    return CheckedRectangle(indptr, *entries[1:], int(matrix.shape[1]))
 
 
 def check_finite(

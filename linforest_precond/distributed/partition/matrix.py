@@ -16,11 +16,12 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import device_name, on_host
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.exact_sums import inner
-from linforest_precond.distributed.partition.halo import Halo
-from linforest_precond.distributed.partition.local_rows import LocalRows, checked_rows
+from linforest_precond.distributed.partition.halo import Halo, OwnRows
+from linforest_precond.distributed.partition.local_rows import checked_rows
 from linforest_precond.distributed.partition.mpi import communicator_of
 from linforest_precond.matrices.arrays import array_modules
 from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.rectangles import CheckedRectangle
 from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
 from linforest_precond.matrix.vectors import shaped_vectors
 from linforest_precond.precond.scaled_matrix import exponent_down, safe_limit
@@ -28,7 +29,7 @@ from linforest_precond.precond.scaled_matrix import exponent_down, safe_limit
 Options = TypeVar("Options")
 
 
-class Matrix:
+class Matrix(OwnRows):
     """A square sparse matrix whose rows are partitioned contiguously among ranks.
 
     Collective: all ranks call it, with their rows. No rank holds rows of another; of other ranks' columns, a
@@ -84,7 +85,7 @@ class Matrix:
         with self.comm.together():
             self._take(rows, device, offsets)
 
-    def _take(self, rows: LocalRows, device: str, offsets: Any) -> None:
+    def _take(self, rows: CheckedRectangle, device: str, offsets: Any) -> None:
         """Agree with the other ranks on the whole matrix, and renumber the columns."""
         self.comm.same("the number of columns of A", rows.width)
         self.comm.same("the dtype of A", rows.data.dtype.name)
@@ -92,7 +93,7 @@ class Matrix:
         self.offsets = agreed_offsets(self.comm, rows, offsets)
         self.shape = rows.width, rows.width
         self.dtype: DType = rows.data.dtype
-        self.halo, local = Halo.numbering(self.comm, self.offsets, rows.columns)
+        self.halo, local = Halo.numbering(self.comm, self.offsets, rows.indices)
         xp, sparse = array_modules(device)
         csr = getattr(sparse, "csr_array", None) or sparse.csr_matrix
         arrays = (xp.asarray(part) for part in (rows.data, local, rows.indptr.astype(local.dtype)))
@@ -105,25 +106,12 @@ class Matrix:
             f"{self.comm.size}: {rows}, {self.rows.nnz} entries, {self.ghosts.size} ghosts>"
         )
 
-    @property
-    def first(self) -> int:
-        """The global id of the first own row."""
-        return int(self.offsets[self.comm.rank])
-
-    @property
-    def n_local(self) -> int:
-        """How many rows this rank owns."""
-        return int(self.offsets[self.comm.rank + 1]) - self.first
+    columns = OwnRows.ids
 
     @property
     def ghosts(self) -> Array:
         """The global ids of the columns that other ranks own, ascending."""
         return self.halo.ghosts
-
-    @property
-    def columns(self) -> Array:
-        """The global id of each column of `rows`: the own ones, then the ghosts."""
-        return self.halo.ids
 
     @property
     def operator(self) -> Any:
@@ -203,10 +191,7 @@ def require_host(A: Matrix) -> None:
 def agreed_options(A: Matrix, check: Callable[[], Options]) -> Options:
     """The options that `check` returns, which must be the same on all ranks."""
     check_matrix(A)
-    with A.comm.checking():
-        options = check()
-    A.comm.same("the options", options)
-    return options
+    return A.comm.agreed("the options", check)
 
 
 def csr_of_rows(A: Matrix) -> CheckedMatrix:
@@ -238,11 +223,11 @@ def with_values(A: Matrix, data: Array) -> Matrix:
 def exponent_into_range(A: Matrix, stored: DType) -> int:
     """The power of two that A is scaled down by, as `precond.scaled_matrix` has it: collective."""
     data, limit = on_host(A.rows.data), safe_limit(stored)
-    largest = int(A.comm.allreduce(np.array(exponent_of(data)), "max"))
+    largest = A.comm.largest(exponent_of(data))
     if -limit <= largest <= limit or largest == NO_EXPONENT:
         return 0
     own = least_exponent_of(data)
-    least = int(A.comm.allreduce(np.array(-NO_EXPONENT if own == NO_EXPONENT else own), "min"))
+    least = int(A.comm.allreduce(-NO_EXPONENT if own == NO_EXPONENT else own, "min"))
     return exponent_down(largest, least, stored) if largest > limit else largest
 
 
@@ -251,9 +236,9 @@ def sparse_linalg(matrix: Any) -> Any:
     return importlib.import_module(f"{backend_of(matrix).sparse.__name__}.linalg")
 
 
-def agreed_offsets(comm: Communicator, rows: LocalRows, offsets: Any = None) -> Array:
+def agreed_offsets(comm: Communicator, rows: CheckedRectangle, offsets: Any = None) -> Array:
     """The first rows of all ranks, from their numbers of rows; refused where they do not fit the matrix."""
-    found = comm.offsets(rows.count)
+    found = comm.offsets(rows.n)
     with comm.checking():
         if found[-1] != rows.width:
             raise ValueError(

@@ -18,7 +18,7 @@ from linforest_precond.distributed.partition.communicator import (
     on_all_ranks,
     print_failure,
 )
-from linforest_precond.distributed.partition.meetings import (
+from linforest_precond.distributed.partition.deadlocks import (
     NO_CALL,
     RankError,
     absence,
@@ -26,9 +26,9 @@ from linforest_precond.distributed.partition.meetings import (
     mismatch,
 )
 
-# The tags of our messages between two ranks: arrays, and descriptions of calls in so many bytes.
+# MPI tags of arrays and of descriptions of calls, and the bytes of a description.
 TAG, CALL_TAG, CALL_BYTES = 4711, 4712, 512
-# The time-out of communicators that are made without one.
+# The environment variable of the default time-out.
 TIMEOUT_VARIABLE = "LINFOREST_TIMEOUT"
 
 
@@ -37,22 +37,13 @@ class MPICommunicator(Communicator):
     """The ranks of an mpi4py communicator, of which a duplicate is used: messages cannot be mixed up."""
 
     comm: Any = None
-    # With a time-out: the latest call of each rank.
+    # The latest call of each rank; only with a time-out.
     latest: dict[int, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, comm: Any = None, timeout: float | None = None) -> MPICommunicator:
         """From an mpi4py communicator, a petsc4py one, or all ranks where None."""
-        MPI = mpi4py_module()
-        if comm is None:
-            comm = MPI.COMM_WORLD
-        elif hasattr(comm, "tompi4py"):
-            comm = comm.tompi4py()
-        if not isinstance(comm, MPI.Comm):
-            raise TypeError(
-                f"comm must be a communicator of mpi4py or petsc4py, but is {type(comm).__name__}"
-            )
-        own = comm.Dup()
+        own = as_mpi4py(comm).Dup()
         made = cls(own.Get_rank(), own.Get_size(), comm=own)
         made.set_timeout(timeout)
         return made
@@ -65,17 +56,17 @@ class MPICommunicator(Communicator):
         self.timeout = wanted
 
     def split(self, color: int) -> Communicator:
-        self._meet("split")
+        self._compare_calls("split")
         part = self.comm.Split(color, self.rank)
         return MPICommunicator(
             part.Get_rank(), part.Get_size(), self.counters, comm=part, timeout=self.timeout
         )
 
     def barrier(self) -> None:
-        self._meet("barrier")
+        self._compare_calls("barrier")
         self.comm.Barrier()
 
-    def _meet(self, operation: str) -> None:
+    def _compare_calls(self, operation: str) -> None:
         """With a time-out, wait until all ranks are about to make the same call."""
         if self.timeout is None:
             return
@@ -110,11 +101,11 @@ class MPICommunicator(Communicator):
             self.comm.Abort(1)
 
     def _allgather(self, value: Any) -> list[Any]:
-        self._meet("allgather")
+        self._compare_calls("allgather")
         return list(self.comm.allgather(value))
 
     def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray:
-        self._meet(f"allreduce of {array.nbytes} bytes")
+        self._compare_calls(f"allreduce of {array.nbytes} bytes")
         MPI = mpi4py_module()
         out = np.empty(array.shape, array.dtype)  # in C order, whatever that of `array`
         operations = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
@@ -122,20 +113,20 @@ class MPICommunicator(Communicator):
         return out
 
     def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
-        self._meet("allgather of arrays")
+        self._compare_calls("allgather of arrays")
         out = np.empty((sum(lengths), *array.shape[1:]), array.dtype)
         counts = np.array(lengths) * math.prod(array.shape[1:])
         self.comm.Allgatherv(array.ravel(), [out, counts])
         return out
 
     def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
-        self._meet(f"broadcast of {array.nbytes} bytes")
+        self._compare_calls(f"broadcast of {array.nbytes} bytes")
         out = array.copy()
         self.comm.Bcast(out, root)
         return out
 
     def _alltoall(self, values: np.ndarray) -> np.ndarray:
-        self._meet("alltoall")
+        self._compare_calls("alltoall")
         out = np.empty_like(values)
         self.comm.Alltoall(values, out)
         return out
@@ -143,7 +134,7 @@ class MPICommunicator(Communicator):
     def _exchange(
         self, parts: Mapping[int, np.ndarray], expected: Mapping[int, int], like: np.ndarray
     ) -> dict[int, np.ndarray]:
-        self._meet("exchange")
+        self._compare_calls("exchange")
         found = {r: np.empty((n, *like.shape[1:]), like.dtype) for r, n in expected.items()}
         requests = [self.comm.Irecv(found[r].view(np.uint8), r, TAG) for r in found if r != self.rank]
         kept = {r: np.ascontiguousarray(part, like.dtype) for r, part in parts.items()}
@@ -171,15 +162,24 @@ def communicator_of(comm: Any = None, *, timeout: float | None = None) -> Commun
     """
     if isinstance(comm, Communicator):
         return comm
-    given = mpi4py_module().COMM_WORLD if comm is None else comm
-    given = given.tompi4py() if hasattr(given, "tompi4py") else given
-    kept = given.Get_attr(_keyval()) if hasattr(given, "Get_attr") else None
+    given = as_mpi4py(comm)
+    kept = given.Get_attr(_keyval())
     if kept is None:
         kept = MPICommunicator.of(given, timeout)
         given.Set_attr(_keyval(), kept)
     elif timeout is not None:
         kept.set_timeout(timeout)
     return kept
+
+
+def as_mpi4py(comm: Any) -> Any:
+    """The communicator of mpi4py for one of mpi4py or petsc4py, or for None: all ranks."""
+    MPI = mpi4py_module()
+    comm = MPI.COMM_WORLD if comm is None else comm
+    comm = comm.tompi4py() if hasattr(comm, "tompi4py") else comm
+    if not isinstance(comm, MPI.Comm):
+        raise TypeError(f"comm must be a communicator of mpi4py or petsc4py, but is {type(comm).__name__}")
+    return comm
 
 
 @functools.cache

@@ -18,10 +18,7 @@ from linforest_precond.distributed.partition.communicator import Communicator
 class NcclExchange:
     """Sends and receives arrays of CuPy on the current stream, without a copy on the host.
 
-    Parameters
-    ----------
-    comm : Communicator
-        The ranks, all of which make one; each has made its own GPU the current device.
+    A collective object: each rank has made its own GPU the current device.
     """
 
     def __init__(self, comm: Communicator) -> None:
@@ -58,8 +55,7 @@ def nccl_exchange(comm: Communicator) -> NcclExchange | None:
         devices = comm.allgather(_own_gpu())
         is_one_each = comm.size > 1 and None not in devices and len(set(devices)) == comm.size
         kept["nccl"] = NcclExchange(comm) if is_one_each else None
-    found: NcclExchange | None = kept["nccl"]
-    return found
+    return kept["nccl"]
 
 
 def _own_gpu() -> Any:

@@ -1,4 +1,4 @@
-"""Messages addressed by global ids, each of which one rank owns."""
+"""The owners of global ids, and messages to and from the owners."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from linforest_precond.distributed.partition.communicator import Communicator, p
 
 def owners_of(offsets: Array, ids: Array) -> Array:
     """The rank that owns each id; rank r owns ``offsets[r]:offsets[r + 1]``."""
-    owners: Array = np.searchsorted(offsets, ids, side="right") - 1
-    return owners
+    return np.searchsorted(offsets, ids, side="right") - 1
 
 
 def send_to(comm: Communicator, owners: Array, *arrays: Array) -> list[Array]:
@@ -21,6 +20,11 @@ def send_to(comm: Communicator, owners: Array, *arrays: Array) -> list[Array]:
     lengths = {r: len(part) for r, part in found[0].items()}
     found += [comm.exchange_known(parts, lengths, array) for parts, array in zip(others, arrays[1:])]
     return [joined(parts, array) for parts, array in zip(found, arrays)]
+
+
+def send_to_owners(comm: Communicator, offsets: Array, ids: Array, *arrays: Array) -> list[Array]:
+    """Send ids, and the entries of arrays that belong to them, to the owners of the ids, as `send_to`."""
+    return send_to(comm, owners_of(offsets, ids), ids, *arrays)
 
 
 def lookup(comm: Communicator, offsets: Array, values: Array, ids: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,6 @@ from linforest_precond.precond.part import OperatorState, SetupTime
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.preconditioner import Applied, Preconditioner
 from linforest_precond.precond.products import operator_class
-from linforest_precond.records.printing import Printout
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,14 +81,9 @@ class RankPreconditioner(Preconditioner):
             check_matrix(A)
             pattern: Any = self._pattern
             pattern.require_same(RankPattern.of(A))
-        watch = self._backend.runtime.streams.Stopwatch()
+        old: Any = self._part
         with self.comm.together():
-            old: Any = self._part
-            matrix = without_rounding(A)
-            part, exponent = old.refreshed(matrix)
-        watch.stop()
-        words = "" if matrix.rows is A.rows else rounding_in_words(A.dtype)
-        self._applied, self._setup = Applied(part, exponent, words), SetupTime(watch.milliseconds)
+            self._applied, self._setup = _timed(A, old.refreshed)
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
         """One product; also of no rows, since others may have some."""
@@ -111,48 +106,40 @@ class RankPreconditioner(Preconditioner):
     def __reduce__(self) -> Any:
         raise TypeError("a preconditioner over ranks cannot be pickled: make it again from its matrix")
 
-    def _printout(self) -> Printout:
-        part: Any = self._part
-        stored = f"{part.stored}" + (f", applied to {self.dtype}" if part.stored != self.dtype else "")
-        return Printout.of(
-            part.name,
-            ("rows", f"{self.global_rows:,}"),
-            ("numbers", stored),
-            *([("symmetry", self._applied.symmetry)] if self._applied.symmetry else []),
-            *part.described(),
-            ("setup", f"{self._setup} on {self._backend.name}"),
-        )
+    @property
+    def _rows(self) -> int:
+        return self.global_rows
+
+    def _held(self) -> list[tuple[str, str]]:
+        return []
 
 
-# Kinds and types that this process has set up before: the first setup of each compiles.
+# Kinds and types of earlier setups in this process: the first setup of each compiles.
 _seen: set[tuple[str, ...]] = set()
+# Returns the part of A 2**-exponent, and the exponent.
+MakePart = Callable[[Matrix], tuple[Any, int]]
 
 
-class RankSetup:
-    """The setup of a preconditioner over ranks, timed: collective.
-
-    Attributes
-    ----------
-    A
-        The matrix, exactly Hermitian where it is so to rounding.
-    """
-
-    def __init__(self, A: Matrix) -> None:
-        self.backend = A.backend
-        self._watch = self.backend.runtime.streams.Stopwatch()
-        self.A = without_rounding(A)
-        self._symmetry = "" if self.A.rows is A.rows else rounding_in_words(A.dtype)
-
-    def operator(self, part: Any, exponent: int) -> RankPreconditioner:
-        """The operator that applies the part of A 2**-exponent; stops the stopwatch."""
-        A = self.A
-        self._watch.stop()
-        types = part.name, self.backend.name, str(part.stored), str(A.dtype), str(A.rows.indices.dtype)
-        time = SetupTime(self._watch.milliseconds, types not in _seen)
+def set_up(A: Matrix, make: MakePart) -> RankPreconditioner:
+    """The operator with the part that `make` gives for A: timed, collective."""
+    with A.comm.together():
+        (part, exponent, symmetry), time = _timed(A, make)
+        types = part.name, A.backend.name, str(part.stored), str(A.dtype), str(A.rows.indices.dtype)
+        time.first = types not in _seen
         _seen.add(types)
         pattern: Any = RankPattern.of(A)
         device = getattr(A.rows.data, "device", None)
-        state = OperatorState(part, pattern, A.dtype, time, self.backend, device, exponent, self._symmetry)
-        operator: Any = operator_class(RankPreconditioner, self.backend.name)(state)
+        state = OperatorState(part, pattern, A.dtype, time, A.backend, device, exponent, symmetry)
+        operator: Any = operator_class(RankPreconditioner, A.backend.name)(state)
         operator.comm, operator.global_rows = A.comm, A.shape[0]
         return operator
+
+
+def _timed(A: Matrix, make: MakePart) -> tuple[Applied, SetupTime]:
+    """The part of A, made exactly Hermitian where it is so to rounding, and the time of the setup."""
+    watch = A.backend.runtime.streams.Stopwatch()
+    exact = without_rounding(A)
+    part, exponent = make(exact)
+    watch.stop()
+    symmetry = "" if exact.rows is A.rows else rounding_in_words(A.dtype)
+    return Applied(part, exponent, symmetry), SetupTime(watch.milliseconds)

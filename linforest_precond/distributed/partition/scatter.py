@@ -1,4 +1,4 @@
-"""Scattering a matrix from rank 0, or from copies on all ranks."""
+"""Scatter a matrix from rank 0, or from copies on all ranks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import scipy.sparse
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import device_name
+from linforest_precond.backends.cpu.matrix.entries import rows_of
 from linforest_precond.distributed.partition.communicator import Communicator
-from linforest_precond.distributed.partition.local_rows import LocalRows, checked_rows
+from linforest_precond.distributed.partition.local_rows import checked_rows
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.mpi import communicator_of
+from linforest_precond.distributed.partition.owners import send_to_owners
 from linforest_precond.matrices.arrays import on_device
+from linforest_precond.matrix.rectangles import CheckedRectangle
 
 
 def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
@@ -57,13 +60,14 @@ def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
         n, dtype, device = all_described[0]
         offsets = checked_offsets(comm, n, offsets)
         if None in all_described:
-            whole = received_rows(comm, whole if comm.rank == 0 else None, n, dtype, offsets)
-            first, end = 0, whole.count
+            own = received_rows(comm, whole if comm.rank == 0 else None, n, dtype, offsets)
         else:
             assert whole is not None
             comm.same("A, by a digest of its entries,", digest_of(whole))
-            first, end = offsets[comm.rank], offsets[comm.rank + 1]
-        return Matrix(on_device(_csr(*row_slice(whole, first, end)), device), comm, offsets)
+            arrays = whole.data, whole.indices, whole.indptr
+            rows = slice(offsets[comm.rank], offsets[comm.rank + 1])
+            own = scipy.sparse.csr_array(arrays, shape=(whole.n, n))[rows]
+        return Matrix(on_device(own, device), comm, offsets)
 
 
 def equal_shares(n: int, size: int) -> Array:
@@ -71,10 +75,10 @@ def equal_shares(n: int, size: int) -> Array:
     return np.arange(size + 1, dtype=np.int64) * n // size
 
 
-def digest_of(rows: LocalRows) -> str:
+def digest_of(rows: CheckedRectangle) -> str:
     """A hash of the pattern and the values."""
     found = hashlib.blake2b(digest_size=8)
-    for array in (rows.indptr, rows.columns, rows.data):
+    for array in (rows.indptr, rows.indices, rows.data):
         found.update(array.data)
     return found.hexdigest()
 
@@ -92,26 +96,12 @@ def checked_offsets(comm: Communicator, n: int, offsets: Any) -> Array:
 
 
 def received_rows(
-    comm: Communicator, whole: LocalRows | None, n: int, dtype: Any, offsets: Array
-) -> LocalRows:
+    comm: Communicator, whole: CheckedRectangle | None, n: int, dtype: Any, offsets: Array
+) -> Any:
     """This rank's rows, which rank 0 sends."""
-    parts: list[dict[int, Array]] = [{}, {}, {}]
+    entries = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype)
     if whole is not None:
-        for r in range(comm.size):
-            indptr, columns, data, _ = row_slice(whole, offsets[r], offsets[r + 1])
-            for part, array in zip(parts, (np.diff(indptr), columns, data)):
-                part[r] = array
-    likes = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype)
-    lengths, columns, data = (comm.exchange(part, like).get(0, like) for part, like in zip(parts, likes))
-    return LocalRows(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), columns, data, n)
-
-
-def row_slice(rows: LocalRows, first: int, end: int) -> tuple[Array, Array, Array, int]:
-    """The arrays of some of the rows, and their width."""
-    indptr = rows.indptr[first : end + 1]
-    inside = slice(indptr[0], indptr[-1])
-    return indptr - indptr[0], rows.columns[inside], rows.data[inside], rows.width
-
-
-def _csr(indptr: Array, columns: Array, data: Array, width: int) -> Any:
-    return scipy.sparse.csr_array((data, columns, indptr), shape=(indptr.size - 1, width))
+        entries = rows_of(whole.indptr, whole.indices.size), whole.indices, whole.data
+    rows, columns, data = send_to_owners(comm, offsets, *entries)
+    indptr = np.searchsorted(rows, np.arange(offsets[comm.rank], offsets[comm.rank + 1] + 1))
+    return scipy.sparse.csr_array((data, columns, indptr), shape=(indptr.size - 1, n))

@@ -1,4 +1,4 @@
-"""Ranks as threads of one process: for tests, for counting messages, and for debugging."""
+"""Simulated ranks: threads of one process, for tests, message counts and debugging."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from linforest_precond.distributed.partition.communicator import (
     Operation,
     on_all_ranks,
 )
-from linforest_precond.distributed.partition.meetings import (
+from linforest_precond.distributed.partition.deadlocks import (
     NO_CALL,
     RankError,
     absence,
@@ -25,7 +25,7 @@ from linforest_precond.distributed.partition.meetings import (
 
 
 class Posted(NamedTuple):
-    """What a rank passes to a call: the number of the call, its description, and the value."""
+    """A rank's contribution to a collective call: the call's number and description, and the value."""
 
     number: int
     call: str
@@ -158,7 +158,7 @@ def simulate(
         comm = SimulatedCommunicator(rank, size, board=board, timeout=timeout)
         try:
             results[rank] = function(comm, *arguments)
-        except BaseException as error:  # passed on below
+        except BaseException as error:  # raised below
             errors[rank] = error
             if not getattr(error, "is_on_all_ranks", False):
                 comm.abort(error)

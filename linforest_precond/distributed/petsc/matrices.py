@@ -1,4 +1,4 @@
-"""Conversion of PETSc's matrices and vectors."""
+"""Conversion of PETSc's matrices and vectors to those of this package."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def distributed_matrix(P: Any, comm: Any = None) -> Any:
 
 
 def as_distributed(rows: sp.csr_array, P: Any, comm: Communicator) -> Any:
-    """The same with this rank's rows at hand."""
+    """The Matrix of this rank's rows, partitioned as P."""
     return distributed.Matrix(rows, comm=comm, offsets=np.asarray(P.getOwnershipRanges(), np.int64))
 
 

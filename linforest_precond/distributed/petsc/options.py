@@ -30,7 +30,7 @@ STEM = "pc_linforest_"
 OWN = "kind", "scope", "update"
 # The argument that makes a stack of systems: PETSc gives one matrix.
 STACK = "values"
-# Annotations of arguments that take a word.
+# Annotations of arguments that are read as text.
 WORDS = {"str", "npt.DTypeLike", "Any"}
 # As PETSc reads them.
 TRUE, FALSE = ("", "1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -47,7 +47,7 @@ def function_of(kind: str, scope: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class PCSettings:
-    """What to set up: kind, scope, whether new values update it, and the arguments of the function."""
+    """The settings of a PC: kind, scope, whether new values update it, and the arguments of the function."""
 
     kind: str = "tridiagonal"
     scope: str = "local"
@@ -126,7 +126,7 @@ class PCSettings:
 
     @property
     def agreed(self) -> dict[str, Any]:
-        """What must be the same on all ranks; arrays may differ."""
+        """The settings that must be the same on all ranks; arrays may differ."""
         plain = {name: value for name, value in self.arguments.items() if not hasattr(value, "shape")}
         return {"kind": self.kind, "scope": self.scope, "update": self.update, **plain}
 

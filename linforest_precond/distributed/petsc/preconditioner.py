@@ -1,4 +1,4 @@
-"""The class for ``-pc_type python``."""
+"""The Python context of a PETSc PC, for ``-pc_type python``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from linforest_precond.distributed.petsc.matrices import (
 from linforest_precond.distributed.petsc.options import STEM, PCSettings, from_database
 from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
 
-# Fewer iterations do not count as too many after an update.
+# An updated preconditioner is kept as long as solves take at most this many iterations.
 LEAST_STALE = 10
 
 
@@ -71,7 +71,7 @@ class PC:
         self._operator: Any = None
         self._pattern: PatternDigest | None = None
         self._gpu, self._flops = False, 0.0
-        # Iterations of the first solve after the last setup; whether a later one needed many more.
+        # Iterations of the first solve after a setup, and whether a later solve took more than twice as many.
         self._iterations: int | None = None
         self._stale = False
 
@@ -98,7 +98,7 @@ class PC:
                     self._set_up_block(P, readable)
 
     def _agree(self, pc: Any) -> None:
-        """All ranks must do the same."""
+        """Refuse options that differ between ranks."""
         if self._comm is None:
             self._comm = MPICommunicator.of(pc.getComm())
         stem = f"-{pc.getOptionsPrefix() or ''}{STEM}"
@@ -117,7 +117,7 @@ class PC:
             rows = rows_of(readable)
             pattern = pattern_digest(rows)
         with comm.together():
-            known = bool(comm.allreduce(np.int64(self._is_known(pattern)), "min"))
+            known = comm.all(self._is_known(pattern))
         self._make_or_update(P, as_distributed(rows, P, comm), pattern, known)
 
     def _is_known(self, pattern: PatternDigest) -> bool:

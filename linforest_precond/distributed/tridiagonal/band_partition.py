@@ -21,8 +21,8 @@ from linforest_precond.precond.tridiagonal.segments import (
     sums_of_segments,
 )
 
-# Where paths link at most this many ranks, these exchange messages, and solutions have the bits of one rank.
-# Otherwise all ranks take part in an allgather, and solve a reduced system.
+# Paths that link at most this many ranks are solved by messages between these, with the bits of one rank;
+# longer chains by an allgather and a reduced system.
 MOST_LINKED = 8
 
 
@@ -64,29 +64,8 @@ class Crossing(NamedTuple):
 class BandPartition:
     """A rank's rows of the bands, with one ghost row before and one after them: a collective object.
 
-    Parameters
-    ----------
-    comm : Communicator
-        The ranks.
-    bands : lower, diagonal and upper band
-        This rank's rows, as in `Bands`: ``lower[0]`` couples to the last row of the
-        rank before, ``upper[-1]`` to the first row of the rank after.
-
-    Attributes
-    ----------
-    pieces : list of Piece
-        The rows of all ranks that have any.
-    own : int
-        The index of this rank's piece, -1 without rows.
-    piece : Piece
-        This rank's piece.
-    linked : range
-        The pieces that paths link to this one, itself included: those between the next pieces on both sides
-        that no segment spans. Their ranks exchange values.
-    by_messages : bool
-        Whether paths link at most `MOST_LINKED` ranks.
-    lower, diagonal, upper : arrays
-        The bands with ghost rows: copies of the neighbours' rows, at the ends rows of the identity.
+    ``lower[0]`` of the bands couples to the last row of the rank before, ``upper[-1]`` to the first row of
+    the rank after.
     """
 
     def __init__(self, comm: Communicator, bands: Triple) -> None:
@@ -96,8 +75,9 @@ class BandPartition:
         lengths = comm.allgather(np.array([rows, head, rows - last]))
         ranks = [r for r in range(comm.size) if lengths[r][0]]
         ends = comm.allgather(_end_rows(bands))
-        # The lower band of a first row, or the upper one of the last row before it.
+        # Pieces are coupled by the lower band of a first row, or the upper band of the last row before it.
         coupled = [bool(ends[r][0, 0].any() or ends[q][2, 1].any()) for q, r in zip(ranks, ranks[1:])]
+        # The pieces of all ranks that have rows; the index of the own one is -1 without rows.
         self.pieces = [
             Piece(r, int(lengths[r][0]), int(lengths[r][1]), int(lengths[r][2]), left, right)
             for r, left, right in zip(ranks, [False, *coupled], [*coupled, False])
@@ -110,13 +90,17 @@ class BandPartition:
             before = ends[ranks[self.own - 1]][:, 1]
         if rows and self.own + 1 < len(ranks):
             after = ends[ranks[self.own + 1]][:, 0]
+        # Ghost rows are copies of the neighbours' rows, at the ends rows of the identity.
         self.lower, self.diagonal, self.upper = (
             np.concatenate([first.reshape(1, *band.shape[1:]), band, last.reshape(1, *band.shape[1:])])
             for first, band, last in zip(before, bands, after)
         )
 
     def _link(self) -> None:
-        """Find the pieces that are linked to this one, and whether all ranks have few of them."""
+        """Find the pieces that paths link to this one, and whether paths link at most `MOST_LINKED` ranks.
+
+        They are those between the next pieces on both sides that no segment spans.
+        """
         to_left = _runs([piece.left for piece in self.pieces], [piece.spanned for piece in self.pieces])
         backward = self.pieces[::-1]
         to_right = _runs([piece.right for piece in backward], [piece.spanned for piece in backward])[::-1]
@@ -124,28 +108,6 @@ class BandPartition:
         self.linked = range(self.own - here[0], self.own + here[1] + 1)
         most = max((left + right + 1 for left, right in zip(to_left, to_right)), default=1)
         self.by_messages = most <= MOST_LINKED
-
-    def gathered(self, values: Array, lengths: dict[int, int]) -> dict[int, Array]:
-        """The values of the linked ranks; rank r has ``lengths[r]`` rows of them, 0 by default.
-
-        All ranks call it.
-        """
-        ranks = [self.pieces[i].rank for i in self.linked] if self.piece.rows else []
-        if not self.by_messages:
-            counts = [lengths.get(r, 0) for r in range(self.comm.size)]
-            ends, found = np.cumsum(counts), self.comm.allgather_known(values, counts)
-            return {r: found[ends[r] - counts[r] : ends[r]] for r in ranks}
-        others = [r for r in ranks if r != self.comm.rank]
-        parts = {r: values for r in others}
-        received = self.comm.exchange_known(parts, {r: lengths[r] for r in others}, values)
-        return received | {self.comm.rank: values}
-
-    @property
-    def receivers(self) -> int:
-        """How many ranks get the values that this one gives to `gathered`."""
-        if not self.by_messages:
-            return self.comm.size - 1
-        return len(self.linked) - 1 if self.piece.rows else 0
 
     @property
     def cuts(self) -> int:

@@ -23,13 +23,7 @@ from linforest_precond.precond.tridiagonal.segments import Triple, segments_of
 
 
 class RankElimination(Elimination):
-    """`Elimination` over ranks: all methods are collective, and each rank has its rows of the bands.
-
-    Parameters
-    ----------
-    comm : Communicator
-        The ranks.
-    """
+    """`Elimination` over ranks: all methods are collective, and each rank has its rows of the bands."""
 
     collective = True
 
@@ -59,7 +53,7 @@ class RankElimination(Elimination):
 
         inverse[0] = partition.entering_state(leaving, np.zeros_like(inverse[:1]))[0]
         counts = pivots.factor_rows(*partition.with_ghosts, inverse, 1, end, perturb)
-        return inverse[1:-1], [int(count) for count in self.comm.allreduce(counts)]
+        return inverse[1:-1], self.comm.totals(*counts)
 
     def clip(self, bands: Triple) -> Triple:
         return without_ghosts(clipping.clip(*self.partition(bands).with_ghosts))
@@ -77,9 +71,8 @@ class RankElimination(Elimination):
         lower, diagonal, upper = partition.with_ghosts
         lower, upper, clip, _ = repairs.clip_couplings(lower, diagonal, upper, around)
         starts = segments_of(bands)[1][int(partition.piece.left) :]
-        counts = [int(rows[starts].sum()), int(clip[: rows.size].sum())]
-        paths, couplings = self.comm.allreduce(np.array(counts))
-        return without_ghosts((lower, diagonal, upper)), int(paths), int(couplings)
+        paths, couplings = self.comm.totals(rows[starts].sum(), clip[: rows.size].sum())
+        return without_ghosts((lower, diagonal, upper)), paths, couplings
 
     def sweeps(
         self, bands: Triple, inverse: Array, symmetric: bool, started: Factorization | None = None
@@ -107,7 +100,7 @@ class RankElimination(Elimination):
             growth((partition.lower, w, partition.upper), (rows - piece.tail + 1, piece.tail), 1, 1),
             growth((partition.upper, w, partition.lower), (piece.head, piece.head), rows, -1),
         ]
-        return float(self.comm.allreduce(np.array(own), "max").max())
+        return float(self.comm.largest(np.max(own)))
 
     def pivoted_method(self, bands: Triple, inverse: Array, perturbed: int, perturb: bool) -> Any:
         partition, count = self.partition(bands), 0
@@ -136,7 +129,7 @@ class RankElimination(Elimination):
         return found[segments] > 0 if self.total(bad) else None
 
     def total(self, rows: Array) -> int:
-        return int(self.comm.allreduce(np.array(np.count_nonzero(rows))))
+        return self.comm.total(np.count_nonzero(rows))
 
 
 def _segment_at_end(partition: BandPartition, state: Array) -> Array:

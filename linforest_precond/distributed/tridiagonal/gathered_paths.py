@@ -1,4 +1,4 @@
-"""Elimination with pivoting over ranks, with the bits of one rank: a path that crosses cuts is on one rank.
+"""Elimination with pivoting over ranks, bit for bit as on one: each path is gathered on one rank.
 
 The rank of a path's first row gets the bands of its other rows in the setup, and their right-hand sides in
 each solve. A rank may so have the rows of all linked ranks: this is for paths that link few of them.
@@ -19,17 +19,7 @@ from linforest_precond.precond.tridiagonal.segments import Triple
 class GatheredPaths:
     """A system that is solved with pivoting, each path on one rank; `solve` is collective.
 
-    Parameters
-    ----------
-    partition : BandPartition
-        The bands.
-    perturbed : int
-        Number of diagonal entries of all ranks that have been perturbed.
-
-    Attributes
-    ----------
-    perturbed : int
-        The same, with the pivots of all ranks that vanished.
+    `perturbed` counts the perturbed diagonal entries of all ranks, and then the pivots that vanished, too.
     """
 
     coupling = "crossing paths moved to the ranks of their first rows"
@@ -40,13 +30,12 @@ class GatheredPaths:
         pieces, linked, size = partition.pieces, partition.linked, partition.block_size
         starts_path = piece.right and not (piece.left and piece.spanned)
         followers = range(partition.own + 1, linked.stop) if starts_path else ()
-        # (Scalar) rows that are sent to the owner of their path, and rows of others that are received.
+        # Numbers of (scalar) rows sent to the owner of their path, and received from other ranks.
         self.sent = {pieces[linked[0]].rank: piece.head * size} if piece.left else {}
         self.received = {pieces[i].rank: pieces[i].head * size for i in followers}
         lower, diagonal, upper = (self._gathered_blocks(band, size) for band in partition.bands)
         self.rows = lu_with_pivoting((lower, diagonal, upper))
-        own = 0 if self.rows is None else int(self.rows.perturbed)
-        self.perturbed = perturbed + int(self.comm.allreduce(np.array(own)))
+        self.perturbed = perturbed + self.comm.total(0 if self.rows is None else self.rows.perturbed)
 
     @property
     def numbers_sent(self) -> int:
@@ -80,7 +69,7 @@ class GatheredPaths:
         return np.concatenate([values[first:], *(found[r] for r in self.received)])
 
     def _scattered(self, values: Array) -> Array:
-        """The reverse."""
+        """Values of own rows, from those of the rows of the paths that start here."""
         if not self.partition.cuts:
             return values
         ends = np.cumsum([values.shape[0] - sum(self.received.values()), *self.received.values()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Unpack
 
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from linforest_precond.distributed.forest.factor import propose_factor
 from linforest_precond.distributed.forest.graph import graph_of
 from linforest_precond.distributed.forest.linear_forest import forest_of
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
-from linforest_precond.distributed.partition.preconditioner import RankPreconditioner, RankSetup
+from linforest_precond.distributed.partition.preconditioner import RankPreconditioner, set_up
 from linforest_precond.distributed.tridiagonal.preconditioner_parts import (
     LocalPart,
     RankJacobiPart,
@@ -25,6 +26,7 @@ from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.ilu import incomplete_lu
 from linforest_precond.precond.ilu.incomplete_lu import checked_options
 from linforest_precond.precond.number_types import stored_dtype
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.tridiagonal import tridiagonal as one_rank
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
 
@@ -76,15 +78,16 @@ def tridiagonal(
     True
     """
     agreed, stored = _agreed(A, scope, dtype, repair, lambda: check_options(2, **options))
-    with A.comm.together():
-        setup = RankSetup(A)
-        A = setup.A
-        if scope == "local":
-            own: dict[str, Any] = {**options, "dtype": stored, "repair": repair}
-            return setup.operator(LocalPart.of(A, lambda block: one_rank.tridiagonal(block, **own)), 0)
+    if scope == "local":
+        own: dict[str, Any] = {**options, "dtype": stored, "repair": repair}
+        return _of_own_blocks(A, one_rank.tridiagonal, own)
+
+    def make(A: Matrix) -> tuple[RankTridiagonalPart, int]:
         graph = graph_of(A)
         forest = forest_of(graph, propose_factor(graph, agreed))
-        return setup.operator(*RankTridiagonalPart.of(A, "tridiagonal", forest, stored, repair))
+        return RankTridiagonalPart.of(A, "tridiagonal", forest, stored, repair)
+
+    return set_up(A, make)
 
 
 @without_numpy_warnings
@@ -131,15 +134,15 @@ def block_tridiagonal(
     candidates, stored = _agreed(
         A, scope, dtype, repair, lambda: check_block_options(block_size, m, **options)
     )
-    with A.comm.together():
-        setup = RankSetup(A)
-        A = setup.A
-        if scope == "local":
-            own: dict[str, Any] = {**options, "m": m, "dtype": stored, "repair": repair}
-            part = LocalPart.of(A, lambda block: one_rank.block_tridiagonal(block, block_size, **own))
-            return setup.operator(part, 0)
+    if scope == "local":
+        own: dict[str, Any] = {**options, "block_size": block_size, "m": m, "dtype": stored, "repair": repair}
+        return _of_own_blocks(A, one_rank.block_tridiagonal, own)
+
+    def make(A: Matrix) -> tuple[RankTridiagonalPart, int]:
         forest = best_block_forest(graph_of(A), candidates)
-        return setup.operator(*RankTridiagonalPart.of(A, "block_tridiagonal", forest, stored, repair))
+        return RankTridiagonalPart.of(A, "block_tridiagonal", forest, stored, repair)
+
+    return set_up(A, make)
 
 
 @without_numpy_warnings
@@ -172,10 +175,7 @@ def jacobi(A: Matrix, *, dtype: npt.DTypeLike | None = None) -> RankPrecondition
     [[0.5, 0.5], [0.5, 0.5]]
     """
     _, stored = _agreed(A, "global", dtype, "auto", lambda: None)
-    with A.comm.together():
-        setup = RankSetup(A)
-        A = setup.A
-        return setup.operator(*RankJacobiPart.of_ranks(A, stored))
+    return set_up(A, lambda A: RankJacobiPart.of_ranks(A, stored))
 
 
 @without_numpy_warnings
@@ -221,22 +221,23 @@ def ilu(
     """
     options: dict[str, Any] = {"ordering": ordering, "sweeps": sweeps, "seed": seed}
     _, stored = _agreed(A, "local", dtype, "auto", lambda: checked_options(**options))
-    with A.comm.together():
-        setup = RankSetup(A)
-        part = LocalPart.of(setup.A, lambda block: incomplete_lu.ilu(block, **options, dtype=stored))
-        return setup.operator(part, 0)
+    return _of_own_blocks(A, incomplete_lu.ilu, {**options, "dtype": stored})
+
+
+def _of_own_blocks(A: Matrix, kind: Callable[..., Preconditioner], options: Any) -> RankPreconditioner:
+    """Block Jacobi: a preconditioner of one rank for each rank's own diagonal block."""
+    return set_up(A, lambda A: (LocalPart.of(A, lambda block: kind(block, **options)), 0))
 
 
 def _agreed(A: Any, scope: Any, dtype: Any, repair: Any, check: Any) -> tuple[Any, DType]:
     """The checked options and the type to store, which all ranks agree on."""
-
-    def checked() -> dict[str, Any]:
-        return {
+    agreed = agreed_options(
+        A,
+        lambda: {
             "scope": as_choice("scope", scope, SCOPES),
             "repair": as_choice("repair", repair, REPAIRS),
             "options": check(),
             "dtype": stored_dtype(dtype, A.dtype).name,
-        }
-
-    agreed = agreed_options(A, checked)
+        },
+    )
     return agreed["options"], stored_dtype(agreed["dtype"], A.dtype)

@@ -1,9 +1,8 @@
-"""The parts of preconditioners over ranks: tridiagonal, Jacobi, and one of each rank's diagonal block."""
+"""Parts of preconditioners over ranks: tridiagonal, Jacobi, and block Jacobi with a block per rank."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +12,7 @@ from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.backends.user_warnings import warn_user
-from linforest_precond.distributed.forest.bands import block_bands
+from linforest_precond.distributed.forest.bands import copy_bands
 from linforest_precond.distributed.forest.ordering import ForestOrder
 from linforest_precond.distributed.forest.records import RankBlockForest, RankForest
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
@@ -45,16 +44,10 @@ class Traffic:
     ranks: int
 
     @classmethod
-    def without_messages(cls, comm: Communicator, nbytes: int) -> Traffic:
-        """The bytes that this rank and the others hold: collective."""
-        return cls(int(comm.allreduce(np.array(nbytes))), 0, 0, comm.size)
-
-    @classmethod
-    def of_products(cls, comm: Communicator, nbytes: int, matrices: Sequence[Matrix]) -> Traffic:
-        """The same with the halo exchanges of products with some matrices: collective."""
-        sent = [rows.size * each.dtype.itemsize for each in matrices for rows in each.halo.sent.values()]
-        held, messages = (int(count) for count in comm.allreduce(np.array([nbytes, sum(sent)])))
-        return cls(held, messages, 0, comm.size)
+    def of(cls, comm: Communicator, held: int, messages: int = 0, coupling: int = 0) -> Traffic:
+        """The sums of the bytes of each rank: collective."""
+        held, messages, coupling = comm.totals(held, messages, coupling)
+        return cls(held, messages, coupling, comm.size)
 
     def described(self) -> list[tuple[str, str]]:
         """Lines for print."""
@@ -87,11 +80,15 @@ class RankTridiagonalPart:
     ) -> tuple[RankTridiagonalPart, int]:
         """The part of A 2**-exponent, and the exponent: collective."""
         exponent = exponent_into_range(A, stored)
-        bands = _stored_bands(A, forest, stored, exponent)
+        found = copy_bands(A, forest)
+        given = found.lower, found.diagonal, found.upper
+        bands = Bands(*(stored_array(shifted(band, -exponent), stored) for band in given))
         solver = _solver(A, forest.order, bands, repair, exponent)
         shares = _coverages(A, bands, exponent)
-        part = cls(kind, forest, bands, repair, solver, *shares, Traffic(0, 0, 0, 0))
-        return replace(part, traffic=_traffic(part, A.comm)), exponent
+        held = held_bytes(bands, forest) + solver.nbytes
+        move, number = forest.order.redistribution, stored.itemsize
+        traffic = Traffic.of(A.comm, held, number * move.rows_sent, number * solver.numbers_sent)
+        return cls(kind, forest, bands, repair, solver, *shares, traffic), exponent
 
     def refreshed(self, A: Matrix) -> tuple[RankTridiagonalPart, int]:
         """The same part with the values of a matrix of the same pattern, and the exponent of that."""
@@ -159,12 +156,12 @@ class RankJacobiPart(JacobiPart):
         exponent = exponent_into_range(A, stored)
         diagonal = shifted(on_host(A.diagonal()), -exponent).reshape(-1, 1, 1)
         inverse, report = backend_named("cpu").matrix.diagonal_blocks.invert(stored_array(diagonal, stored))
-        lifted, wrong = (int(count) for count in A.comm.allreduce(np.asarray(report, np.int64)))
+        lifted, wrong = A.comm.totals(*report)
         if lifted and A.comm.rank == 0:
             warn_user(f"{lifted} diagonal entries of A were tiny and have been perturbed")
         weights = weights_of(A)
         used, adjacent = (share_of(each, weights.total_weight) for each in (0.0, weights.adjacent_weight))
-        traffic = Traffic.without_messages(A.comm, inverse.nbytes)
+        traffic = Traffic.of(A.comm, inverse.nbytes)
         return cls("jacobi", A.n_local, inverse, lifted, wrong == 0, used, adjacent, traffic), exponent
 
     def refreshed(self, A: Any) -> Any:
@@ -191,7 +188,7 @@ class LocalPart:
     def of(cls, A: Matrix, make: Any) -> LocalPart:
         """`make` gives the preconditioner of a matrix on one device."""
         operator = make(own_block(A))
-        traffic = Traffic.without_messages(A.comm, operator.nbytes)
+        traffic = Traffic.of(A.comm, operator.nbytes)
         return cls(operator, _all_definite(A, operator), traffic)
 
     def refreshed(self, A: Matrix) -> tuple[LocalPart, int]:
@@ -218,20 +215,12 @@ class LocalPart:
 
 def _all_definite(A: Matrix, operator: Preconditioner) -> bool:
     """Whether the operators of all ranks are positive definite: collective."""
-    return bool(A.comm.allreduce(np.array(int(operator.positive_definite)), "min"))
+    return A.comm.all(operator.positive_definite)
 
 
 def own_block(A: Matrix) -> Any:
     """The diagonal block of a rank: its rows and columns."""
     return A.rows[:, : A.n_local]
-
-
-def _stored_bands(A: Matrix, forest: RankForest | RankBlockForest, stored: DType, exponent: int) -> Bands:
-    bands = block_bands(A, forest.order)
-    scaled = [shifted(band, -exponent) if exponent else band for band in bands]
-    if isinstance(forest, RankForest):
-        scaled = [band.reshape(-1) for band in scaled]
-    return Bands(*(stored_array(band, stored) for band in scaled))
 
 
 def _solver(A: Matrix, order: ForestOrder, bands: Bands, repair: str, exponent: int) -> RankTridiagonalSolver:
@@ -254,11 +243,3 @@ def _coverages(A: Matrix, bands: Bands, exponent: int) -> tuple[float, float]:
     unscaled = (magnitudes_of(band.ravel()).astype(np.float64) for band in kept)
     weight = sum(tree_sum(A.comm, np.ldexp(values, exponent), scale) for values in unscaled)
     return share_of(float(weight), total), share_of(adjacent, total)
-
-
-def _traffic(part: RankTridiagonalPart, comm: Communicator) -> Traffic:
-    move, number = part.forest.order.redistribution, part.stored.itemsize
-    sent = [rows.size for way in (move.sent, move.received) for r, rows in way.items() if r != comm.rank]
-    counts = np.array([part.nbytes, number * sum(sent), number * part.solver.numbers_sent])
-    held, messages, coupling = (int(count) for count in comm.allreduce(counts))
-    return Traffic(held, messages, coupling, comm.size)

@@ -24,24 +24,10 @@ def joined(entries: list[Triple]) -> Triple:
 
 
 class BandedLU:
-    """LU factors of a banded matrix with partial pivoting (LAPACK's gbtrf).
+    """LU factors of a banded matrix with partial pivoting (LAPACK's gbtrf), from its n rows' entries.
 
-    Parameters
-    ----------
-    entries : (rows, columns, values)
-        The matrix, as three flat arrays.
-    n, below, above : int
-        Rows, subdiagonals and superdiagonals.
-    dtype
-        Of the entries.
-    free : int
-        Number of last columns that are 0. They are replaced after the factorization, by those with which the
-        last components of a solution are what elimination leaves of the last right-hand sides.
-
-    Attributes
-    ----------
-    vanished : array of bool
-        The pivots that vanished, and have been perturbed.
+    The last `free` columns are 0. Their pivots are set to 1 after the factorization, so that the last
+    components of a solution are the eliminated right-hand sides. Pivots that have `vanished` are perturbed.
     """
 
     def __init__(

@@ -22,20 +22,7 @@ from linforest_precond.precond.tridiagonal.segments import Triple, as_blocks
 
 
 class InteriorElimination:
-    """Rows of a path that crosses the cut before them (`left`), the one after them (`right`), or both.
-
-    Attributes
-    ----------
-    inner : slice
-        The (scalar) rows that have the numbers of the interior unknowns.
-    lu : BandedLU
-        M: the columns of the interior unknowns, completed to a square matrix.
-    columns : array
-        W: M^-1 times the columns of the interface unknowns: first the unknown before the rows, then own
-        ones, then the one after the rows.
-    equations : array
-        The last rows of `columns`, without those of `inner`: the rows of the Schur complement.
-    """
+    """Rows of a path that crosses the cut before them (`left`), the one after them (`right`), or both."""
 
     def __init__(self, bands: Triple, left: bool, right: bool) -> None:
         lower, diagonal, upper = (as_blocks(band) for band in bands)
@@ -43,11 +30,13 @@ class InteriorElimination:
         self.left, self.right, self.block_size = left, right, b
         first, last = int(left), rows - int(right)  # a single row that crosses both cuts has one unknown
         last = max(first, last)
-        self.inner = slice(first * b, last * b)
+        self.inner = slice(first * b, last * b)  # the (scalar) rows numbered as the interior unknowns
         count = (last - first) * b
         below, above = (2 + first) * b - 1, (2 - first) * b - 1
         entries = _columns(lower, diagonal, upper, first, last)
+        # M: the columns of the interior unknowns, completed to a square matrix.
         self.lu = BandedLU(entries, rows * b, below, above, diagonal.dtype, free=rows * b - count)
+        # W: M^-1 times the columns of the interface unknowns; the last rows are the Schur complement's.
         columns = self.lu.solve(self._interface_columns(lower, diagonal, upper, first, last))
         self.columns, self.equations = columns[:count], columns[count:]
 
@@ -56,6 +45,7 @@ class InteriorElimination:
         return self.lu.nbytes + self.columns.nbytes + self.equations.nbytes
 
     def _interface_columns(self, lower: Array, diagonal: Array, upper: Array, first: int, last: int) -> Array:
+        """Of the unknown before the rows, of own interface unknowns, and of the unknown after the rows."""
         rows, b = diagonal.shape[:2]
         unknowns = [-1] * self.left + [*range(first), *range(last, rows)] + [rows] * self.right
         columns = np.zeros((rows * b, len(unknowns) * b), diagonal.dtype)
@@ -96,7 +86,7 @@ class LinkedSegment(NamedTuple):
     rank: int
     unknowns: slice  # its own ones, and its equations
     columns: slice  # the unknowns in its equations: own ones, and those before and after it
-    rows: slice  # of its right-hand sides among those that its rank sends
+    rows: slice  # of its right-hand sides among those of all ranks
     places: slice  # the same for the transposed system
     equations: Array
 
@@ -104,17 +94,7 @@ class LinkedSegment(NamedTuple):
 class SchurComplement:
     """A rank's rows of a system that is solved with pivoting; `solve` is collective.
 
-    Parameters
-    ----------
-    partition, perturbed
-        As for `GatheredPaths`.
-
-    Attributes
-    ----------
-    perturbed : int
-        Perturbed diagonal entries of all ranks, and pivots that vanished.
-    unknowns : int
-        Rows of the reduced systems of all ranks.
+    `perturbed` is that of `GatheredPaths`, `unknowns` the number of rows of the reduced systems of all ranks.
     """
 
     def __init__(self, partition: BandPartition, perturbed: int) -> None:
@@ -150,36 +130,28 @@ class SchurComplement:
         if self.reduced is not None:
             counts += [int(self.reduced.vanished[each.unknowns].sum()) for each in self._own()]
         rows = sum(equations.shape[0] for _, _, equations in left_over)
-        total = self.comm.allreduce(np.array([sum(counts), rows]))
-        self.perturbed, self.unknowns = perturbed + int(total[0]), int(total[1])
+        vanished, self.unknowns = self.comm.totals(sum(counts), rows)
+        self.perturbed = perturbed + vanished
 
     def _take(self, found: list[list[tuple[bool, bool, Array]]]) -> None:
         """Number the unknowns of the linked segments, in their order."""
         self.linked: list[LinkedSegment] = []
+        # Rows of the right-hand sides of each rank, for the system and for the transposed one.
         self.lengths = [
-            {r: sum(equations.shape[way] for *_, equations in each) for r, each in enumerate(found)}
-            for way in range(2)
+            [sum(equations.shape[axis] for *_, equations in each) for each in found] for axis in range(2)
         ]
-        pieces, linked, position = self.partition.pieces, self.partition.linked, 0
-        for i in linked if self.partition.piece.rows else ():
-            rank, starts = pieces[i].rank, [0, 0]
-            for left, right, equations in found[rank]:
+        linked, position, row, place = self.partition.linked, 0, 0, 0
+        for i, piece in enumerate(self.partition.pieces):
+            for left, right, equations in found[piece.rank]:
                 rows, columns = equations.shape
-                # Not those that cross the cut before the first linked piece, or after the last one.
-                if (i > linked[0] or not left) and (i < linked[-1] or not right):
+                # Segments that cross the outer cuts of the linked pieces belong to other paths.
+                if i in linked and (i > linked[0] or not left) and (i < linked[-1] or not right):
                     first = position - (self.block_size if left else 0)
-                    self.linked.append(
-                        LinkedSegment(
-                            rank,
-                            slice(position, position + rows),
-                            slice(first, first + columns),
-                            slice(starts[0], starts[0] + rows),
-                            slice(starts[1], starts[1] + columns),
-                            equations,
-                        )
-                    )
+                    ranges = (position, rows), (first, columns), (row, rows), (place, columns)
+                    own, adjacent, sides, transposed = (slice(a, a + count) for a, count in ranges)
+                    self.linked.append(LinkedSegment(piece.rank, own, adjacent, sides, transposed, equations))
                     position += rows
-                starts = [starts[0] + rows, starts[1] + columns]
+                row, place = row + rows, place + columns
 
     @property
     def coupling(self) -> str:
@@ -189,7 +161,7 @@ class SchurComplement:
     @property
     def numbers_sent(self) -> int:
         """Numbers that this rank sends for one right-hand side."""
-        return sum(s.equations.shape[0] for _, s in self.segments) * self.partition.receivers
+        return sum(s.equations.shape[0] for _, s in self.segments) * (self.comm.size - 1)
 
     @property
     def nbytes_extra(self) -> int:
@@ -215,7 +187,7 @@ class SchurComplement:
         gathered = self._gathered(sides, columns, 0)
         if self.reduced is None:
             return []
-        total = np.concatenate([gathered[each.rank][each.rows] for each in self.linked])
+        total = np.concatenate([gathered[each.rows] for each in self.linked])
         unknowns = self.reduced.solve(total)
         return [
             segment.completed(part, unknowns[each.columns])
@@ -230,17 +202,17 @@ class SchurComplement:
             return []
         total = np.zeros((self.reduced.exchanges.size, columns), self.dtype)
         for each in self.linked:
-            total[each.columns] += gathered[each.rank][each.places]
+            total[each.columns] += gathered[each.places]
         found = self.reduced.solve(total, transpose=True)
         return [
             segment.completed_transposed(part, found[each.unknowns])
             for part, each, (_, segment) in zip(right, self._own(), self.segments)
         ]
 
-    def _gathered(self, sides: list[Array], columns: int, way: int) -> dict[int, Array]:
-        """The right-hand sides of all linked ranks."""
+    def _gathered(self, sides: list[Array], columns: int, axis: int) -> Array:
+        """The right-hand sides of all ranks."""
         own = np.concatenate([np.empty((0, columns), self.dtype), *sides])
-        return self.partition.gathered(own, self.lengths[way])
+        return self.comm.allgather_known(own, self.lengths[axis])
 
     def _own(self) -> list[LinkedSegment]:
         return [each for each in self.linked if each.rank == self.comm.rank]

@@ -13,7 +13,7 @@ from linforest_precond.precond.tridiagonal.segments import Triple
 from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver
 from linforest_precond.records.forest import Bands
 
-# The sums of the magnitudes of A's rows in the order of the system, of this rank: computed on demand.
+# Returns the row sums of |A| of this rank, in the order of the system.
 Magnitudes = Callable[[], Array]
 
 

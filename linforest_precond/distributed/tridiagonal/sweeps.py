@@ -1,4 +1,4 @@
-"""Elimination without pivoting over ranks: each rank has its rows of the LU factors of one rank.
+"""Elimination without pivoting over ranks: each rank has its rows of the LU factors.
 
 Forward and backward substitution are linear recurrences along the paths. As the pivots are those of the whole
 system, a rank's rows are never singular, and no accuracy is lost where one rank loses none.
@@ -19,14 +19,7 @@ from linforest_precond.distributed.tridiagonal.reduced_system import BandedLU, e
 class PartitionedSweeps:
     """A rank's rows of a factored system that is solved without pivoting; `solve` is collective.
 
-    Parameters
-    ----------
-    partition : BandPartition
-        The bands.
-    inverse : array
-        The inverses of the pivots of this rank's rows.
-    symmetric : bool
-        Whether the whole matrix is symmetric.
+    `inverse` has the inverses of the pivots of this rank's rows.
     """
 
     def __init__(self, partition: BandPartition, inverse: Array, symmetric: bool) -> None:
@@ -155,7 +148,7 @@ class SpikeSweeps(PartitionedSweeps):
     @property
     def numbers_sent(self) -> int:
         """Numbers that this rank sends for one right-hand side."""
-        return 2 * self.block_size * self.partition.receivers
+        return 2 * self.block_size * (self.partition.comm.size - 1)
 
     @property
     def nbytes_extra(self) -> int:
@@ -168,23 +161,19 @@ class SpikeSweeps(PartitionedSweeps):
             self.spikes[transpose] = self._spikes(transpose)
         spikes, size, own = self.spikes[transpose], self.block_size, self.partition.own
         ends = np.concatenate([x[:size], x[x.shape[0] - size :]]).astype(self.inverse.dtype, copy=False)
-        lengths = {piece.rank: 2 * size for piece in self.partition.pieces}
-        gathered = self.partition.gathered(ends, lengths)
+        comm, linked = self.partition.comm, self.partition.linked
+        has_rows = np.bincount([piece.rank for piece in self.partition.pieces], minlength=comm.size)
+        gathered = comm.allgather_known(ends, 2 * size * has_rows)
         if not self.cuts:
             return
-        found = spikes.reduced.solve(self._right_sides(gathered))
+        # At each cut: the last value of the piece before it, then the first value of the piece after it.
+        found = spikes.reduced.solve(gathered[(2 * linked.start + 1) * size : (2 * linked.stop - 1) * size])
         if own in self.cuts:
             before = 2 * self.cuts[own] * size
             x[: spikes.left.shape[0]] += spikes.left @ found[before : before + size]
         if own + 1 in self.cuts:
             after = (2 * self.cuts[own + 1] + 1) * size
             x[x.shape[0] - spikes.right.shape[0] :] += spikes.right @ found[after : after + size]
-
-    def _right_sides(self, ends: dict[int, Array]) -> Array:
-        """At each cut: the last value of the piece before it, the first value of the piece after it."""
-        pieces, size = self.partition.pieces, self.block_size
-        sides = [(ends[pieces[i - 1].rank][size:], ends[pieces[i].rank][:size]) for i in self.cuts]
-        return np.concatenate([side for pair in sides for side in pair])
 
     def _spikes(self, transpose: bool) -> Spikes:
         left, right = self._own_spikes(transpose)

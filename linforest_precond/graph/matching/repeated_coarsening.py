@@ -41,14 +41,16 @@ def coarsen_until_small(
     max_coarse: int,
     max_levels: int,
     cause: str,
+    stop_below: int = 0,
 ) -> tuple[list[tuple[Matrix, Transfer]], Matrix, str]:
     """(matrix, transfer) of all levels but the coarsest, its matrix, and a warning where coarsening stalled.
 
-    In `cause`, the end of the warning, ``{left}`` stands for the unknowns that would be left.
+    In `cause`, the end of the warning, ``{left}`` stands for the unknowns that would be left. A coarse level
+    with at most `stop_below` unknowns is the last one, too.
     """
     levels: list[tuple[Matrix, Transfer]] = []
     fine = finest
-    while fine.n > max_coarse and len(levels) + 1 < max_levels:
+    while fine.n > max_coarse and len(levels) + 1 < max_levels and not (levels and fine.n <= stop_below):
         transfer, coarse = coarsen(fine)
         if is_stalled(fine.n, coarse.n):
             return levels, fine, stall_message(fine.n, coarse.n, max_coarse, cause)

@@ -1,4 +1,4 @@
-"""Which collective calls the ranks make: two that differ, or one that a rank does not make, are named."""
+"""Diagnosis of deadlocks: the collective calls of all ranks are compared, wrong and missing ones named."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from types import FrameType
 
 PACKAGE = str(Path(__file__).parents[2])
-# The communicators are the machinery of each call, not its place.
+# Frames of these files are left out: they are in the stack of every call.
 MACHINERY = {str(Path(__file__).with_name(f"{name}.py")) for name in ("communicator", "mpi", "simulated")}
 NO_CALL = "no call yet"
 
@@ -38,7 +38,7 @@ def _place_of(frame: FrameType) -> str:
 
 
 def mismatch(calls: Sequence[str]) -> str:
-    """What is wrong where the ranks, which describe their calls by `described_call`, make different ones."""
+    """The message for ranks whose calls, as `described_call` gives them, differ; empty if they agree."""
     operations = [call.split(" in ")[0] for call in calls]
     differs = [r for r, operation in enumerate(operations) if operation != operations[0]]
     if not differs:
@@ -48,6 +48,6 @@ def mismatch(calls: Sequence[str]) -> str:
 
 
 def absence(rank: int, call: str, latest: dict[int, str]) -> str:
-    """The message of a rank that waits in a call; of the absent ranks, the latest calls."""
+    """The message of a rank whose call has timed out, with the latest calls of the absent ranks."""
     others = [f"rank {r} does not, after {each}" for r, each in sorted(latest.items())]
     return "; ".join([f"rank {rank} makes {call}", *others])

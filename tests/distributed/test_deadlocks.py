@@ -20,7 +20,7 @@ def test_different_calls_are_named_on_all_ranks():
     assert len(set(messages)) == 1
     assert "rank 0 makes allgather, called by" not in messages[0]
     assert "rank 0 makes allgather" in messages[0] and "rank 1 makes allreduce" in messages[0]
-    assert "inner (exact_sums.py:" in messages[0] and "called by work (test_meetings.py:" in messages[0]
+    assert "inner (exact_sums.py:" in messages[0] and "called by work (test_deadlocks.py:" in messages[0]
 
 
 def test_sums_of_different_lengths_are_refused():
