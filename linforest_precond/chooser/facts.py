@@ -1,4 +1,4 @@
-"""What a matrix shows before anything is set up: the grounds for a short list of candidates."""
+"""Facts of a matrix, found by scans before any setup: symmetry, diagonal, dominance, row sums, rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers of a machine that predict seconds: measured once and kept, or a table of defaults.
+"""The calibration of a machine: bandwidth, call time and factorization rate, measured once, or defaults.
 
 They are measured by the backend's room `runtime.calibration`. The file ``calibration.json`` in the cache
 folder keeps them, by the machine's name; `Machine.of` reads it.

@@ -1,4 +1,4 @@
-"""What `solve` and `auto` tried, how far each candidate came, and why one was taken."""
+"""The report of `solve` and `auto`: facts of A, trials with their residuals, the reason for the choice."""
 
 from __future__ import annotations
 

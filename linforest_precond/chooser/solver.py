@@ -116,7 +116,7 @@ class Solver(Printed):
         self._lock = threading.RLock()
         self.report = SolveReport()
         if method != "auto":
-            self._system.candidates(method)  # a name that is none raises
+            self._system.candidates(method)  # raises for an unknown name
 
     @property
     def facts(self) -> Facts:

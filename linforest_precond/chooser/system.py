@@ -1,4 +1,4 @@
-"""A matrix with what is known and kept of it from one solve to the next, and what a user asked for."""
+"""The state of a solver: its checked options, the matrix with its facts and factors, and the choice."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a solve took.
+    """The method that solved a system, and its setup.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Choice:
     M, method
         The preconditioner, and the Krylov method for it.
     iterations
-        That it took.
+        Of the solve that chose it.
     is_stale
         Whether M is that of an earlier matrix.
     """
@@ -74,7 +74,7 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """A matrix, its facts and factors, and the choice that was made for it."""
+    """A matrix, its facts and factors, and the choice for it, None before the first solve."""
 
     A: CheckedMatrix
     factorization: Factorization
@@ -94,7 +94,7 @@ class System:
         return self.__dict__.get("facts")
 
     def candidates(self, method: str) -> list[Candidate]:
-        """Those that make sense for A, or the one that is named."""
+        """The candidates for A, or the one that `method` names."""
         found = candidates_on(self.A.backend.name, self.facts)
         if method == "auto":
             return list(found)
@@ -105,7 +105,7 @@ class System:
         return named
 
     def chosen(self, choice: Choice) -> System:
-        """The same with a choice; facts that were found are kept."""
+        """This system with a choice; facts that were found are kept."""
         system = replace(self, choice=choice)
         if self.known_facts is not None:
             system.__dict__["facts"] = self.known_facts
