@@ -56,7 +56,7 @@ demo examples test test-all test-gpu test-oldest test-interop coverage: export O
 demo: $(ready)
 	$(PYTHON) -m linforest_precond study --quick --offline --out linforest-study
 
-# Most of a first run is compilation, by one thread: two workers share it, whole rooms of tests at a time. A lost
+# A quarter of a first run is compilation, by one thread: two workers share it, whole rooms of tests at a time. A lost
 # worker ends the run: xdist can wait for ever for its replacement (pytest-xdist #784).
 workers := -n 2 --dist loadscope --max-worker-restart 0
 # Seconds after which a test counts as hanging; pyproject.toml has the limit of the slow ones.

@@ -3,6 +3,7 @@
 Edges are a dictionary {(lo, hi): weight}; a list of mates has -1 for a single vertex.
 """
 
+import functools
 import math
 
 import networkx
@@ -58,8 +59,16 @@ def locally_dominant(edges, size, seed=0):
 
 def order_hash(v, w, seed):
     """The sum of the random keys of v and w."""
+    return vertex_key(v, seed) + vertex_key(w, seed)
+
+
+@functools.lru_cache(10_000)
+def vertex_key(v, seed):
     key = oracles.mix64((seed + oracles.GOLDEN * 2) & oracles.MASK)
-    return sum(oracles.mix32((key + u * oracles.LOW) & oracles.MASK_32) >> 1 for u in (v, w))
+    return oracles.mix32((key + v * oracles.LOW) & oracles.MASK_32) >> 1
+
+
+MD5_ADDENDS = [math.floor(2**32 * abs(math.sin(i + 1))) for i in range(16)]
 
 
 def is_blue_by_md5(v, r, p):
@@ -69,7 +78,7 @@ def is_blue_by_md5(v, r, p):
     for i in range(16):
         a4 = (a[1] & a[2]) | (~a[1] & a[3] & oracles.MASK_32)
         a5, a[3], a[2] = a[3], a[2], a[1]
-        total = (a[0] + a4 + math.floor(2**32 * abs(math.sin(i + 1))) + v) & oracles.MASK_32
+        total = (a[0] + a4 + MD5_ADDENDS[i] + v) & oracles.MASK_32
         shift = (7, 12, 17, 22)[i % 4]
         a[1] = (a[1] + (total << shift | total >> (32 - shift))) & oracles.MASK_32
         a[0] = a5

@@ -28,6 +28,11 @@ def incidence(nets, vertices, pins, seed=0, dtype=np.float64, index=np.int32):
     return make_csr(H.data, H.indices.astype(index), H.indptr.astype(index), H.shape)
 
 
+def dense(H):
+    """Its rectangle has 64-bit indices, so the kernels are compiled again."""
+    return H.toarray()
+
+
 def assert_coarsened(backend, H, weights=None, max_net_size=256, seed=0, mate=None, **options):
     B = backend.csr(H)
     given = {} if weights is None else {"weights": backend.array(weights)}
@@ -53,9 +58,12 @@ class TestHypergraphs:
         limit = data.draw(st.sampled_from([2, 3, 256]))
         assert_coarsened(backend, H, weights, limit, seed, hypergraph=True)
 
-    @pytest.mark.parametrize(("nets", "vertices"), [(1500, 2000), (3000, 700), (40, 3000)])
-    def test_more_than_a_block(self, backend, nets, vertices):
-        coarse = assert_coarsened(backend, incidence(nets, vertices, 9000), seed=3)
+    @pytest.mark.parametrize(
+        ("nets", "vertices", "pins"),
+        [(1500, 2000, 9000), (3000, 700, 9000), (40, 1200, 3600), graphs.slow(40, 3000, 9000)],
+    )
+    def test_more_than_a_block(self, backend, nets, vertices, pins):
+        coarse = assert_coarsened(backend, incidence(nets, vertices, pins), seed=3)
         assert coarse.n < 0.55 * vertices
 
     @pytest.mark.parametrize(("dtype", "index"), graphs.quick(graphs.TYPES))
@@ -90,7 +98,7 @@ class TestHypergraphs:
         edges = shared_net_weights(nets_of(H), weights, 256)
         assert {edge: W[edge] for edge in edges} == edges == {edge: W[edge[::-1]] for edge in edges}
 
-    @pytest.mark.parametrize("convert", [sp.csc_array, sp.coo_array, sp.lil_matrix, lambda H: H.toarray()])
+    @pytest.mark.parametrize("convert", graphs.quick([sp.csc_array, sp.coo_array, sp.lil_matrix, dense], 3))
     def test_formats(self, convert):
         H = incidence(50, 80, 300)
         H.eliminate_zeros()
@@ -98,6 +106,13 @@ class TestHypergraphs:
         np.testing.assert_array_equal(coarse.aggregates, wanted.aggregates)
         np.testing.assert_array_equal(coarse.A.toarray(), wanted.A.toarray())
         assert type(coarse.A) is (type(convert(H)) if sp.issparse(convert(H)) else sp.csr_array)
+
+    def test_a_dense_rectangle_has_the_same_entries(self):
+        H = incidence(50, 80, 300)
+        H.eliminate_zeros()
+        arrays = H.indptr, H.indices, H.data
+        for wanted, found in zip(arrays, checked_rectangle(dense(H)).arrays, strict=True):
+            np.testing.assert_array_equal(found, wanted)
 
     def test_unsorted_rows_and_duplicates(self, backend):
         H = make_csr(np.array([1.0, 2, 4, 8]), np.array([2, 0, 2, 1], np.int32), [0, 3, 4], (2, 3))
