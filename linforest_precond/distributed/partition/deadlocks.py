@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,22 +21,26 @@ class RankError(RuntimeError):
 
 def described_call(operation: str) -> str:
     """A collective call with its place in this package, and the place in the program that led there."""
-    inside: list[FrameType] = []
+    innermost: FrameType | None = None
+    program: FrameType | None = None
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        name = frame.f_code.co_filename
-        if name.startswith(PACKAGE) and name not in MACHINERY:
-            inside.append(frame)
+        if _is_place(frame.f_code.co_filename):
+            innermost, program = innermost or frame, frame.f_back
         frame = frame.f_back
-    if not inside:
+    if innermost is None:
         return operation
-    program = inside[-1].f_back
     called = "" if program is None else f", called by {_place_of(program)}"
-    return f"{operation} in {_place_of(inside[0])}{called}"
+    return f"{operation} in {_place_of(innermost)}{called}"
+
+
+@functools.cache
+def _is_place(file: str) -> bool:
+    return file.startswith(PACKAGE) and file not in MACHINERY
 
 
 def _place_of(frame: FrameType) -> str:
-    return f"{frame.f_code.co_name} ({Path(frame.f_code.co_filename).name}:{frame.f_lineno})"
+    return f"{frame.f_code.co_name} ({os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno})"
 
 
 def mismatch(calls: Sequence[str]) -> str:
