@@ -16,9 +16,9 @@ from linforest_precond.backends import backend_named, cuda_status
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.chooser.solver import solve
 from linforest_precond.graph import csgraph
-from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.kinds import faces
 from linforest_precond.precond.multigrid.multilevel import multilevel
+from linforest_precond.precond.relaxation.jacobi import jacobi
 from linforest_precond.records.progress import showing
 
 # Unknowns along a side of the grids, and of the coarsest level.

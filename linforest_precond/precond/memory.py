@@ -10,9 +10,8 @@ from linforest_precond.backends.annotations import MatrixLike
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.conversion import LARGEST_INT32_COUNT, is_csr
-from linforest_precond.precond.kinds import faces
-from linforest_precond.precond.memory_sizes import Sizes
-from linforest_precond.precond.number_types import stored_dtype
+from linforest_precond.precond.kinds import Sizes, faces
+from linforest_precond.precond.parts.number_types import stored_dtype
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.methods import check_scaling
 from linforest_precond.records.forest import Forest

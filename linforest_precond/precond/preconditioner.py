@@ -21,14 +21,20 @@ from linforest_precond.matrix.block_diagonal import block_diagonal
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.value_range import shift, shifted
 from linforest_precond.precond.kinds import kind_named
-from linforest_precond.precond.number_types import is_same_memory, result_dtype
-from linforest_precond.precond.part import OnPermutedVectors, OperatorState, Part, RefreshedInPlace, SetupTime
-from linforest_precond.precond.pattern_digest import pattern_digest
+from linforest_precond.precond.parts.number_types import is_same_memory, result_dtype
+from linforest_precond.precond.parts.part import (
+    OnPermutedVectors,
+    OperatorState,
+    Part,
+    RefreshedInPlace,
+    Repairs,
+    SetupTime,
+)
 from linforest_precond.precond.products import Products, operator_class, view_of
-from linforest_precond.precond.repairs import Repairs
-from linforest_precond.precond.scaled_matrix import scaled_into_range
+from linforest_precond.precond.scaling.number_range import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.storage.operator_state import Packed, packed_state, restored_state
+from linforest_precond.precond.storage.pattern_digest import pattern_digest
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import handed_out

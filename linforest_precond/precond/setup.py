@@ -11,14 +11,14 @@ from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import DType, MatrixLike
 from linforest_precond.matrix.block_diagonal import stacked
 from linforest_precond.matrix.checked import Begin, CheckedMatrix, checked
-from linforest_precond.precond.number_types import stored_dtype
-from linforest_precond.precond.part import OperatorState, Part, SetupTime
-from linforest_precond.precond.pattern_digest import pattern_digest
+from linforest_precond.precond.parts.number_types import stored_dtype
+from linforest_precond.precond.parts.part import OperatorState, Part, SetupTime
 from linforest_precond.precond.preconditioner import Preconditioner, operator_of
-from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.methods import check_scaling, scaling_of
+from linforest_precond.precond.scaling.number_range import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
+from linforest_precond.precond.storage.pattern_digest import pattern_digest
 
 # Kinds, backends and types that this process has set up before: the first setup of each compiles.
 _seen: set[tuple[Any, ...]] = set()

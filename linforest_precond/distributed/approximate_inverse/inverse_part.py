@@ -29,8 +29,8 @@ from linforest_precond.precond.approximate_inverse.inverse_part import (
     repairs_of,
 )
 from linforest_precond.precond.multigrid.prolongation import RectangularCSR
-from linforest_precond.precond.number_types import held_bytes, stored_array
-from linforest_precond.precond.repairs import Repairs, in_words
+from linforest_precond.precond.parts.number_types import held_bytes, stored_array
+from linforest_precond.precond.parts.part import Repairs, in_words
 
 
 @dataclass(frozen=True, eq=False)

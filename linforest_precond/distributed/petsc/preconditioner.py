@@ -24,7 +24,7 @@ from linforest_precond.distributed.petsc.matrices import (
     with_rows,
 )
 from linforest_precond.distributed.petsc.options import STEM, PCSettings, from_database
-from linforest_precond.precond.pattern_digest import PatternDigest, pattern_digest
+from linforest_precond.precond.storage.pattern_digest import PatternDigest, pattern_digest
 
 # Fewer iterations do not count as too many after an update.
 LEAST_STALE = 10

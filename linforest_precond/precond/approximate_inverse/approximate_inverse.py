@@ -18,8 +18,7 @@ from linforest_precond.precond.approximate_inverse.inverse_part import (
     InversePart,
     method_for,
 )
-from linforest_precond.precond.kinds import Face, Kind, register
-from linforest_precond.precond.memory_sizes import Sizes
+from linforest_precond.precond.kinds import Face, Kind, Sizes, register
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling

@@ -16,10 +16,10 @@ from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.approximate_inverse.functionals import Functionals, kaporin, least_squares
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.number_types import held_bytes, stored_array
-from linforest_precond.precond.record_schemas import columns_ascend, csr_arrays
-from linforest_precond.precond.repairs import Repairs, happened, in_words
+from linforest_precond.precond.parts.number_types import held_bytes, stored_array
+from linforest_precond.precond.parts.part import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import columns_ascend, csr_arrays
 
 # Of a row, with the diagonal: the systems of rows are in shared memory on the GPU.
 MOST_ENTRIES = 64

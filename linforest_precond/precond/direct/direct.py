@@ -16,8 +16,7 @@ from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.direct.direct_part import SCHEMA, DirectPart
 from linforest_precond.precond.direct.libraries import library_of
 from linforest_precond.precond.direct.orders import ORDERS, PIVOTINGS, has_pivots, is_nearly_symmetric
-from linforest_precond.precond.kinds import Face, Kind, register
-from linforest_precond.precond.memory_sizes import Sizes
+from linforest_precond.precond.kinds import Face, Kind, Sizes, register
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup

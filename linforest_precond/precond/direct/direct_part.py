@@ -19,10 +19,10 @@ from linforest_precond.precond.direct.libraries import (
 )
 from linforest_precond.precond.direct.orders import NAMES, OF_CUDSS, name_of, ordering_by
 from linforest_precond.precond.direct.refinement import probed
-from linforest_precond.precond.number_types import held_bytes, stored_array
-from linforest_precond.precond.record_schemas import MATRIX, ORDERING
-from linforest_precond.precond.repairs import Repairs, happened, in_words
+from linforest_precond.precond.parts.number_types import held_bytes, stored_array
+from linforest_precond.precond.parts.part import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import MATRIX, ORDERING
 from linforest_precond.records.forest import Ordering
 
 # Factors are accurate if the refined solution of a random right-hand side has at most this multiple of the

@@ -22,10 +22,10 @@ from linforest_precond.precond.ilu.triangular_solves import (
     adjoint,
     with_triangles,
 )
-from linforest_precond.precond.number_types import stored_array
-from linforest_precond.precond.record_schemas import ORDERING
-from linforest_precond.precond.repairs import Repairs, happened, in_words
+from linforest_precond.precond.parts.number_types import stored_array
+from linforest_precond.precond.parts.part import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import ORDERING
 from linforest_precond.records.forest import Ordering, magnitudes_of
 from linforest_precond.records.printing import numbers_of
 

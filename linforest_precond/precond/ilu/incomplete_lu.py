@@ -16,8 +16,7 @@ from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.ilu.ilu_part import MOST_SWEEPS, SCHEMA, IluPart
 from linforest_precond.precond.ilu.order_choice import best_part
 from linforest_precond.precond.ilu.row_orders import ORDERS, schedule_of
-from linforest_precond.precond.kinds import Face, Kind, register
-from linforest_precond.precond.memory_sizes import Sizes
+from linforest_precond.precond.kinds import Face, Kind, Sizes, register
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from linforest_precond.backends import OnBackend, backend_of
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.precond.number_types import held_bytes
-from linforest_precond.precond.record_schemas import csr_arrays, rows_hold_entries
+from linforest_precond.precond.parts.number_types import held_bytes
+from linforest_precond.precond.storage.record_schemas import csr_arrays, rows_hold_entries
 from linforest_precond.precond.storage.schema import FieldsSpec, Stored, nested
 from linforest_precond.records.forest import Ordering
 

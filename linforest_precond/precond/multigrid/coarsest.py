@@ -13,7 +13,7 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.flags import any_set
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.number_types import stored_array
+from linforest_precond.precond.parts.number_types import stored_array
 from linforest_precond.precond.storage import schema
 
 # Matrices with more rows are smoothed instead, by this many sweeps.

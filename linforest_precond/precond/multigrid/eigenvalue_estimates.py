@@ -11,7 +11,7 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.lockstep import Steps, completed
+from linforest_precond.precond.parts.lockstep import Steps, completed
 
 STEPS = 10
 # Lanczos and the power method approach the largest eigenvalue from below: the safety factor.

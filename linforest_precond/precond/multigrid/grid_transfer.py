@@ -27,7 +27,7 @@ from linforest_precond.precond.multigrid.prolongation import (
 )
 from linforest_precond.precond.multigrid.root_aggregates import SCHEMA as ROOT_AGGREGATES_SCHEMA
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates, no_aggregate_is_empty
-from linforest_precond.precond.number_types import stored_array
+from linforest_precond.precond.parts.number_types import stored_array
 from linforest_precond.precond.storage import schema
 
 # The prolongators of root aggregates, along paths and of ones have magnitudes below two to this power.

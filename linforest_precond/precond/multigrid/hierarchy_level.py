@@ -11,9 +11,9 @@ from linforest_precond.matrix.checked import CheckedMatrix, described
 from linforest_precond.precond.multigrid.grid_transfer import TRANSFER_SCHEMA, GridTransfer
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.smoothers import SMOOTHER_SCHEMA, Smoother
-from linforest_precond.precond.number_types import stored_arrays
-from linforest_precond.precond.record_schemas import MATRIX
+from linforest_precond.precond.parts.number_types import stored_arrays
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import MATRIX
 
 
 def kept_couplings_are_entries(fields: schema.Fields, names: schema.Names) -> schema.Checks:

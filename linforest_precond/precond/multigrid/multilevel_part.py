@@ -12,7 +12,6 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_until_small, is_stalled
 from linforest_precond.matrix.checked import CheckedMatrix, described
-from linforest_precond.precond.lockstep import Steps, completed, in_lockstep
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.coarsest import COARSEST, LARGEST_DENSE, BandedCoarsest, Coarsest
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, columns_of
@@ -32,8 +31,9 @@ from linforest_precond.precond.multigrid.smoothers import (
     refreshed_in_steps,
     smoother_in_steps,
 )
-from linforest_precond.precond.number_types import held_bytes
-from linforest_precond.precond.repairs import Repairs
+from linforest_precond.precond.parts.lockstep import Steps, completed, in_lockstep
+from linforest_precond.precond.parts.number_types import held_bytes
+from linforest_precond.precond.parts.part import Repairs
 from linforest_precond.precond.storage import schema
 from linforest_precond.records.forest import ratio_to_finest
 

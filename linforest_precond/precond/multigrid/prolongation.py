@@ -13,8 +13,8 @@ from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.record_schemas import columns_ascend, csr_arrays
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import columns_ascend, csr_arrays
 
 # A row that is longer than this multiple of the mean is a hub.
 HUB_RATIO = 8

@@ -13,13 +13,13 @@ from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.approximate_inverse.approximate_inverse import ENTRIES, TOLERANCES
 from linforest_precond.precond.approximate_inverse.inverse_part import SCHEMA as INVERSE_PART
 from linforest_precond.precond.approximate_inverse.inverse_part import InversePart, method_for
-from linforest_precond.precond.gauss_seidel import SCHEMA as GAUSS_SEIDEL_PART
-from linforest_precond.precond.gauss_seidel import GaussSeidelPart, Relaxation, part_by_colors
-from linforest_precond.precond.lockstep import Steps, completed
 from linforest_precond.precond.multigrid.eigenvalue_estimates import chebyshev_steps, estimated_eigenvalue
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
-from linforest_precond.precond.number_types import stored_array
+from linforest_precond.precond.parts.lockstep import Steps, completed
+from linforest_precond.precond.parts.number_types import stored_array
+from linforest_precond.precond.relaxation.gauss_seidel import SCHEMA as GAUSS_SEIDEL_PART
+from linforest_precond.precond.relaxation.gauss_seidel import GaussSeidelPart, Relaxation, part_by_colors
 from linforest_precond.precond.storage import schema
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import (

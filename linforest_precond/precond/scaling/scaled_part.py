@@ -8,8 +8,8 @@ from typing import Any
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.number_types import held_bytes
-from linforest_precond.precond.part import Part
+from linforest_precond.precond.parts.number_types import held_bytes
+from linforest_precond.precond.parts.part import Part
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 
 

@@ -13,11 +13,11 @@ from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.matrix.checks import VALUE_DTYPES, value_dtype
 from linforest_precond.precond.kinds import all_kinds, kind_named
-from linforest_precond.precond.part import OperatorState, SetupTime
-from linforest_precond.precond.pattern_digest import PATTERN
+from linforest_precond.precond.parts.part import OperatorState, SetupTime
 from linforest_precond.precond.scaling.matrix_scaling import SCALING
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.pattern_digest import PATTERN
 from linforest_precond.precond.storage.schema import Checked, RecordSpec, Stored
 
 # A header of plain values, and host arrays by the names that it refers to.

@@ -14,11 +14,11 @@ from linforest_precond.graph.forest import pipeline
 from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.multigrid.eigenvalue_estimates import chebyshev_steps, largest_eigenvalue
-from linforest_precond.precond.number_types import held_bytes, stored_array
-from linforest_precond.precond.part_iteration import PartIteration, PartIterations, Steps, visits
-from linforest_precond.precond.record_schemas import MATRIX
-from linforest_precond.precond.repairs import Repairs, in_words
+from linforest_precond.precond.parts.number_types import held_bytes, stored_array
+from linforest_precond.precond.parts.part import Repairs, in_words
+from linforest_precond.precond.parts.part_iteration import PartIteration, PartIterations, Steps, visits
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import MATRIX
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart
 from linforest_precond.records.forest import Bands, Forest, Ordering

@@ -22,7 +22,7 @@ from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.graph.forest.factor import begin_factor, check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.kinds import Face, Kind, Variant, register
-from linforest_precond.precond.lockstep import completed
+from linforest_precond.precond.parts.lockstep import completed
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup

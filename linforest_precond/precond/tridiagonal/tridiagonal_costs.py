@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.precond.memory_sizes import Sizes
+from linforest_precond.precond.kinds import Sizes
 from linforest_precond.records.forest import Forest
 
 

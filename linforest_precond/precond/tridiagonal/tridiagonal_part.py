@@ -21,13 +21,18 @@ from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.doors import as_pattern
-from linforest_precond.precond.lockstep import Steps, completed
-from linforest_precond.precond.number_types import held_bytes, stored_arrays
-from linforest_precond.precond.part import coverage_in_words
-from linforest_precond.precond.pattern_digest import PatternDigest
-from linforest_precond.precond.record_schemas import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST, ORDERING
-from linforest_precond.precond.repairs import Repairs, happened, in_words
+from linforest_precond.precond.parts.lockstep import Steps, completed
+from linforest_precond.precond.parts.number_types import held_bytes, stored_arrays
+from linforest_precond.precond.parts.part import Repairs, coverage_in_words, happened, in_words
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.pattern_digest import PatternDigest
+from linforest_precond.precond.storage.record_schemas import (
+    BANDS,
+    BLOCK_BANDS,
+    BLOCK_FOREST,
+    FOREST,
+    ORDERING,
+)
 from linforest_precond.precond.tridiagonal.elimination import Factorization
 from linforest_precond.precond.tridiagonal.refresh import Refreshed, described, own_arrays
 from linforest_precond.precond.tridiagonal.repair import Decision, rows_to_repair

@@ -14,7 +14,7 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CheckedMatrix, described
-from linforest_precond.precond.part import Part
+from linforest_precond.precond.parts.part import Part
 
 Steps = tuple[tuple[float, float], ...]
 

@@ -25,16 +25,15 @@ from linforest_precond.precond.ilu.triangular_solves import (
     adjoint,
     with_triangles,
 )
-from linforest_precond.precond.kinds import Face, Kind, register
-from linforest_precond.precond.memory_sizes import Sizes
-from linforest_precond.precond.number_types import held_bytes, stored_array
-from linforest_precond.precond.part_iteration import PartIterations
+from linforest_precond.precond.kinds import Face, Kind, Sizes, register
+from linforest_precond.precond.parts.number_types import held_bytes, stored_array
+from linforest_precond.precond.parts.part import Repairs, happened, in_words
+from linforest_precond.precond.parts.part_iteration import PartIterations
 from linforest_precond.precond.preconditioner import Preconditioner
-from linforest_precond.precond.record_schemas import MATRIX, ORDERING
-from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import MATRIX, ORDERING
 from linforest_precond.records.forest import Ordering
 
 MOST_SWEEPS = 1000
