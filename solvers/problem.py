@@ -1,4 +1,4 @@
-"""The checked arguments of a solver: operators, vectors and tolerances on one device."""
+"""`checked_problem` checks the arguments of a solver: operators, vectors and tolerances on one device."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .vector_space import InPlaceOperator, MatrixProduct, Preconditioning
 # A residual whose norm grows by more than this factor diverges.
 LARGEST_GROWTH = 1e10
 
-# The share of a target that rounding errors of the residual may have.
+# Rounding errors of a residual below this share of the target are neglected.
 NEGLIGIBLE = 1e-3
 
 # A user's inner product of two vectors: any number.
@@ -51,14 +51,14 @@ class Problem:
     """k systems A x = b of n rows, scaled by powers of two, and their tolerances."""
 
     backend: Backend
-    scaling: Scaling  # all that follows is of the scaled system
+    scaling: Scaling  # the fields below belong to the scaled system
     product: MatrixProduct
     preconditioning: Preconditioning
     b: Array  # (n, k), of the working type
     x0: Array | None  # likewise; None where it is zero
     norms: npt.NDArray[np.float64]  # (k,), of b's columns
     targets: npt.NDArray[np.float64]  # (k,), norms of residuals that count as converged
-    unknowns: int  # n, or the sum of it over all ranks
+    unknowns: int  # n, summed over all ranks
     most_iterations: int
     inner: Inner | None
     one: bool  # b is one vector; x then has the shape (n,)

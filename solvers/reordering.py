@@ -1,4 +1,4 @@
-"""Systems in the order of the preconditioner: A is permuted once, and all vectors stay in that order.
+"""`reorder=True` permutes A and all vectors to the order of the preconditioner for the whole solve.
 
 `lf.tridiagonal` solves along the paths of a forest. In A's order, every product gathers and scatters vectors;
 in the order of the paths it reads and writes them as they are.

@@ -1,4 +1,4 @@
-"""Systems at the edge of the number range: scaled by powers of two, so that norms do not overflow or vanish.
+"""Systems at the edge of the floating-point range are scaled by powers of two: no norm over- or underflows.
 
 With A 2**-e and b 2**-f instead of A and b, the solution is x 2**(e - f): the same iteration, bit for bit,
 where nothing overflows or underflows. f is one number for each column of b.

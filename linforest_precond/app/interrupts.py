@@ -1,4 +1,4 @@
-"""Exit codes, and Ctrl-C while the command ``linforest`` imports its libraries.
+"""Exit codes of ``linforest``, and its SIGINT handler during imports.
 
 A KeyboardInterrupt inside an import would show a traceback, as no code of the command is running yet. The
 package therefore imports this module first.

@@ -1,4 +1,4 @@
-"""Compilation ahead of time: small calls of what users call."""
+"""`warmup` compiles kernels ahead of time by calling public functions on small matrices."""
 
 from __future__ import annotations
 

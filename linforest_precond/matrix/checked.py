@@ -1,4 +1,4 @@
-"""The one door for matrices: a user's A becomes a `CheckedMatrix`, or an exception is raised.
+"""`checked` turns a user's matrix into a `CheckedMatrix`, or raises an exception.
 
 Every public function begins with ``A = checked(A)``, which returns a checked matrix as it is; nothing below
 checks a matrix again. `doors` has those for functions that read no values, or values of any type. The user's
@@ -101,6 +101,11 @@ class CheckedMatrix(OnBackend):
     def __matmul__(self, x: Any) -> Any:
         """The product by A's library. The user's own matrix may have a type that it cannot multiply."""
         return self.backend.sparse.csr_matrix((self.data, self.indices, self.indptr), shape=self.shape) @ x
+
+    def operand(self, data: Array | None = None) -> Any:
+        """The matrix, by default with its own values, as the backend's vector operations take it."""
+        values = self.data if data is None else data
+        return self.backend.multigrid.vector_ops.Matrix(self.indptr, self.indices, values, self.longest_row)
 
     def detached(self) -> CheckedMatrix:
         """The arrays alone, for objects that outlive a setup: no reference to the user's matrix, no graph."""

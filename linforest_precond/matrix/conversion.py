@@ -1,4 +1,4 @@
-"""From a matrix in any format to CSR arrays, with every index checked.
+"""Conversion of a matrix in any format to CSR arrays, with every index checked.
 
 Dense arrays, COO, CSC and all other formats become (row, column, value) triplets, which are sorted stably and
 whose duplicates are summed. CSR arrays are passed on unsorted, for `checked` to scan. SciPy's own conversions

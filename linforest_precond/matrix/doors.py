@@ -1,4 +1,4 @@
-"""Other doors for matrices: functions that read no values, or values of any type, begin with one of these."""
+"""Checks for functions that read only the pattern of a matrix, or values of any type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph and the pattern of a checked matrix: what factors, matchings and orders work on."""
+"""`Graph` and `Pattern` of a checked matrix, the inputs of factors, matchings and orderings."""
 
 from __future__ import annotations
 

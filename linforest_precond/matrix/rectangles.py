@@ -1,4 +1,4 @@
-"""The door for matrices that need not be square, and work on their CSR arrays."""
+"""Matrices of any shape: their CSR arrays, and the checks of a user's."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from linforest_precond.matrix.conversion import as_matrix, canonical_csr, index_
 
 
 @dataclass(frozen=True, eq=False)
-class CheckedRectangle(OnBackend):
-    """CSR arrays of a checked matrix: finite, columns strictly increasing in each row."""
+class RectangularCSR(OnBackend):
+    """The CSR arrays of a matrix of any shape; columns strictly increase in each row."""
 
     indptr: Array
     indices: Array
@@ -36,8 +36,13 @@ class CheckedRectangle(OnBackend):
     def arrays(self) -> CSRArrays:
         return self.indptr, self.indices, self.data
 
+    def indexed_by(self, index: DType) -> RectangularCSR:
+        """The same with indices of another type."""
+        indptr, indices = (array.astype(index, copy=False) for array in (self.indptr, self.indices))
+        return RectangularCSR(indptr, indices, self.data, self.width)
 
-def checked_rectangle(A: MatrixLike, name: str = "A") -> CheckedRectangle:
+
+def checked_rectangle(A: MatrixLike, name: str = "A") -> RectangularCSR:
     """Check a sparse or dense matrix of any shape; of a dense one, nonzeros are the stored entries.
 
     Examples
@@ -62,7 +67,7 @@ def checked_rectangle(A: MatrixLike, name: str = "A") -> CheckedRectangle:
     if not isinstance(matrix, backend.xp.ndarray):
         check_arrays(matrix, backend, name)
     arrays = _csr_arrays(matrix, value_dtype(name, matrix.dtype), backend, name)
-    return CheckedRectangle(*arrays, int(matrix.shape[1]))
+    return RectangularCSR(*arrays, int(matrix.shape[1]))
 
 
 def _csr_arrays(A: Any, dtype: DType, backend: Backend, name: str) -> CSRArrays:

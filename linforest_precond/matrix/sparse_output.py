@@ -1,4 +1,4 @@
-"""Computed CSR arrays as a sparse matrix of the user's library, kind (matrix or array) and format."""
+"""CSR arrays are returned as a sparse matrix of the user's library, class and format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preconditioners as LinearOperators of SciPy and cupyx: what all kinds share.
+"""`Preconditioner`, the LinearOperator of SciPy or cupyx that all kinds of preconditioners are returned as.
 
 An operator holds a `Part`, which implements its kind. This module adds products with arrays of any shape and
 type, updates, storage and printing.
@@ -40,12 +40,12 @@ from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import handed_out
 from linforest_precond.solvers.vector_space import InPlaceOperator
 
-# What a SuperLU and a matrix have, and what to write here.
+# Attributes of SuperLU objects and of matrices, and their equivalents.
 OTHER_NAMES = {"solve": "M @ r", "todense": "M @ np.eye(n)", "toarray": "M @ np.eye(n)"}
 
 
 class Applied(NamedTuple):
-    """What products use; an update replaces it as a whole."""
+    """The state of an operator that products read; an update replaces it as a whole."""
 
     part: Part
     exponent: int  # the part is that of A 2**-exponent
@@ -104,8 +104,8 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         self._applied = Applied(state.part, state.exponent, state.symmetry)
         self._pattern, self._setup, self.systems = state.pattern, state.setup, state.systems
         self._backend, self._device = state.backend, state.device
-        self._slots: BandSlots | None = None  # of the first update, for those after it
-        self._streams: set[object] = set()  # that products were computed on
+        self._slots: BandSlots | None = None  # found by the first update, for later ones
+        self._streams: set[object] = set()  # on which products were computed
 
     if not TYPE_CHECKING:  # type checkers would take any name
 

@@ -1,4 +1,4 @@
-"""Records: frozen dataclasses for the stages from a checked matrix to its tridiagonal bands."""
+"""Frozen dataclasses of the stages from a checked matrix to its tridiagonal bands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How records and operators print themselves, and how foreign text is made safe to print."""
+"""Records and operators print as tables; control characters of foreign text are escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs of sets that may be similar: the sizes fit, and the prefixes have a common token."""
+"""Candidates are pairs of sets that pass the length filter and the prefix filter."""
 
 from __future__ import annotations
 

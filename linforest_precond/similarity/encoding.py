@@ -1,4 +1,4 @@
-"""Sets of strings as arrays of integers; the one place that checks what the user gave."""
+"""Sets of strings are checked, and encoded as arrays of integers."""
 
 from __future__ import annotations
 

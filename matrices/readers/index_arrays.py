@@ -1,4 +1,4 @@
-"""Sparse arrays from index arrays of files; SciPy's compiled code does not check bounds, so this does."""
+"""Sparse arrays from index arrays of files, with the bounds checks that SciPy's compiled code lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The preconditioners by their names on the command line: those of the functions, older names as aliases."""
+"""Preconditioners by their names on the command line, with older names as aliases."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from linforest_precond.distributed.multigrid.rectangles import RankRectangle, Ra
 from linforest_precond.distributed.partition.entries import adjoint_of, transpose_of
 from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, scaled_into_range, with_values
 from linforest_precond.distributed.tridiagonal.preconditioner_parts import Traffic
-from linforest_precond.matrix.rectangles import kept
+from linforest_precond.matrix.rectangles import RectangularCSR, kept
 from linforest_precond.precond.approximate_inverse.functionals import longest_column
 from linforest_precond.precond.approximate_inverse.inverse_part import (
     NAMES,
@@ -28,7 +28,6 @@ from linforest_precond.precond.approximate_inverse.inverse_part import (
     has_factor,
     repairs_of,
 )
-from linforest_precond.precond.multigrid.prolongation import RectangularCSR
 from linforest_precond.precond.parts.number_types import held_bytes, stored_array
 from linforest_precond.precond.parts.part import Repairs, in_words
 
@@ -174,8 +173,8 @@ def _row_products(rows: RankRectangle, adjoint: RankRectangle) -> RankRows:
         is_short = lengths <= longest
         left = kept(rows.csr.arrays, rows.halo.ascending(is_short)[rows.csr.indices])
         right = kept(adjoint.csr.arrays, is_short[rows_of(adjoint.csr.indptr, adjoint.csr.indices.size)])
-        rows = replace(rows, csr=RectangularCSR.of(left, rows.csr.width))
-        adjoint = replace(adjoint, csr=RectangularCSR.of(right, adjoint.csr.width))
+        rows = replace(rows, csr=RectangularCSR(*left, rows.csr.width))
+        adjoint = replace(adjoint, csr=RectangularCSR(*right, adjoint.csr.width))
     return rows.times(adjoint)
 
 

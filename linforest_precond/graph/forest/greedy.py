@@ -1,4 +1,4 @@
-"""The greedy [0,n]-factor, to compare the parallel one with."""
+"""`greedy_factor` is the sequential reference of the parallel [0,n]-factor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two loops of coarsening: several times within a level, and level by level until the matrix is small."""
+"""Coarsening loops: several steps within a level, and level by level until the matrix is small."""
 
 from __future__ import annotations
 

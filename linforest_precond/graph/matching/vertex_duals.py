@@ -1,4 +1,4 @@
-"""Upper bounds of the weight of all matchings: dual variables of the fractional matching problem."""
+"""Dual variables of the fractional matching problem bound the weight of every matching."""
 
 from __future__ import annotations
 

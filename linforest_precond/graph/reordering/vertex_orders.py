@@ -1,4 +1,4 @@
-"""Vertex orderings by name: one function for those that this package computes."""
+"""`order` computes a vertex ordering by its name."""
 
 from __future__ import annotations
 

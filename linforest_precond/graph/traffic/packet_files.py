@@ -1,4 +1,4 @@
-"""Files of packets and of traffic matrices."""
+"""`read_packets` reads packets and traffic matrices from text, NumPy and Matrix Market files."""
 
 from __future__ import annotations
 

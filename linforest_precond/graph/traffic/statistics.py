@@ -1,4 +1,4 @@
-"""The aggregate properties of a traffic matrix."""
+"""`traffic_statistics` computes the aggregate properties of a traffic matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From packets to a traffic matrix: equal links are merged, addresses are numbered."""
+"""`traffic_matrix` merges the packets of each link, and numbers the addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solves with (I + L) D (I + U), whose rows are sorted by level: what such parts share."""
+"""`TriangularSolves` solves with (I + L) D (I + U) by level scheduling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRIANGLE = nested(FieldsSpec(csr_arrays(below="n"), rows_hold_entries), "n", "va
 
 
 class TriangularSolves(OnBackend, Stored):
-    """Base of the dataclasses of such parts; `jacobi_sweeps` replace a substitution, None for exact ones."""
+    """Base of such parts. `jacobi_sweeps` Jacobi sweeps replace a substitution; None solves exactly."""
 
     ordering: Ordering  # of a `Schedule`
     starts: Array

@@ -7,13 +7,14 @@ from typing import Any
 
 from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.near_null_space import (
     MOST_CANDIDATES,
     prolongator_weights,
     tentative,
 )
-from linforest_precond.precond.multigrid.prolongation import RectangularCSR, adjoint, smoothed_tentative
+from linforest_precond.precond.multigrid.prolongation import adjoint, smoothed_tentative
 from linforest_precond.precond.storage import schema
 
 
@@ -64,7 +65,7 @@ class CandidateAggregates(OnBackend, schema.Stored):
 
     @property
     def held(self) -> list[Any]:
-        """What has arrays that last."""
+        """The objects whose arrays count in `nbytes`."""
         return [self.numbers, self.candidates, self.coarse_candidates]
 
     def smoothed(self, fine: LevelMatrix) -> tuple[RectangularCSR, RectangularCSR]:

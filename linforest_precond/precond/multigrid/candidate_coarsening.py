@@ -1,4 +1,4 @@
-"""Coarsening that keeps near-null space candidates, level by level; and adaptive candidates."""
+"""Smoothed aggregation that reproduces near-null space candidates on every level."""
 
 from __future__ import annotations
 

@@ -19,10 +19,10 @@ from linforest_precond.precond.storage import schema
 # Matrices with more rows are smoothed instead, by this many sweeps.
 LARGEST_DENSE = 4000
 SWEEPS = 8
-# The largest entry of A X - I for an inverse X of a matrix that is not singular.
+# A is singular where an entry of A X - I exceeds this, for its computed inverse X.
 LARGEST_ERROR = 1e-6
-# Of a matrix that should map constants to 0: eigenvalues up to ROUNDING times its row sums are rounding
-# errors, and so is a row sum, unless it exceeds the share LARGEST_SUM of the diagonal.
+# For a matrix with constants in its null space: eigenvalues up to ROUNDING times its row sums are rounding
+# errors, and row sums up to LARGEST_SUM times the diagonal are.
 ROUNDING, LARGEST_SUM = 8, 1e-6
 
 

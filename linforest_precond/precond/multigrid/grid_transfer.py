@@ -12,14 +12,13 @@ import numpy as np
 from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.multigrid.candidate_aggregates import SCHEMA as CANDIDATES_SCHEMA
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.prolongation import (
-    RECTANGLE,
     ProductPlans,
-    RectangularCSR,
     adjoint,
     adjoint_on,
     galerkin_product,
@@ -29,8 +28,9 @@ from linforest_precond.precond.multigrid.root_aggregates import SCHEMA as ROOT_A
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates, no_aggregate_is_empty
 from linforest_precond.precond.parts.number_types import stored_array
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import RECTANGLE
 
-# The prolongators of root aggregates, along paths and of ones have magnitudes below two to this power.
+# Prolongator entries are below 2**LARGEST_WEIGHT_EXPONENT for root aggregates, paths and plain aggregates.
 LARGEST_WEIGHT_EXPONENT = 2
 
 
@@ -55,7 +55,7 @@ class Aggregates(OnBackend, schema.Stored):
 
     @property
     def held(self) -> list[Any]:
-        """What has arrays that last."""
+        """The objects whose arrays count in `nbytes`."""
         return [self.numbers, self.members]
 
     def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
@@ -128,7 +128,7 @@ INTERPOLATION_SCHEMA = schema.FieldsSpec(
 )
 
 
-# What has a tentative prolongator that can be smoothed.
+# Aggregates with a tentative prolongator that can be smoothed.
 Smoothable = Aggregates | RootAggregates | CandidateAggregates
 
 
@@ -138,9 +138,9 @@ class Interpolation(schema.Stored):
 
     prolongator: RectangularCSR
     restrictor: RectangularCSR
-    # Whose tentative prolongator was smoothed; kept for other values.
+    # The aggregates whose tentative prolongator was smoothed, kept for updates.
     smoothed: Smoothable | None = None
-    # Of the Galerkin product: shared by prolongators of one pattern.
+    # Symbolic plans of the Galerkin product, shared by prolongators of one pattern.
     plans: ProductPlans = field(default_factory=ProductPlans, repr=False)
 
     schema = INTERPOLATION_SCHEMA

@@ -1,4 +1,4 @@
-"""One level of a hierarchy."""
+"""`Level` holds the matrix, the smoother and the grid transfer of one level of a hierarchy."""
 
 from __future__ import annotations
 
@@ -53,8 +53,7 @@ class Level(schema.Stored):
     @cached_property
     def matrix(self) -> Any:
         """The matrix as the backend's vector operations take it."""
-        csr = self.csr
-        return csr.backend.multigrid.vector_ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
+        return self.csr.operand()
 
     @property
     def unknowns(self) -> int:
@@ -72,7 +71,7 @@ class Level(schema.Stored):
 
     @property
     def held(self) -> list[Any]:
-        """What has arrays that last."""
+        """The objects whose arrays count in `nbytes`."""
         return [self.csr, self.smoother, *([] if self.transfer is None else self.transfer.held)]
 
     def transposed(self) -> Level:
@@ -99,6 +98,6 @@ class Level(schema.Stored):
     def from_state(
         cls, csr: CheckedMatrix, smoother: Smoother | None, transfer: GridTransfer | None
     ) -> Level:
-        if transfer is not None:  # of one index type, as kernels on the GPU take them
+        if transfer is not None:  # kernels on the GPU take one index type
             transfer = transfer.indexed_by(csr.indices.dtype)
         return cls(csr, smoother, transfer)

@@ -11,14 +11,13 @@ from functools import cached_property
 from typing import Any
 
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.arguments import as_choice
 from linforest_precond.precond.multigrid.coarsest import SWEEPS, BandedCoarsest, Coarsest
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 
 CYCLES = "V", "W", "F", "K"
 # Symmetric where A is. F-cycles visit a level by two different cycles, K-cycles are not linear.
 SYMMETRIC_CYCLES = "V", "W"
-# The cycles of the visits to the next level, one or two. The transposed cycle has them in reverse order.
+# The kinds of cycles of each visit to the next level; the transposed cycle visits in reverse order.
 VISITS = {"V": ("V",), "W": ("W", "W"), "F": ("F", "V"), "K": ("K", "K")}
 # A K-cycle takes two Krylov steps on every second level from level 1 on, to level 3 or the last but
 # PLAIN_LEVELS. So up to nine levels, none is visited more than four times. Steps on all of these levels save
@@ -33,10 +32,6 @@ def twice_visited(kind: str, last: int) -> list[int]:
         return []
     krylov = range(1, max(KRYLOV_LEVELS, last - PLAIN_LEVELS) + 1, 2)
     return [i for i in (krylov if kind == "K" else range(1, last)) if i < last]
-
-
-def check_cycle(cycle: Any) -> None:
-    as_choice("cycle", cycle, CYCLES)
 
 
 class MultigridCycle:
@@ -129,7 +124,7 @@ class MultigridCycle:
         assert smoother is not None and transfer is not None
         pre, post = self.sweeps
         pre_swaps, post_swaps = smoother.buffer_swaps(pre, True), smoother.buffer_swaps(post, False)
-        # Chosen so that the last step writes x.
+        # The pair is chosen so that the last step writes x.
         pair = (x, vectors.other) if (pre_swaps + post_swaps) % 2 == 0 else (vectors.other, x)
         smoother.presmooth(vectors, b, *pair, pre)
         pair = pair if pre_swaps % 2 == 0 else pair[::-1]

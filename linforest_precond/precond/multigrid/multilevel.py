@@ -1,4 +1,4 @@
-"""Algebraic multigrid by smoothed or pairwise aggregation, or along paths, with point and line smoothers."""
+"""`multilevel` sets up algebraic multigrid by smoothed aggregation, pairwise aggregation or along paths."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ from linforest_precond.precond.setup import Setup
 MOST_SIGNED = 0.5
 # Smaller matrices are kept in double precision: their cycles are bound by latency.
 LEAST_NARROW = 2**16
-# Diagonals that differ by more are kept in double precision, too.
+# Matrices whose diagonal entries differ by a larger factor are kept in double precision, too.
 MOST_DIAGONAL_RATIO = 1e18
-# Of hierarchies with default options: the operator complexity, and the most rows of the coarsest level.
+# For memory estimates: operator complexity and rows of the coarsest level with default options.
 COMPLEXITY = 1.7
 MAX_COARSE = 1000
 

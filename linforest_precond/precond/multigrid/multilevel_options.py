@@ -1,4 +1,4 @@
-"""The options of `multilevel`: checked, and chosen where they are "auto"."""
+"""`MultilevelOptions` checks the options of `multilevel`, and chooses those that are "auto"."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from linforest_precond.precond.multigrid.smoothers import LINES, SMOOTHERS
 from linforest_precond.precond.storage import schema
 
 COARSENINGS = "smoothed_aggregation", "matching", "paths"
-# What `multilevel` says about its choices.
+# The printed reasons of automatic choices.
 NOT_DOMINANT = "neither Hermitian nor diagonally dominant: along paths"
 LONG_ROWS = "rows sum to many times the diagonal: Chebyshev"
 ADAPTIVE = "adaptive candidates"
 REASONS = NOT_DOMINANT, LONG_ROWS, ADAPTIVE
-# More would hardly end.
+# The most smoothing sweeps.
 MOST_SWEEPS = 1000
 AUTO = "auto"
 CHOICES = {
@@ -50,12 +50,12 @@ OPTIONS_SCHEMA = schema.FieldsSpec(
 )
 # Nonsymmetric matrices are aggregated if at least this share of their rows is diagonally dominant.
 LEAST_DOMINANT_SHARE = 0.9
-# A mean of the rows' sums of magnitudes, in units of the diagonal, from which on eigenvalues are estimated.
+# Eigenvalues are estimated where rows' sums of magnitudes exceed this multiple of the diagonal on average.
 LARGEST_ROW_RATIO = 2.5
-# The matchings of a level; of smoothed prolongators, whose products fill up unless aggregates are large.
+# Matchings of a level. Smoothed prolongators need larger aggregates, or the Galerkin products fill up.
 MATCHINGS = 2
 SMOOTHED_MATCHINGS = 3
-# The share of the strongest coupling from which on a coupling is strong.
+# A coupling is strong from this share of the strongest one.
 STRENGTHS = {"smoothed_aggregation": 0.4, "matching": 0.5, "paths": 0.5}
 
 
@@ -78,7 +78,7 @@ class MultilevelOptions(schema.Stored):
     weights: str
     strength: float
     seed: int
-    reasons: tuple[str, ...] = ()  # of what was chosen for the matrix
+    reasons: tuple[str, ...] = ()  # of the automatic choices
 
     schema = OPTIONS_SCHEMA
 

@@ -1,4 +1,4 @@
-"""The arguments B and block_size of `multilevel`, checked."""
+"""`NearNullSpace` checks the arguments B and block_size of `multilevel`."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.prolongation import RectangularCSR
 from linforest_precond.precond.storage import schema
 
 
@@ -61,7 +61,7 @@ class RootAggregates(schema.Stored):
 
     @property
     def held(self) -> list[Any]:
-        """What has arrays that last."""
+        """The objects whose arrays count in `nbytes`."""
         return [self.numbers, self.kept]
 
     def smoothed(
@@ -76,7 +76,7 @@ class RootAggregates(schema.Stored):
         """
         smooth = fine.backend.multigrid.smoothed_aggregation.smoothed_prolongator
         P, R, kept = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)
-        return replace(self, kept=kept), (RectangularCSR.of(P, self.count), RectangularCSR.of(R, fine.csr.n))
+        return replace(self, kept=kept), (RectangularCSR(*P, self.count), RectangularCSR(*R, fine.csr.n))
 
     def tentative(self, dtype: DType) -> RectangularCSR:
         """The tentative prolongator: a one in each row that has an aggregate."""

@@ -30,15 +30,15 @@ from linforest_precond.precond.tridiagonal.tridiagonal_part import (
 from linforest_precond.records.forest import Bands
 
 LINES = "tridiagonal", "block_tridiagonal"
-# The degrees of Chebyshev polynomials, and the lower ends of the intervals they are small on, as shares of
-# the largest eigenvalue.
+# Degrees of the Chebyshev polynomials, and the lower ends of their intervals as shares of the largest
+# eigenvalue.
 CHEBYSHEV = {"chebyshev": (2, 1 / 4), "chebyshev3": (3, 1 / 8)}
 MOST_STEPS = max(degree for degree, _ in CHEBYSHEV.values())
 DIAGONAL = "jacobi", "l1_jacobi", *CHEBYSHEV
 INVERSE = "approximate_inverse"
 GAUSS_SEIDEL = "gauss_seidel"
 SMOOTHERS = *DIAGONAL, *LINES, INVERSE, GAUSS_SEIDEL
-# Line relaxation with a larger eigenvalue is damped so much that Jacobi's iteration does better.
+# Above this eigenvalue, line relaxation needs so much damping that the Jacobi smoother is better.
 LARGEST_LINE_EIGENVALUE = 10.0
 
 
@@ -116,7 +116,7 @@ class DiagonalSmoother(schema.Stored):
         self._relax(vectors, b, x, other, [*rest, *self.steps * (sweeps - 1)])
 
     def presmooth(self, vectors: LevelVectors, b: Array, x: Array, other: Array, sweeps: int) -> None:
-        """The same, and `vectors.residual` is the residual of the result; one step is fused with it."""
+        """`smooth_from_zero`, with the residual of the result in `vectors.residual`; one step is fused."""
         if sweeps == len(self.steps) == 1:
             factor = self.steps[0][1]
             vectors.ops.scale_residual(vectors.matrix, self.weights, factor, b, x, vectors.residual)
@@ -138,14 +138,14 @@ class DiagonalSmoother(schema.Stored):
 
 
 def largest_of_part(matrix: LevelMatrix, part: TridiagonalPart | InversePart, definite: bool) -> Steps[float]:
-    """The largest eigenvalue of M A for the part of a preconditioner M; `definite` is that M may be."""
-    csr, stored, ops = matrix.csr, part.stored, matrix.backend.multigrid.vector_ops
-    data = stored_array(csr.data, stored, csr.exponent)
-    operator = ops.Matrix(csr.indptr, csr.indices, data, csr.longest_row)
-    definite = matrix.definite and definite
-    return estimated_eigenvalue(
-        operator, stored, lambda r, z: part.solve_into(r, z, False), definite, matrix.backend
-    )
+    """The largest eigenvalue of M A for the part of a preconditioner M, which may be `definite`."""
+    csr, stored = matrix.csr, part.stored
+    operand = csr.operand(stored_array(csr.data, stored, csr.exponent))
+
+    def solve(r: Array, z: Array) -> None:
+        part.solve_into(r, z, False)
+
+    return estimated_eigenvalue(operand, stored, solve, matrix.definite and definite, matrix.backend)
 
 
 class PartSmoother(schema.Stored):

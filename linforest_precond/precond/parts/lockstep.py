@@ -1,4 +1,4 @@
-"""Computations that yield before they wait for the device, so that several run in lockstep.
+"""Setups as generators that yield before each stall, so that several run in lockstep.
 
 The device works on one of them while the host prepares the others.
 """

@@ -1,4 +1,4 @@
-"""Parts: what implements a kind of preconditioner inside its operator; and what else an operator holds."""
+"""`Part` is the implementation of a kind of preconditioner; an operator holds it in an `OperatorState`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Part(Protocol):
         """The fields of the kind's schema, of types that `storage.operator_state` can pack."""
 
     def described(self) -> list[tuple[str, str]]:
-        """Lines for print."""
+        """Names and values for print."""
 
 
 @runtime_checkable

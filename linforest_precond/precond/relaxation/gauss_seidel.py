@@ -1,4 +1,4 @@
-"""Gauss-Seidel and SOR preconditioners by the colours of a vertex colouring."""
+"""`gauss_seidel` sets up multicolour Gauss-Seidel and SOR preconditioners."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from linforest_precond.precond.ilu.triangular_solves import (
 from linforest_precond.precond.kinds import Face, Kind, Sizes, register
 from linforest_precond.precond.parts.number_types import held_bytes, stored_array
 from linforest_precond.precond.parts.part import Repairs, happened, in_words
-from linforest_precond.precond.parts.part_iteration import PartIterations
+from linforest_precond.precond.parts.part_iteration import ONE_STEP, PartIterations
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
@@ -234,7 +234,7 @@ class GaussSeidelPart(TriangularSolves):
         """The first sweep is a solve, the others correct its result."""
         assert self.csr is not None
         sweep = replace(self, relaxation=replace(self.relaxation, sweeps=1), csr=None)
-        steps = ((0.0, 1.0),) * self.sweeps
+        steps = ONE_STEP * self.sweeps
         return PartIterations(self.csr, (sweep,), "multiplicative", steps, self.cholesky)
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:

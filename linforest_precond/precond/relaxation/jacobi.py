@@ -1,4 +1,4 @@
-"""Jacobi and block Jacobi preconditioners: the inverses of A's diagonal entries or diagonal blocks."""
+"""`jacobi` and `block_jacobi` invert the diagonal entries or the diagonal blocks of A."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of a scaling: factors of rows and columns, and a row permutation."""
+"""`MatrixScaling` holds row and column factors and a row permutation: B = P D_r A D_c."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrices at the edge of the number range are scaled by a power of two before they are factored."""
+"""Matrices at the edge of the floating-point range are scaled by a power of two before the setup."""
 
 from __future__ import annotations
 

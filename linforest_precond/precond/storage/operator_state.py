@@ -1,4 +1,4 @@
-"""Preconditioners packed as plain values and host arrays, for files and pickles."""
+"""Preconditioners are packed as plain values and host arrays, for files and pickles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from linforest_precond.precond.storage.schema import Checked, RecordSpec, Stored
 # A header of plain values, and host arrays by the names that it refers to.
 Packed: TypeAlias = tuple[dict[str, Any], dict[str, Array]]
 
-# No number in double precision has a larger binary exponent, or a smaller one than its negative.
+# Larger than the magnitude of every binary exponent in double precision.
 LARGEST_EXPONENT = 1100
 
 

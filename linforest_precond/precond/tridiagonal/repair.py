@@ -1,4 +1,4 @@
-"""Paths of a general matrix with weak pivots, artefacts of what the bands neglect: couplings are clipped.
+"""Couplings are clipped along paths of a general matrix whose pivots are weak for lack of neglected entries.
 
 A tridiagonal part may be worse than the diagonal: where the entries outside of it would have kept its pivots
 away from zero, elimination along a path ends in tiny pivots, or in pivots of the wrong sign, and the

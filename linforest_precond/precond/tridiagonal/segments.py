@@ -1,4 +1,4 @@
-"""Segments of (block) tridiagonal systems: rows between places where the couplings both ways vanish."""
+"""Segments are independent subsystems of a (block) tridiagonal system: no coupling joins them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(Block) tridiagonal bands of a permuted matrix as the part of an operator."""
+"""`TridiagonalPart` holds the factored (block) tridiagonal bands of a permuted matrix."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ WEIGHTS: dict[str, schema.Spec | type] = {
     "weights": schema.items(float, float, float),
     "repair": schema.one_of(*REPAIRS),
 }
-# Of files that were written before there were such fields.
+# Values of fields that older files lack.
 DEFAULTS = {"repair": "auto", "repaired": None}
 SCHEMAS = {
     "tridiagonal": schema.FieldsSpec(
@@ -94,7 +94,7 @@ class TridiagonalPart(schema.Stored):
     bands: Bands
     forest: Forest | BlockForest | None
     given: Ordering | None  # the user's ordering, where there is no forest
-    own_forest: bool  # whether the forest was made here from this pattern: its slots refer to A's entries
+    own_forest: bool  # whether the setup made the forest: its slots are those of A
     weights: tuple[float, float, float]  # of A: total off-diagonal, next to the diagonal; the scale of both
     repair: str  # one of `REPAIRS`
     solver: TridiagonalSolver
@@ -124,7 +124,7 @@ class TridiagonalPart(schema.Stored):
 
         stored_bands = bands if isinstance(csr, Refreshed) else _stored_bands(bands, stored, csr.exponent)
         if started is None and isinstance(csr, CheckedMatrix):
-            # `csr.symmetric` is about magnitudes: a complex matrix is Hermitian more often than symmetric.
+            # `csr.symmetric` compares magnitudes: a complex matrix is more often Hermitian than symmetric.
             symmetric = None if csr.symmetric and stored.kind == "c" else csr.symmetric
             started = started_factorization(stored_bands, symmetric, perturb=fields["repair"] == "auto")
         yield
@@ -195,14 +195,14 @@ class TridiagonalPart(schema.Stored):
         if arrays is None or slots.entries != pattern.entries:
             return None
         report, gathered = pattern.backend.forest.band_refresh.refresh(*arrays, slots)
-        # The factorization begins before the report is read. Where that is accepted, no entry overflows.
+        # The factorization is launched before the report is read; an accepted report excludes overflow.
         bands = Bands(*(band.astype(self.stored, copy=False) for band in gathered))
         old, started = self.solver, self.start(bands, report)
         found = described(A, report, arrays[2].dtype, self.stored, pattern)
         if found is None:
             return None
         part = self.of(found, self.stored, bands, started=started, **self._kept)
-        # Bands that are no longer Hermitian may be so to rounding, which only the check of A tells.
+        # Bands that are no longer exactly Hermitian may be so to rounding; only the check of A decides.
         return None if old.hermitian and not part.solver.hermitian else part
 
     def start(self, bands: Bands, report: Any = None) -> Factorization:
@@ -319,7 +319,7 @@ def order_of(forest: Forest | BlockForest | None, given: Ordering | None) -> Arr
 
 
 def repairs_of(solver: TridiagonalSolver) -> Repairs:
-    """What was repaired in the tridiagonal system."""
+    """The repairs of the tridiagonal system, by name."""
     clips = bool(solver.repaired_couplings)
     return happened(
         made_definite=int(solver.clipped),
