@@ -393,7 +393,7 @@ class Run:
         return [c for c, end in enumerate(self.ends) if last.get(c) != end]
 
     def _residual_norms(self, x: Array) -> npt.NDArray[np.float64]:
-        """Of the scaled system, for a solution of the given one."""
+        """Residual norms of the scaled system, for a solution of the given one."""
         self.space["x"][...] = self.problem.scaling.scaled_solution(x)
         return self._residual()[1]
 
@@ -432,7 +432,7 @@ class Run:
         return scaling.solution(found[best])
 
     def ending(self) -> str:
-        """How the run ended, in words."""
+        """The outcome of the run in words."""
         most = f"after {self.joint_iterations:,} iterations"
         if not self.has_ended:
             return f"stopped {most}"

@@ -69,7 +69,7 @@ class Problem:
     row_bound: float = 0.0  # on the sum of magnitudes of each row of A; 0 where A is an operator
 
     def residual_norms(self, x: Array, residual: Array | None = None) -> npt.NDArray[np.float64]:
-        """Of b - A x, for an (n, k) array x of the scaled system; also writes the residual where asked to.
+        """The norms of b - A x, for an (n, k) array x of the scaled system; also writes the given residual.
 
         Where entries of A times x cancel by more digits than the residual is computed with, its rounding
         errors count, too.
@@ -95,7 +95,7 @@ class Problem:
 
     @property
     def contradiction(self) -> str:
-        """In words: the first equation that no x solves, because its row of A is zero."""
+        """The first unsolvable equation in words: its row of A is zero, and b is not."""
         row = min(self.zero_rows.values())
         return (
             f"Row {row} of A is zero, and b is not zero there: no x solves the system. Remove this equation, "

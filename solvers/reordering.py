@@ -20,7 +20,7 @@ from .vector_space import InPlaceOperator
 
 
 class PermutedMatrix(NamedTuple):
-    """What products read of a `CheckedMatrix`; the columns of a row are not sorted."""
+    """The fields of a `CheckedMatrix` that products read; columns of a row are not sorted."""
 
     indptr: Array
     indices: Array

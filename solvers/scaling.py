@@ -79,7 +79,7 @@ def _with_start(columns: Any, b: Array, reach: Any) -> Any:
 
 
 def scaling_by_norms(norms: Any, dtype: DType) -> Scaling:
-    """For a user's inner product, whose norms are the same on all ranks: the vectors and matrices are not."""
+    """The scaling by norms alone, which are the same on all ranks, for a user's inner product."""
     found = np.where(np.isfinite(norms), np.frexp(norms)[1], 0)
     return Scaling(0, np.where(abs(found) > solver_limit(dtype), found, 0))
 

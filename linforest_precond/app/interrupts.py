@@ -55,7 +55,7 @@ def guard_imports() -> None:
 
 
 def end_of_imports() -> None:
-    """From here on Ctrl-C raises KeyboardInterrupt again."""
+    """Restore Python's handler: Ctrl-C raises KeyboardInterrupt again."""
     if signal.getsignal(signal.SIGINT) is end_quietly:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -23,15 +23,17 @@ from linforest_precond.records.progress import showing
 
 # Unknowns along a side of the grids, and of the coarsest level.
 SIDE, COARSEST = 8, 20
-# A side of a grid whose vectors are long enough for threads, and whose hierarchy is kept in single precision.
+# The side of a grid whose vectors use threads, and whose hierarchy is in single precision.
 LARGE_SIDE = 300
-# Iterations with it: all kernels run in the first two.
+# Iterations on the large grid: the first two run all kernels.
 ITERATIONS = 2
 
 
 class Systems(NamedTuple):
-    """What the steps are called with: a symmetric and a nonsymmetric matrix, a vector of ones, and a matrix
-    for solvers and hierarchies, whose kernels depend on its size."""
+    """Arguments of the steps: a symmetric and a nonsymmetric matrix, a vector of ones, and a large matrix.
+
+    The kernels of solvers and hierarchies depend on the size of the matrix.
+    """
 
     A: Any
     B: Any

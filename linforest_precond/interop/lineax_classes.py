@@ -75,7 +75,7 @@ def operator_class() -> Any:
 
 
 def _register(kind: Any) -> None:
-    """The functions of lineax for the operator: what its tags say."""
+    """Register the functions of lineax for the operator; its tags decide the results."""
     lineax = _lineax()
     for name in _STRUCTURE_CHECKS:
         getattr(lineax, name).register(kind)(lambda operator: False)
@@ -158,7 +158,7 @@ def krylov_class() -> Any:
 
 
 def _result(info: Any) -> Any:
-    """What lineax calls the outcome."""
+    """The outcome as one of lineax's `RESULTS`."""
     results = _lineax().RESULTS
     result = results.where(info == 0, results.successful, results.breakdown)
     result = results.where(info > 0, results.max_steps_reached, result)

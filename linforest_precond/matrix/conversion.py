@@ -63,7 +63,7 @@ def as_matrix(A: MatrixLike, xp: Any, name: str = "A") -> Any:
 
 
 def as_square_matrix(A: MatrixLike, name: str = "A") -> tuple[Any, Backend]:
-    """The same with its backend: of a shape that it can work on, and with arrays of the right kinds."""
+    """`as_matrix` of a square matrix with valid kinds of arrays, and its backend."""
     backend = backend_of(A)
     matrix = as_matrix(A, backend.xp, name)
     check_shape(matrix, backend, name)
@@ -199,7 +199,7 @@ def _diagonals(A: Any, xp: Any, name: str) -> Triplets:
     order = xp.argsort(offsets, kind="stable")
     rows = columns - offsets[order][:, None]
     values = data[order, : columns.size]
-    # An offset beyond the matrix may wrap around: the row is then outside, too.
+    # An offset beyond the matrix may wrap around; its rows are outside as well.
     stored = (rows >= 0) & (rows < n) & (abs(offsets[order]) < max(n, 1))[:, None] & (values != 0)
     rows, cols, values = rows[stored], xp.broadcast_to(columns, stored.shape)[stored], values[stored]
     order, index = xp.argsort(rows, kind="stable"), index_dtype(n)

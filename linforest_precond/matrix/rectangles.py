@@ -28,6 +28,10 @@ class RectangularCSR(OnBackend):
     data: Array
     width: int
 
+    @classmethod
+    def of(cls, arrays: CSRArrays, width: int) -> RectangularCSR:
+        return cls(*arrays, width)
+
     @property
     def n(self) -> int:
         return self.indptr.size - 1
@@ -37,7 +41,7 @@ class RectangularCSR(OnBackend):
         return self.indptr, self.indices, self.data
 
     def indexed_by(self, index: DType) -> RectangularCSR:
-        """The same with indices of another type."""
+        """The matrix with indices of another type."""
         indptr, indices = (array.astype(index, copy=False) for array in (self.indptr, self.indices))
         return RectangularCSR(indptr, indices, self.data, self.width)
 
@@ -67,7 +71,7 @@ def checked_rectangle(A: MatrixLike, name: str = "A") -> RectangularCSR:
     if not isinstance(matrix, backend.xp.ndarray):
         check_arrays(matrix, backend, name)
     arrays = _csr_arrays(matrix, value_dtype(name, matrix.dtype), backend, name)
-    return RectangularCSR(*arrays, int(matrix.shape[1]))
+    return RectangularCSR.of(arrays, int(matrix.shape[1]))
 
 
 def _csr_arrays(A: Any, dtype: DType, backend: Backend, name: str) -> CSRArrays:
@@ -89,7 +93,7 @@ def _csr_arrays(A: Any, dtype: DType, backend: Backend, name: str) -> CSRArrays:
     index = index_dtype(A.indices.size, A.indptr.dtype, A.indices.dtype)
     indptr, indices = xp.array(A.indptr, dtype=index), xp.array(A.indices, dtype=index)
     data = xp.ascontiguousarray(A.data, dtype=dtype)
-    # The scan is of square matrices: rows without entries are appended where there are more columns.
+    # The scan takes square matrices: empty rows are appended where there are more columns.
     padding = xp.full(max(across - along, 0), A.indices.size, index)
     padded = xp.concatenate([indptr, padding])
     scan = backend.matrix.entries.scan(padded, indices, data)

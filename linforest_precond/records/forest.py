@@ -12,7 +12,7 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.records.printing import Printed, Printout, numbers_of
 from linforest_precond.records.read_only import ReadOnlyArrays
 
-# Iterations, and whether the result is maximal: an array on the device, or plain numbers.
+# Iterations and whether the result is maximal: an array on the device, or two numbers.
 Progress: TypeAlias = Array | tuple[int, bool]
 
 

@@ -42,7 +42,7 @@ class SetPairs:
         return replace(self, **arrays)
 
     def on(self, backend: Backend) -> SetPairs:
-        """The same on a backend's device."""
+        """The pairs on a backend's device."""
         return on_device(self, backend)
 
 

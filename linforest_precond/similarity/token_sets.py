@@ -48,7 +48,7 @@ class TokenSets:
     indptr: Array
     tokens: Array
     weights: Array
-    bases: Array  # the overlap that is possible without common tokens
+    bases: Array  # upper bounds of the overlap without common tokens
     totals: Array  # bases and all weights
     count: int
 

@@ -173,8 +173,8 @@ def _row_products(rows: RankRectangle, adjoint: RankRectangle) -> RankRows:
         is_short = lengths <= longest
         left = kept(rows.csr.arrays, rows.halo.ascending(is_short)[rows.csr.indices])
         right = kept(adjoint.csr.arrays, is_short[rows_of(adjoint.csr.indptr, adjoint.csr.indices.size)])
-        rows = replace(rows, csr=RectangularCSR(*left, rows.csr.width))
-        adjoint = replace(adjoint, csr=RectangularCSR(*right, adjoint.csr.width))
+        rows = replace(rows, csr=RectangularCSR.of(left, rows.csr.width))
+        adjoint = replace(adjoint, csr=RectangularCSR.of(right, adjoint.csr.width))
     return rows.times(adjoint)
 
 

@@ -10,7 +10,7 @@ from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
 METHODS = "auto", "greedy", "luby", "luby_lexicographic", "luby_optimized"
-# "luby" gives up random selections after this number of empty ones in succession.
+# "luby" ends random selections after this many empty ones in succession.
 PATIENCE = 64
 
 
@@ -85,7 +85,7 @@ def maximal_independent_set(A: MatrixLike, k: int = 1, seed: int = 0, *, method:
 
 
 def selection_rule(pattern: Pattern, method: str) -> tuple[int, int]:
-    """When all undecided vertices are selected: if fewer are left, or after that many empty selections."""
+    """The rule for selecting all undecided vertices: below a number of them, or after empty selections."""
     never = 2**62
     rules = {
         "luby": (0, PATIENCE),

@@ -25,8 +25,8 @@ from linforest_precond.matrix.rectangles import RectangularCSR, checked_rectangl
 from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.records.matching import HypergraphCoarsening, Matching
 
-# Nets of more vertices are left out of the weights, as in hypergraph partitioners: their part in a weight is
-# below 1 / 256. Half of it halves the largest cost of the weights, which is pins x size.
+# Larger nets are left out of the weights, as in hypergraph partitioners: they add less than 1 / 256 to a
+# weight. The weights cost at most pins x MAX_NET_SIZE; halving it halves that bound.
 MAX_NET_SIZE = 256
 
 

@@ -50,7 +50,7 @@ def merge_by_labels(csr: CheckedMatrix, seed: int) -> tuple[Array, int]:
 
 
 def modularity_gains(csr: CheckedMatrix) -> Array:
-    """What modularity gains, times the number of edges, when the ends of an edge merge; 0 if it loses.
+    """The modularity gain of merging the ends of each edge, times the number of edges; 0 for a loss.
 
     The weight of the edge minus that expected in a random graph of the same degrees (Newman, Phys. Rev. E 69,
     2004). All numbers but the quotient are integers, so their sums are exact.

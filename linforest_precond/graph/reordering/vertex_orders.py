@@ -73,7 +73,7 @@ def order(A: MatrixLike, method: str = "rcm", *, seed: int = 0) -> Array:
     as_choice("method", method, METHODS)
     seed = as_integer("seed", seed) % 2**64
     if method == "forest":
-        # A copy: the record's own may be read-only, and is of A's index type.
+        # Copied: the array of the record may be read-only, and has A's index type.
         return linear_forest(A, seed=seed).order.astype(np.int32)
     return METHODS[method](as_pattern(A), seed)
 

@@ -24,7 +24,7 @@ TERMS_PER_ENTRY = 256
 
 @dataclass(frozen=True, eq=False)
 class Functionals(OnBackend):
-    """What the rows of an approximate inverse minimize: see `row_systems` of the backends."""
+    """The functionals that rows of an approximate inverse minimize; see `row_systems` of the backends."""
 
     matrix: CSRArrays  # N, in double precision
     start: CSRArrays  # S, in double precision
@@ -56,7 +56,7 @@ class Functionals(OnBackend):
 
 
 def kaporin(csr: CheckedMatrix) -> Functionals:
-    """Those of FSAI for a Hermitian matrix with a positive diagonal; empty rows count as the identity's."""
+    """Kaporin's functional of FSAI, for a Hermitian matrix with a positive diagonal, or with empty rows."""
     wide = np.result_type(csr.data.dtype, np.float64)
     arrays = csr.indptr, csr.indices, csr.data.astype(wide, copy=False)
     diagonal = csr.diagonal.real.astype(np.float64)
@@ -65,7 +65,7 @@ def kaporin(csr: CheckedMatrix) -> Functionals:
 
 
 def least_squares(csr: CheckedMatrix) -> Functionals:
-    """Those of SPAI: row i minimizes the norm of (e_i - m A) D, by its normal equations.
+    """The least squares of SPAI: row i minimizes the norm of (e_i - m A) D, by its normal equations.
 
     D divides columns by the square roots of their norms: half-way between A's own norm, in which columns with
     small entries count little, and equal columns.

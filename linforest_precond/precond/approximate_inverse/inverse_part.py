@@ -138,7 +138,7 @@ class InversePart(OnBackend, schema.Stored):
         return replace(self, data=data, _vectors=Workspaces(), _mirror={}, **changes)._complete()
 
     def _complete(self) -> InversePart:
-        """The same with the matrices of its products made now, and not on one of several streams later."""
+        """This part, with the matrices of its products made on the stream of the setup."""
         _ = self.matrices
         return self
 
@@ -207,7 +207,7 @@ class InversePart(OnBackend, schema.Stored):
 
 
 def repairs_of(method: str, dependent: int, empty: int) -> Repairs:
-    """What happened to so many rows."""
+    """The repairs of rows, by name."""
     name = "rows_not_definite" if method == "fsai" else "rows_dependent"
     return happened(**{name: dependent}, rows_of_identity=empty)
 

@@ -104,7 +104,7 @@ class DirectPart(OnBackend, schema.Stored):
         return cls(factors=factored(csr, order, ordering, pivoting), error=error, **fields)
 
     def refreshed(self, csr: CheckedMatrix) -> DirectPart:
-        """With the values of another matrix; partial pivoting where diagonal pivots do not do any more."""
+        """The factors of another matrix of the pattern; with partial pivoting where diagonal pivots fail."""
         kept = owned(csr, self.stored)
         factors = refactored(kept, self.factors)
         part = replace(self, csr=kept, factors=factors, error=probed(kept, factors))

@@ -48,12 +48,12 @@ class TriangularSolves(OnBackend, Stored):
 
     @property
     def nbytes(self) -> int:
-        """Without the transposed triangles, which the first product with the transpose makes."""
+        """The bytes held, without the transposed triangles that the first transposed product makes."""
         return held_bytes(self.ordering, self.starts, self.lower, self.upper, self.inverse)
 
     @property
     def entries(self) -> int:
-        """Of L, D and U."""
+        """The entries of L, D and U."""
         return int(self.lower[2].size + self.upper[2].size + self.inverse.size)
 
     @cached_property
@@ -79,7 +79,7 @@ class TriangularSolves(OnBackend, Stored):
         (self.transposed_solver if transpose else self.solver).solve(b, x)
 
     def state(self) -> dict[str, Any]:
-        """Without an L that U determines."""
+        """The fields; L is left out where U determines it."""
         lower = None if self.cholesky else dict(zip(NAMES, self.lower))
         return {**super().state(), "lower": lower, "upper": dict(zip(NAMES, self.upper))}
 

@@ -77,7 +77,7 @@ class CandidateAggregates(OnBackend, schema.Stored):
         self.backend.multigrid.tentative.fill_dropped(self.coarse_candidates, indptr, indices, data)
 
     def refreshed(self, fine: LevelMatrix) -> CandidateAggregates:
-        """For the values of another matrix, which may have another index type."""
+        """The aggregates for another matrix of the pattern, which may have another index type."""
         return self.indexed_by(fine.csr.indices.dtype).stored_in(fine.csr.data.dtype)
 
     def indexed_by(self, index: DType) -> CandidateAggregates:

@@ -128,7 +128,7 @@ def _regular_inverse(dense: Array, xp: Any) -> Array | None:
 
 
 def _pseudo_inverse(dense: Array, hermitian: bool, centered: bool, eps: float, xp: Any) -> tuple[Array, int]:
-    """From the eigendecomposition of a Hermitian matrix, or the singular values of another; and the rank."""
+    """The pseudo-inverse by eigendecomposition of a Hermitian matrix, else by SVD; and the rank."""
     if hermitian:
         values, vectors = xp.linalg.eigh(dense)
         left, sizes = vectors.conj().T, abs(values)

@@ -50,7 +50,7 @@ class Aggregates(OnBackend, schema.Stored):
 
     @cached_property
     def members(self) -> tuple[Array, Array]:
-        """Where the members of each aggregate begin, and the members: the pattern of the restriction."""
+        """Row pointers and members of the aggregates: the pattern of the restriction."""
         return self.backend.matching.aggregates.members_of(self.numbers, self.count)
 
     @property
@@ -92,7 +92,7 @@ class Aggregates(OnBackend, schema.Stored):
         return RectangularCSR(indptr, members, ones, self.numbers.size)
 
     def refreshed(self, fine: LevelMatrix) -> Aggregates:
-        """For the values of another matrix, which may have another index type."""
+        """The aggregates for another matrix of the pattern, which may have another index type."""
         return self.indexed_by(fine.csr.indices.dtype)
 
     def indexed_by(self, index: DType) -> Aggregates:
@@ -192,7 +192,7 @@ class Interpolation(schema.Stored):
         return self.smoothed_from(aggregates, aggregates.smoothed(fine))
 
     def _on_same_pattern(self, fine: LevelMatrix) -> Interpolation:
-        """For other values of the matrix: only those of the prolongator change, if they depend on it."""
+        """The transfer for other values of the matrix, on the same pattern."""
         if not isinstance(self.smoothed, RootAggregates):
             return self.stored_in(fine.csr.data.dtype)
         if not self.smoothed.keeps_couplings_of(fine):
@@ -213,17 +213,17 @@ class Interpolation(schema.Stored):
 
     @property
     def exponent(self) -> int | None:
-        """Of two, a power that is larger than all values; None if not known."""
+        """An exponent e with all magnitudes below 2**e; None if not known."""
         known = self.smoothed is None or isinstance(self.smoothed, RootAggregates)
         return LARGEST_WEIGHT_EXPONENT if known else None
 
     def with_values(self, values: list[Array]) -> Interpolation:
-        """The same with other numbers."""
+        """The transfer with other numbers."""
         P, R = (replace(each, data=data) for each, data in zip((self.prolongator, self.restrictor), values))
         return replace(self, prolongator=P, restrictor=R)
 
     def stored_in(self, dtype: DType) -> Interpolation:
-        """The same with numbers of another precision."""
+        """The transfer with numbers of another precision."""
         return self.with_values([stored_array(data, dtype, self.exponent) for data in self.values])
 
     def conjugated(self) -> Interpolation:

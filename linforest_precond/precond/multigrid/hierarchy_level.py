@@ -82,7 +82,7 @@ class Level(schema.Stored):
         return replace(self, csr=csr, transfer=transfer)
 
     def stored_in(self, dtype: DType) -> Level:
-        """The same with numbers of another precision."""
+        """The level with numbers of another precision."""
         if self.csr.data.dtype == dtype:
             return self
         csr, transfer = self.csr, self.transfer

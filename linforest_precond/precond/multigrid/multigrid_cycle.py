@@ -85,7 +85,7 @@ class MultigridCycle:
 
     @cached_property
     def own_b(self) -> Array:
-        """For arguments of another type or layout; the first application allocates it, as `own_x`."""
+        """Replaces a b of another type or layout; the first application allocates it, as `own_x`."""
         return self.vectors[0].vector()
 
     @cached_property

@@ -100,7 +100,7 @@ class MultilevelOptions(schema.Stored):
         return cls(**options)
 
     def for_matrix(self, matrix: LevelMatrix) -> MultilevelOptions:
-        """The same with all choices made, by the symmetry of the matrix and the sizes of its rows."""
+        """The options with all choices made, by the symmetry of the matrix and its row sums."""
         reasons: list[str] = []
         coarsening, smoother, cycle, strength = self.coarsening, self.smoother, self.cycle, self.strength
         if coarsening == AUTO:
@@ -151,7 +151,7 @@ def _smoother_for(matrix: LevelMatrix, coarsening: str) -> str:
 
 
 def _coarsening_of(given: dict[str, Any]) -> str:
-    """What the other options ask for, where it is "auto"; `smooth_prolongation` is of "matching"."""
+    """The coarsening that other options imply where it is "auto"; only "matching" can be smoothed."""
     smooth, coarsening = bool(given["smooth_prolongation"]), str(given["coarsening"])
     if smooth and coarsening not in (AUTO, "matching"):
         raise ValueError(
@@ -165,7 +165,7 @@ def _coarsening_of(given: dict[str, Any]) -> str:
 
 
 def _checked_strength(given: Any) -> float:
-    """NaN where none is given."""
+    """The strength; NaN where none is given."""
     if given is None:
         return math.nan
     if not isinstance(given, int | float | np.number) or not 0 <= given <= 1:

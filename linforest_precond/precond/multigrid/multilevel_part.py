@@ -227,7 +227,7 @@ class MultilevelPart(schema.Stored):
 
     @property
     def positive_definite(self) -> bool:
-        """For a positive definite A; K-cycles are not linear."""
+        """Whether the cycle is positive definite where A is; K-cycles are not linear."""
         return self.definite and self.is_self_adjoint and self.cycle != "K"
 
     def described(self) -> list[tuple[str, str]]:

@@ -28,7 +28,7 @@ def tentative(
 ) -> tuple[RectangularCSR, Array]:
     """The tentative prolongator of aggregates of nodes with the candidates B, and B on the next level."""
     arrays, coarse = backend.multigrid.tentative.tentative_prolongator(node_numbers, count, block_size, B)
-    return RectangularCSR(*arrays, count * B.shape[1]), coarse
+    return RectangularCSR.of(arrays, count * B.shape[1]), coarse
 
 
 def prolongator_weights(matrix: LevelMatrix) -> Array:

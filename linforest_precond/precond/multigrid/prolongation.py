@@ -58,7 +58,7 @@ def _sum(P: RectangularCSR, step: RectangularCSR, weights: Array) -> Rectangular
 def adjoint(P: RectangularCSR) -> RectangularCSR:
     """The conjugate transpose."""
     transposed = P.backend.matrix.entries.transposed
-    return RectangularCSR(*transposed(P.indptr, P.indices, P.data.conj(), P.width), P.n)
+    return RectangularCSR.of(transposed(P.indptr, P.indices, P.data.conj(), P.width), P.n)
 
 
 def adjoint_on(pattern: RectangularCSR, P: RectangularCSR) -> RectangularCSR:
@@ -92,14 +92,13 @@ class ProductPlans:
         """
         products, factors = left.backend.matrix.sparse_products, (left.arrays, right.arrays)
         if name in self._plans:
-            return RectangularCSR(
-                *products.multiply_again(self._plans[name], *factors, right.width), right.width
-            )
+            arrays = products.multiply_again(self._plans[name], *factors, right.width)
+            return RectangularCSR.of(arrays, right.width)
         found = products.multiply_and_plan(*factors, right.width, most)
         if found is None:
             raise TooManyEntriesError
         arrays, self._plans[name] = found
-        return RectangularCSR(*arrays, right.width)
+        return RectangularCSR.of(arrays, right.width)
 
 
 def galerkin_product(
@@ -136,4 +135,4 @@ def most_terms(csr: CheckedMatrix, lengths: Array, width: int) -> Any:
 
 def product(left: RectangularCSR, right: RectangularCSR) -> RectangularCSR:
     multiply = left.backend.matrix.sparse_products.multiply
-    return RectangularCSR(*multiply(left.arrays, right.arrays, right.width), right.width)
+    return RectangularCSR.of(multiply(left.arrays, right.arrays, right.width), right.width)

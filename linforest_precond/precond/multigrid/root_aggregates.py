@@ -76,7 +76,7 @@ class RootAggregates(schema.Stored):
         """
         smooth = fine.backend.multigrid.smoothed_aggregation.smoothed_prolongator
         P, R, kept = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)
-        return replace(self, kept=kept), (RectangularCSR(*P, self.count), RectangularCSR(*R, fine.csr.n))
+        return replace(self, kept=kept), (RectangularCSR.of(P, self.count), RectangularCSR.of(R, fine.csr.n))
 
     def tentative(self, dtype: DType) -> RectangularCSR:
         """The tentative prolongator: a one in each row that has an aggregate."""

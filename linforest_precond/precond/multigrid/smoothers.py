@@ -101,7 +101,7 @@ class DiagonalSmoother(schema.Stored):
         return sweeps == (1, 1) and len(self.steps) == 1
 
     def buffer_swaps(self, sweeps: int, from_zero: bool) -> int:
-        """How often x and the other vector change places; the first step from 0 writes x itself."""
+        """The number of swaps of x and the other vector; the first step from 0 writes x itself."""
         return max(0, len(self.steps) * sweeps - from_zero)
 
     def smooth_from_zero(self, vectors: LevelVectors, b: Array, x: Array, other: Array, sweeps: int) -> None:
@@ -203,7 +203,7 @@ class LineSmoother(PartSmoother):
 
     @classmethod
     def _damped(cls, matrix: LevelMatrix, kind: str, part: TridiagonalPart) -> Steps[Smoother]:
-        """With the damping that the largest eigenvalue demands; Jacobi's iteration where that is too much."""
+        """The smoother, damped by the largest eigenvalue; Jacobi's where the damping would be too strong."""
         largest = yield from largest_of_part(matrix, part, part.solver.positive_definite)
         stored = part.stored
         if largest > LARGEST_LINE_EIGENVALUE:

@@ -67,7 +67,7 @@ class Part(Protocol):
         """Apply to the columns of b; both are of type `stored` or its double precision, and not checked."""
 
     def refreshed(self, csr: CheckedMatrix) -> Part:
-        """The same part with the values of a matrix of the same pattern."""
+        """The part of another matrix of the same pattern."""
 
     def state(self) -> dict[str, Any]:
         """The fields of the kind's schema, of types that `storage.operator_state` can pack."""
@@ -92,7 +92,7 @@ class OnPermutedVectors(Protocol):
     """A part whose rows are those of A in an order, and which can take vectors in that order."""
 
     def on_permuted_vectors(self) -> Part | None:
-        """The same part on vectors in its order; None where it has ghost rows, or is on such vectors."""
+        """The part on permuted vectors; None where it has ghost rows, or is on permuted vectors already."""
 
 
 def happened(**counts: float) -> Repairs:
@@ -109,7 +109,7 @@ def in_words(repairs: Repairs, positive_definite: bool) -> str:
 
 
 def coverage_in_words(part: Any) -> str:
-    """For print: the coverage, and in parentheses that of the sub- and superdiagonal in A's own order."""
+    """The coverage for print, with that of the sub- and superdiagonal in A's own order."""
     return (
         f"{part.coverage:.4f} of the off-diagonal weight ({part.identity_coverage:.4f} next to A's diagonal)"
     )
@@ -131,7 +131,7 @@ class SetupTime:
 
 
 class OperatorState(NamedTuple):
-    """All that a `Preconditioner` is made of; the part is that of A 2**-exponent.
+    """The state of a `Preconditioner`; the part is that of A 2**-exponent.
 
     `symmetry`, as `CheckedMatrix.rounding_in_words`, is for print alone and not stored. `systems` are the
     number of systems in a stack and the rows of each.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from linforest_precond.backends import Backend
@@ -23,7 +23,7 @@ def apply_in_columns(
     for first in range(0, b.shape[1], most):
         some_b, some_x = b[:, first : first + most], x[:, first : first + most]
         columns = some_b.shape[1]
-        loan = pool.take((2 * columns + variant, stream), lambda columns=columns: make(columns))
+        loan = pool.take((2 * columns + variant, stream), partial(make, columns))
         loan.workspace.apply(some_b, some_x)
         pool.give_back(loan)
 
@@ -41,7 +41,7 @@ class WorkVectors:
 
     @cached_property
     def _own_b(self) -> Array:
-        """For arguments of another type or layout; the first application allocates it, as `_own_x`."""
+        """Replaces a b of another type or layout; the first application allocates it, as `_own_x`."""
         return self._vector()
 
     @cached_property

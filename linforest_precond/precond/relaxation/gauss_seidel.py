@@ -222,7 +222,7 @@ class GaussSeidelPart(TriangularSolves):
         return cls(relaxation=Relaxation(omega, sweeps, symmetric), **with_triangles(fields))
 
     def with_values(self, csr: CheckedMatrix) -> GaussSeidelPart:
-        """The same colours with the values of another matrix."""
+        """The part of another matrix of the pattern, with the same colours."""
         schedule = Schedule("colors", self.ordering, self.starts)
         return self.of(csr, self.stored, schedule, self.relaxation)
 

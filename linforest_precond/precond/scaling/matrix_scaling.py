@@ -85,7 +85,7 @@ class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
         return sparse_like(given.given, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
 
     def applied(self, csr: CheckedMatrix) -> CheckedMatrix:
-        """The same for a checked matrix."""
+        """B of a checked matrix."""
         order = self.permutation
         order = None if order is None else order.astype(csr.indices.dtype, copy=False)
         arrays = csr.indptr, csr.indices, csr.data

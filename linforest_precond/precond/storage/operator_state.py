@@ -89,7 +89,7 @@ def pack(value: Any, name: str, arrays: dict[str, Array]) -> Any:
 
 
 def unpack(checked: Any, xp: Any) -> Any:
-    """What `pack` was given, made of checked fields, with arrays in the library `xp`."""
+    """The inverse of `pack` for checked fields, with arrays in the library `xp`."""
     if isinstance(checked, np.ndarray):
         return xp.asarray(checked)
     if isinstance(checked, list):

@@ -68,7 +68,7 @@ class PreconditionerFileError(ValueError):
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a check is: the file, the name of the field, and the values of names so far."""
+    """The position of a check: the file, the name of the field, and the values of names so far."""
 
     source: str  # the file's name, for exceptions
     arrays: dict[str, Any]  # host arrays by name; checked ones are removed

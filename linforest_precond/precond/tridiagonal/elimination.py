@@ -95,5 +95,5 @@ class Elimination:
         return overflowing_rows(method, bands)
 
     def total(self, rows: Array) -> int:
-        """How many rows are marked."""
+        """The number of marked rows."""
         return int(rows.sum())  # stall: reported to the user

@@ -83,7 +83,7 @@ class SeveralForestsPart(schema.Stored):
         return replace(scaled, steps=scaled._polynomial(degree))
 
     def _scaled(self) -> SeveralForestsPart:
-        """With damping factors, or with weights: shares of the forests in the coverage."""
+        """The parts damped by eigenvalues (multiplicative), or weighted by coverage (additive)."""
         if len(self.parts) == 1 or self.n == 0:
             return self
         if self.combine == "additive":
@@ -96,7 +96,7 @@ class SeveralForestsPart(schema.Stored):
         return replace(self, parts=parts)
 
     def _polynomial(self, degree: int) -> Steps:
-        """Chebyshev's where everything is definite; else a truncated Neumann series, damped where needed."""
+        """Chebyshev steps where everything is definite; else a truncated Neumann series, damped if needed."""
         if degree == 1 or self.n == 0:
             return ONE_STEP
         largest = self._largest_eigenvalue(self.parts)

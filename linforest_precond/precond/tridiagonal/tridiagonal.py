@@ -285,7 +285,7 @@ def _one_system(sizes: Sizes, ordering: Any) -> tuple[int, int]:
 
 
 def _several_forests(sizes: Sizes, operator: int, setup: int, forests: int) -> tuple[int, int]:
-    """As many tridiagonal operators, whose scaled bands are copies; A; the graph that is left; vectors."""
+    """One operator per forest with scaled copies of its bands; A; the remaining graph; vectors."""
     scaled = 7 * sizes.stored * sizes.rows
     matrix = (sizes.index + sizes.stored) * sizes.entries + (sizes.index + sizes.stored) * sizes.rows
     graph = sizes.weight * sizes.entries * (1 if sizes.symmetric else 2)
