@@ -127,7 +127,6 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _add_command(parser: argparse.ArgumentParser, name: str) -> None:
-    """Import a command, and add its options."""
     command = importlib.import_module(f"linforest_precond.app.commands.{name}")
     text = COMMANDS[name]
     parser.description = text[0].upper() + text[1:] + "."

@@ -29,7 +29,6 @@ def _lineax() -> Any:
 
 @functools.cache
 def operator_class() -> Any:
-    """The class `SparseLinearOperator`."""
     lineax, jax = _lineax(), jax_module()
     import equinox
 
@@ -103,7 +102,6 @@ def _conjugate(operator: Any) -> Any:
 
 @functools.cache
 def krylov_class() -> Any:
-    """The class `Krylov`."""
     lineax = _lineax()
     import equinox
 

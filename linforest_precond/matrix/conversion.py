@@ -73,7 +73,6 @@ def as_square_matrix(A: MatrixLike, name: str = "A") -> tuple[Any, Backend]:
 
 
 def is_csr(A: Any) -> bool:
-    """Whether A is sparse in CSR format."""
     return getattr(A, "format", None) == "csr"
 
 

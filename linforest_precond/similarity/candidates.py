@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.similarity.pairs import bounded_ranges
 from linforest_precond.similarity.token_sets import UNIT, TokenSets
 
 # The relative tolerance of required overlaps, far above the rounding errors of sums. Upper bounds and filters
@@ -68,13 +69,7 @@ class Index:
 
     def chunks(self) -> Iterator[tuple[int, int]]:
         """Ranges of left sets with a bounded number of products; a single set may have more."""
-        ends = np.cumsum(self.work)
-        begin = 0
-        while begin < self.work.size:
-            done = ends[begin - 1] if begin else 0
-            end = max(begin + 1, int(np.searchsorted(ends, done + CHUNK, side="right")))
-            yield begin, end
-            begin = end
+        return bounded_ranges(self.work, CHUNK)
 
     def pairs(self, begin: int, end: int) -> tuple[Array, Array]:
         """The candidates of a range of left sets: numbers of the left and of the right sets."""

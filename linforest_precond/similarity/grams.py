@@ -26,7 +26,6 @@ class Symbols:
 
 
 def characters(strings: Strings) -> Symbols:
-    """The characters of each element."""
     return Symbols(strings.indptr, strings.codes, PADDING, _longest(strings.indptr))
 
 

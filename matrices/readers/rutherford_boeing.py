@@ -85,7 +85,6 @@ class _Sections:
         self.ahead: bytes | None = None
 
     def line(self) -> bytes:
-        """The next line."""
         line = self.stream.readline(LONGEST_LINE) if self.ahead is None else self.ahead
         self.ahead, self.lines = None, self.lines + 1
         if not line:

@@ -91,7 +91,6 @@ def ilu(
 
 
 def checked_options(ordering: Any, sweeps: Any, seed: Any) -> dict[str, Any]:
-    """The options by their names."""
     return {
         "ordering": as_choice("ordering", ordering, ("auto", *ORDERS)),
         "sweeps": None if sweeps is None else as_integer("sweeps", sweeps, 0, MOST_SWEEPS),

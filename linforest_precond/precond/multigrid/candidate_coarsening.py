@@ -92,7 +92,6 @@ def without_single_nodes(aggregates: RootAggregates) -> RootAggregates:
 def coarsening_of(
     space: NearNullSpace, matrix: LevelMatrix, options: MultilevelOptions
 ) -> CandidateCoarsening:
-    """The coarsening of a matrix with given or adaptive candidates."""
     B, adaptive = space.candidates, space.candidates is None
     if B is None:
         B = adaptive_candidates(matrix, space.count, options.seed)

@@ -163,7 +163,6 @@ class Hierarchy(LevelsInterface):
     __matmul__ = matvec
 
     def _preconditioner(self, applied: Applied, cycle: str | None) -> Preconditioner:
-        """One cycle as an operator."""
         cycles, scaling = part_of(applied).with_cycle(self._checked_cycle(cycle)), scaling_in(applied)
         part = cycles if scaling is None else ScaledPart(cycles, scaling)
         return self._operator._with(applied._replace(part=part))

@@ -57,16 +57,13 @@ class Level(schema.Stored):
 
     @property
     def unknowns(self) -> int:
-        """Rows of the matrix."""
         return self.csr.n
 
     @property
     def entries(self) -> int:
-        """Stored entries of the matrix."""
         return self.csr.nnz
 
     def vectors(self, columns: int, dtype: DType, *, transpose: bool, further: int) -> LevelVectors:
-        """The vectors of a cycle with this many columns."""
         return LevelVectors(self.csr, self.matrix, columns, dtype, transpose=transpose, further=further)
 
     @property
@@ -75,7 +72,6 @@ class Level(schema.Stored):
         return [self.csr, self.smoother, *([] if self.transfer is None else self.transfer.held)]
 
     def transposed(self) -> Level:
-        """The level of the transposed hierarchy."""
         transfer = None if self.transfer is None else self.transfer.conjugated()
         arrays = self.csr.indptr, self.csr.indices, self.csr.data
         csr = described(*self.csr.backend.matrix.entries.transposed(*arrays))

@@ -58,7 +58,6 @@ class LevelMatrix:
         return self.hermitian and self.finest.n > 1 and self.facts.centered
 
     def holds_in_all_rows(self, flags: Array) -> bool:
-        """Whether all rows have a flag."""
         return all_set(flags)  # stall: decides a method
 
     @cached_property

@@ -79,7 +79,6 @@ class MultigridCycle:
         self.converts = self.last > 0 and smoother is not None and smoother.converts(sweeps)
 
     def _visiting_vectors(self, i: int) -> int:
-        """The vectors that visits of a level need."""
         first, second = 2 * (i > 0), 2 * (i in self.twice)
         return first + second + (second > 0 and self.kind == "K")
 

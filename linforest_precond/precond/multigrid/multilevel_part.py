@@ -142,7 +142,6 @@ class MultilevelPart(schema.Stored):
 
     @property
     def cycle(self) -> str:
-        """The cycle that the operator applies."""
         return self.options.cycle
 
     def accelerator(self, cycle: str) -> str:
@@ -202,7 +201,6 @@ class MultilevelPart(schema.Stored):
         apply_in_columns(part._cycles, self._backend, b, x, lambda columns: part._cycle(columns, reverse))
 
     def _cycle(self, columns: int, transpose: bool) -> MultigridCycle:
-        """A cycle for this many columns, with its vectors."""
         sweeps = self.options.presmooth, self.options.postsmooth
         return MultigridCycle(
             self.levels, self.coarsest, self.cycle, sweeps, columns, self.stored,

@@ -265,7 +265,6 @@ Smoother = DiagonalSmoother | LineSmoother | InverseSmoother | GaussSeidelSmooth
 
 
 def smoother_in_steps(matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Steps[Smoother]:
-    """The smoother of a level, from its matrix."""
     if kind in LINES:
         return (yield from LineSmoother.in_steps(matrix, stored, kind, seed))
     if kind == INVERSE:

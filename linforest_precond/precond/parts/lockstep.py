@@ -28,5 +28,4 @@ def in_lockstep(computations: Iterable[Steps[Result]]) -> list[Result]:
 
 
 def completed(steps: Steps[Result]) -> Result:
-    """The result of one computation."""
     return in_lockstep([steps])[0]

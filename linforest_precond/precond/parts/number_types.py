@@ -86,7 +86,6 @@ def _address(array: Any) -> int:
 
 @functools.cache
 def result_dtype(of_operator: DType, of_vector: DType) -> DType:
-    """The type of a product."""
     if of_vector.kind not in "biufc" or np.promote_types(of_operator, of_vector) not in VALUE_DTYPES:
         raise TypeError(f"r must hold numbers of at most double precision, got {of_vector}")
     return np.promote_types(of_operator, of_vector)

@@ -49,7 +49,6 @@ class PartIterations:
         )
 
     def iteration(self, columns: int, transpose: bool = False) -> PartIteration:
-        """The vectors of an iteration with this many columns."""
         return PartIteration(self, columns, transpose)
 
     @cached_property

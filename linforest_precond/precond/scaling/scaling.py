@@ -116,7 +116,6 @@ def scaling_of(csr: CheckedMatrix, scaling: Any, symmetric: bool) -> MatrixScali
 
 
 def found_by(csr: CheckedMatrix, method: str, symmetric: bool, tolerance: float) -> MatrixScaling:
-    """The scaling by one of the `METHODS`."""
     if method == "matching":
         return matching(csr, symmetric, tolerance)
     return equilibrate(csr) if method == "equilibrate" else by_diagonal(csr)

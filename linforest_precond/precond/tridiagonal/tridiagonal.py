@@ -179,7 +179,6 @@ def tridiagonal(
 
 
 def _checked_counts(forests: Any, combine: Any, polynomial: Any, ordering: Any) -> tuple[int, int]:
-    """The numbers of forests and of steps, checked."""
     forests = as_integer("forests", forests, 1, MOST_FORESTS)
     polynomial = as_integer("polynomial", polynomial, 1, MOST_STEPS)
     as_choice("combine", combine, COMBINATIONS)
