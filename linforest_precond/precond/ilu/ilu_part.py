@@ -182,16 +182,6 @@ def fill_weights(csr: CheckedMatrix) -> Array:
     return 1.0 / xp.maximum(sizes, LEAST_SIZE)
 
 
-class Factors(NamedTuple):
-    """(I + L) D (I + U): L, U, the inverse of D, whether these are Cholesky factors, and the counts."""
-
-    lower: Triangle
-    upper: Triangle
-    inverse: Array
-    cholesky: bool
-    findings: Findings
-
-
 def factored(
     backend: Backend,
     matrix: Triangle,
@@ -200,14 +190,14 @@ def factored(
     cholesky: bool,
     weights: Array,
     longest_row: int,
-) -> Factors:
-    """The factors of a matrix, whose diagonal is shifted as little as is needed (Manteuffel 1980).
+) -> tuple[Triangle, Triangle, Array, bool, Findings]:
+    """L, U and D^-1 of a matrix, whether they are Cholesky factors, and the counts.
 
-    A shift is needed where pivots of a Hermitian matrix are negative, where solutions in the stored type
-    overflow, and where they grow from perturbed pivot to perturbed pivot until little is left of the number
-    range. A Hermitian matrix that needs a large shift is not definite and gets the factors of any other
-    matrix. With a shift above the number of entries in a row all rows are diagonally dominant, so that no
-    entry grows.
+    The diagonal is shifted as little as is needed (Manteuffel 1980): where pivots of a Hermitian matrix are
+    negative, where solutions in the stored type overflow, and where they grow from perturbed pivot to
+    perturbed pivot until little is left of the number range. A Hermitian matrix that needs a large shift is
+    not definite and gets the factors of any other matrix. With a shift above the number of entries in a row
+    all rows are diagonally dominant, so that no entry grows.
     """
     factorize = backend.ilu.incomplete_factors.factorize
     shift, breakdowns = 0.0, 0
@@ -226,7 +216,7 @@ def factored(
     mean = backend.matrix.sums.tree_sum(dropped) / max(weights.size, 1)
     error = math.sqrt(mean + shift**2) if math.isfinite(mean) else LARGEST_ERROR
     findings = Findings(found[FactorFinding.PERTURBED], shift, breakdowns, error)
-    return Factors(lower, upper, inverse, cholesky, findings)
+    return lower, upper, inverse, cholesky, findings
 
 
 def solution_exponent(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.annotations import Array
 from linforest_precond.precond.multigrid.coarsest import SWEEPS, BandedCoarsest, Coarsest
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 
@@ -35,24 +35,16 @@ def twice_visited(kind: str, last: int) -> list[int]:
 
 
 class MultigridCycle:
-    """A cycle (`kind`) on a hierarchy, or on a transposed one, for vectors of one shape and type.
+    """A cycle on a hierarchy, a `MultilevelPart` or its transpose, for vectors of one shape.
 
     The last level has no transfer, and is smoothed where `coarsest` is None.
     """
 
-    def __init__(
-        self,
-        levels: Sequence[Level],
-        coarsest: Coarsest | BandedCoarsest | None,
-        kind: str,
-        sweeps: tuple[int, int],
-        columns: int,
-        dtype: DType,
-        *,
-        transpose: bool,
-        definite: bool,
-        centered: bool,
-    ):
+    def __init__(self, hierarchy: Any, columns: int, transpose: bool):
+        levels: Sequence[Level] = hierarchy.levels
+        coarsest: Coarsest | BandedCoarsest | None = hierarchy.coarsest
+        kind, dtype, options = hierarchy.cycle, hierarchy.stored, hierarchy.options
+        sweeps = options.presmooth, options.postsmooth
         self.levels, self.coarsest, self.kind, self.sweeps = levels, coarsest, kind, sweeps
         self.transpose = transpose
         self.last = len(levels) - 1
@@ -72,10 +64,11 @@ class MultigridCycle:
             if i in self.twice:
                 self.second_visit[i] = own.vector(), own.vector()
                 if kind == "K":
-                    self.krylov[i] = own.ops.KrylovSteps(levels[i].csr.n, columns, dtype, definite)
+                    self.krylov[i] = own.ops.KrylovSteps(levels[i].csr.n, columns, dtype, hierarchy.definite)
                     self.products[i] = own.vector()
         self.dtype, smoother = dtype, levels[0].smoother
-        self.center = self.vectors[0].ops.Center(levels[0].csr.n, columns, dtype) if centered else None
+        centered, center = hierarchy.centered, self.vectors[0].ops.Center
+        self.center = center(levels[0].csr.n, columns, dtype) if centered else None
         self.converts = self.last > 0 and smoother is not None and smoother.converts(sweeps)
 
     def _visiting_vectors(self, i: int) -> int:

@@ -197,15 +197,11 @@ class MultilevelPart(schema.Stored):
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         part = self.transposed if transpose else self
-        reverse = transpose and part is not self
-        apply_in_columns(part._cycles, self._backend, b, x, lambda columns: part._cycle(columns, reverse))
 
-    def _cycle(self, columns: int, transpose: bool) -> MultigridCycle:
-        sweeps = self.options.presmooth, self.options.postsmooth
-        return MultigridCycle(
-            self.levels, self.coarsest, self.cycle, sweeps, columns, self.stored,
-            transpose=transpose, definite=self.definite, centered=self.centered,
-        )  # fmt: skip
+        def cycle(columns: int) -> MultigridCycle:
+            return MultigridCycle(part, columns, transpose and part is not self)
+
+        apply_in_columns(part._cycles, self._backend, b, x, cycle)
 
     @cached_property
     def _backend(self) -> Backend:

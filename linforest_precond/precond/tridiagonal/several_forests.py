@@ -10,8 +10,6 @@ from typing import Any
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.graph.forest import pipeline
-from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.multigrid.eigenvalue_estimates import chebyshev_steps, estimated_eigenvalue
 from linforest_precond.precond.parts.lockstep import completed
@@ -22,7 +20,7 @@ from linforest_precond.precond.storage import schema
 from linforest_precond.precond.storage.record_schemas import MATRIX
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart
-from linforest_precond.records.forest import Bands, Forest, Ordering
+from linforest_precond.records.forest import Bands, Ordering
 
 COMBINATIONS = "multiplicative", "additive"
 MOST_FORESTS = 8
@@ -212,27 +210,6 @@ class SeveralForestsPart(schema.Stored):
         if degree == 1:
             return "none"
         return f"{'Chebyshev' if self.definite else 'truncated Neumann series'}, {degree} steps"
-
-
-def several_forests_part(
-    csr: CheckedMatrix,
-    stored: DType,
-    options: FactorOptions,
-    repair: str,
-    forests: int,
-    combine: str,
-    degree: int,
-) -> SeveralForestsPart:
-    """Disjoint forests of a checked matrix, with checked options; fewer where no edges are left."""
-    found = pipeline.bands_along_forests(csr, options, forests)
-    return SeveralForestsPart.of(
-        csr, [_part_of(csr, stored, *each, repair) for each in found], combine, degree
-    )
-
-
-def _part_of(csr: CheckedMatrix, stored: DType, forest: Forest, bands: Bands, repair: str) -> TridiagonalPart:
-    fields = {"kind": "tridiagonal", "forest": forest, "given": None, "own_forest": True, "repair": repair}
-    return TridiagonalPart.of(csr, stored, bands, **fields)
 
 
 def _times(part: TridiagonalPart, factor: float) -> TridiagonalPart:

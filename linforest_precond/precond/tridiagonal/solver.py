@@ -249,7 +249,6 @@ class BlockTridiagonalSolver(TridiagonalSolver):
 
 def solver_of(
     bands: Bands,
-    *,
     make_definite: bool = True,
     perturb: bool = True,
     decide: Decision | None = None,

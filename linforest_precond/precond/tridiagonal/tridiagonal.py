@@ -22,6 +22,7 @@ from linforest_precond.backends.annotations import (
 )
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.user_warnings import without_numpy_warnings
+from linforest_precond.graph.forest import pipeline
 from linforest_precond.graph.forest.factor import begin_factor, check_options
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.kinds import Face, Kind, Sizes, Variant, register
@@ -34,12 +35,12 @@ from linforest_precond.precond.tridiagonal.several_forests import (
     MOST_FORESTS,
     MOST_STEPS,
     SeveralForestsPart,
-    several_forests_part,
 )
 from linforest_precond.precond.tridiagonal.several_forests import SCHEMA as SEVERAL_FORESTS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import (
     REPAIRS,
     SCHEMAS,
+    TridiagonalPart,
     block_part,
     scalar_part_in_steps,
 )
@@ -169,13 +170,13 @@ def tridiagonal(
     setup = Setup(A, dtype, values=values, shared=shared, begin=begin, scaling=scaling)
     csr, stored = setup.csr, setup.stored
     if forests > 1:
-        return setup.operator(
-            several_forests_part(csr, stored, options, repair, forests, combine, polynomial)
-        )
-    part = completed(scalar_part_in_steps(csr, stored, ordering, options, repair))
+        found = pipeline.bands_along_forests(csr, options, forests)
+        parts = [completed(TridiagonalPart.along_forest(csr, stored, *each, repair)) for each in found]
+    else:
+        parts = [completed(scalar_part_in_steps(csr, stored, ordering, options, repair))]
     if several:
-        return setup.operator(SeveralForestsPart.of(csr, [part], combine, polynomial))
-    return setup.operator(part)
+        return setup.operator(SeveralForestsPart.of(csr, parts, combine, polynomial))
+    return setup.operator(parts[0])
 
 
 def _checked_counts(forests: Any, combine: Any, polynomial: Any, ordering: Any) -> tuple[int, int]:

@@ -41,7 +41,6 @@ from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solv
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 
 REPAIRS = "auto", "none"
-NO_REPAIRS: dict[str, Any] = {"make_definite": False, "perturb": False}
 
 
 def one_source_of_order(fields: schema.Fields, names: schema.Names) -> schema.Checks:
@@ -131,6 +130,15 @@ class TridiagonalPart(schema.Stored):
         return cls._solved(stored_bands, decide, started=started, n=csr.n, weights=weights, **fields)
 
     @classmethod
+    def along_forest(
+        cls, csr: CheckedMatrix, stored: DType, forest: Forest | BlockForest, bands: Bands, repair: str
+    ) -> Steps[TridiagonalPart]:
+        """The part of a matrix along a forest that the setup made of it."""
+        kind = "block_tridiagonal" if isinstance(forest, BlockForest) else "tridiagonal"
+        fields = {"kind": kind, "forest": forest, "given": None, "own_forest": True, "repair": repair}
+        return cls.in_steps(csr, stored, bands, **fields)
+
+    @classmethod
     def factored(cls, bands: Bands, repaired: Array | None = None, **fields: Any) -> TridiagonalPart:
         """Factor bands in the stored type; the same paths are repaired as before."""
         rows = None if repaired is None else repaired.astype(bool)
@@ -140,8 +148,9 @@ class TridiagonalPart(schema.Stored):
     def _solved(
         cls, bands: Bands, decide: Decision, repair: str, started: Factorization | None = None, **fields: Any
     ) -> TridiagonalPart:
-        repairs = {"make_definite": True, "decide": decide} if repair == "auto" else NO_REPAIRS
-        return cls(bands=bands, repair=repair, **fields, solver=solver_of(bands, **repairs, started=started))
+        auto = repair == "auto"
+        solver = solver_of(bands, auto, auto, decide if auto else None, started)
+        return cls(bands=bands, repair=repair, **fields, solver=solver)
 
     @classmethod
     def from_state(cls, own_forest: bool, repair: str = "auto", **fields: Any) -> TridiagonalPart:
@@ -345,21 +354,16 @@ def scalar_part_in_steps(
     forest = given = None
     is_name = isinstance(ordering, str)
     if is_name and ordering == "forest":
-        forest, bands = pipeline.bands_along_forest(csr, options)
-    elif isinstance(ordering, Forest):
+        found = pipeline.bands_along_forest(csr, options)
+        return TridiagonalPart.along_forest(csr, stored, *found, repair)
+    if isinstance(ordering, Forest):
         forest = checked_forest(ordering, csr.n, csr.backend, "ordering")
         bands = copy_bands(csr, forest)
     else:
         given = _given_order(ordering, csr)
         bands = _bands_in_order(csr, given)
-    fields = {
-        "kind": "tridiagonal",
-        "forest": forest,
-        "given": given,
-        "own_forest": is_name,
-        "repair": repair,
-    }
-    return TridiagonalPart.in_steps(csr, stored, bands, **fields)
+    fields = {"kind": "tridiagonal", "forest": forest, "given": given, "own_forest": is_name}
+    return TridiagonalPart.in_steps(csr, stored, bands, repair=repair, **fields)
 
 
 def block_part(
@@ -371,9 +375,8 @@ def block_part(
     """
     block_size = 2 ** (len(candidates[0]) - 1)
     csr.backend.runtime.prefetch.prefetch("tridiagonal", csr, stored, block_size)
-    forest, bands = pipeline.bands_along_block_forest(csr, candidates, partners)
-    fields = {"kind": "block_tridiagonal", "forest": forest, "given": None, "own_forest": True}
-    return TridiagonalPart.of(csr, stored, bands, repair=repair, **fields)
+    found = pipeline.bands_along_block_forest(csr, candidates, partners)
+    return completed(TridiagonalPart.along_forest(csr, stored, *found, repair))
 
 
 def _stored_bands(bands: Bands, stored: DType, exponent: int | None) -> Bands:
