@@ -106,7 +106,7 @@ def scaling_of(csr: CheckedMatrix, scaling: Any, symmetric: bool) -> MatrixScali
     if isinstance(scaling, MatrixScaling):
         return scaling.fitted_to(csr)
     if scaling == "auto":
-        if not has_tiny_diagonal(csr):
+        if not count_tiny_diagonal(csr):
             return None
         try:
             return matching(csr, symmetric and csr.symmetric)
@@ -155,11 +155,6 @@ def by_diagonal(csr: CheckedMatrix) -> MatrixScaling:
     magnitudes = magnitudes_of(csr.diagonal).astype(np.float64)
     factors = 1.0 / xp.sqrt(xp.where(magnitudes > 0, magnitudes, 1.0))
     return MatrixScaling("jacobi", factors, factors.copy())
-
-
-def has_tiny_diagonal(csr: CheckedMatrix) -> bool:
-    """Whether a diagonal entry is 0 or tiny in a row that has entries."""
-    return count_tiny_diagonal(csr) > 0
 
 
 def count_tiny_diagonal(csr: CheckedMatrix) -> int:
