@@ -36,11 +36,11 @@ class Reordering:
     ordering: Ordering | None = None
 
     def permuted(self, vectors: Array, axis: int = 0) -> Array:
-        """Vectors in A's order, in this one."""
+        """Permute vectors from A's order to this one."""
         return vectors if self.ordering is None else vectors.take(self.ordering.order, axis=axis)
 
     def restored(self, vectors: Array) -> Array:
-        """Vectors in this order, in A's."""
+        """Permute vectors from this order to A's."""
         return vectors if self.ordering is None else vectors.take(self.ordering.rank, axis=0)
 
     def matrix(self, csr: CheckedMatrix) -> CheckedMatrix | PermutedMatrix:

@@ -27,7 +27,7 @@ from linforest_precond.matrix.value_range import (
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """The exponents e of the matrix and f of the columns; 0 for what is well inside the range."""
+    """The exponents e of the matrix and f of the columns; 0 where numbers are well inside the range."""
 
     matrix: int
     columns: Any

@@ -103,7 +103,7 @@ class InPlaceOperator:
 
     @property
     def stored_dtype(self) -> DType:
-        """The type of the numbers that are kept."""
+        """The type of the stored numbers."""
         raise NotImplementedError
 
     @property

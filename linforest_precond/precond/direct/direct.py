@@ -137,7 +137,7 @@ def diagonally_pivoted(setup: Setup, order: Any) -> DirectPart | None:
 
 
 def memory_of_factors(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
-    """Factors without interchanges in a minimum degree order, which is found for that; A and the order.
+    """Factors without interchanges in a minimum degree order, computed for the estimate; A and the order.
 
     The setup has copies of A in that order, and its pattern.
     """

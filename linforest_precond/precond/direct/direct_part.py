@@ -113,7 +113,7 @@ class DirectPart(OnBackend, schema.Stored):
         return self.of(csr, self.stored, "auto", "partial").verified()
 
     def verified(self) -> DirectPart:
-        """This part; LinAlgError where its solutions are not finite."""
+        """Return this part; LinAlgError where its solutions are not finite."""
         if self.error is None:
             raise singular("its solutions overflow")
         return self

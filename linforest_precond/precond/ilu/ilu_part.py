@@ -128,7 +128,7 @@ class IluPart(TriangularSolves):
         return cls("ilu", csr.n, name, ordering, starts, lower, upper, inverse, cholesky, findings, sweeps)
 
     def warned(self) -> IluPart:
-        """This part, after a warning if it has perturbed pivots."""
+        """Warn about perturbed pivots, and return this part."""
         if self.findings.perturbed:
             warn_user(
                 f"{self.findings.perturbed} pivots of the incomplete factorization were tiny and have been "

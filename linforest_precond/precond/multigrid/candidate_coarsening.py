@@ -46,7 +46,7 @@ class CandidateCoarsening:
         return transfer, transfer.coarse_matrix(matrix)
 
     def _roots(self, matrix: LevelMatrix) -> RootAggregates | None:
-        """Aggregates of nodes; None where there are none, or all would leave too many unknowns."""
+        """Aggregates of nodes; None where every attempt leaves no or too many unknowns."""
         nodes, k = self._nodes(matrix), self.B.shape[1]
         most = (ADAPTIVE_SHARE if self.adaptive else STALLED_SHARE) * matrix.n
         for strength, signed in self._attempts():

@@ -71,7 +71,7 @@ class Aggregates(OnBackend, schema.Stored):
 
     @property
     def values(self) -> list[Array]:
-        """The arrays of the prolongator and the restriction that are not all ones."""
+        """The values of the prolongator and the restriction; none where all are 1."""
         return []
 
     exponent = None
@@ -153,7 +153,7 @@ class Interpolation(schema.Stored):
     def smoothed_from(
         cls, aggregates: Smoothable, matrices: tuple[RectangularCSR, RectangularCSR]
     ) -> Interpolation:
-        """The smoothed tentative prolongator of aggregates, which are kept for other values; its adjoint."""
+        """The transfer by a smoothed prolongator and its adjoint; the aggregates are kept for updates."""
         return cls(*matrices, aggregates)
 
     @cached_property

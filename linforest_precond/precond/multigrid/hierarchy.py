@@ -124,7 +124,7 @@ class Hierarchy(LevelsInterface):
         return self._levels_of(self._operator._applied)
 
     def _given_matrix(self, applied: Applied) -> Any:
-        """A, of the library and format that it was given in."""
+        """A in the library and format of the user's matrix."""
         if scaling_in(applied) is None:
             return self._levels_of(applied)[0].A
         return HierarchyLevel(unscaled_level(applied), self._like, applied.exponent).A

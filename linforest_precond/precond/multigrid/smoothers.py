@@ -149,7 +149,7 @@ def largest_of_part(matrix: LevelMatrix, part: TridiagonalPart | InversePart, de
 
 
 class PartSmoother(schema.Stored):
-    """Sweeps x += M (b - A x) with the part of a preconditioner M, which is damped where it has to be."""
+    """Sweeps x += M (b - A x) with the part of a preconditioner M, damped where needed."""
 
     kind: str
     part: TridiagonalPart | InversePart | GaussSeidelPart

@@ -210,7 +210,7 @@ class GaussSeidelPart(TriangularSolves):
         )
 
     def warned(self) -> GaussSeidelPart:
-        """This part, after a warning if the diagonal has zeros."""
+        """Warn about zeros on the diagonal, and return this part."""
         if self.lifted:
             warn_user(f"{self.lifted} pivots count as 1: the diagonal of A has zeros")
         return self

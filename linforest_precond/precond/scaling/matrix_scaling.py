@@ -55,7 +55,7 @@ class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether B = D A D, which is symmetric where A is."""
+        """Whether B = D A D: B is then symmetric where A is."""
         # stall: one number, where it is asked for
         return self.permutation is None and all_set(self.row == self.column)
 

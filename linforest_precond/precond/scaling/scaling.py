@@ -158,7 +158,7 @@ def by_diagonal(csr: CheckedMatrix) -> MatrixScaling:
 
 
 def count_tiny_diagonal(csr: CheckedMatrix) -> int:
-    """The diagonal entries that are 0 or tiny, in rows that have entries."""
+    """The number of diagonal entries that are 0 or tiny, in rows with entries."""
     rows, columns, diagonal = csr.log_maxima
     logs = csr.backend.matrix.log_scaling
     tiny = 2 * diagonal < rows + columns + 2 * TINY_EXPONENT * logs.UNIT

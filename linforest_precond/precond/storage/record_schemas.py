@@ -23,7 +23,7 @@ def rank_inverts_order(fields: Fields, names: Names) -> Checks:
 
 
 def paths_follow_order(fields: Fields, names: Names) -> Checks:
-    """Sorted by path id and position, each path begins with its lower end, which is its id, at position 1."""
+    """Vertices are sorted by path id and position; position 1 is the lower end, whose index is the id."""
     order = fields["ordering"]["order"]
     path, position = fields["path_id"][order], fields["position"][order]
     starts, places = position == 1, np.arange(order.size)

@@ -231,7 +231,7 @@ words = partial(array, (np.dtype(np.uint64),), "")
 
 
 class Checked(dict[str, Any]):
-    """Checked fields, and what is made of them."""
+    """Checked fields, with the function that restores an object from them."""
 
     make: Callable[..., Any]
 
@@ -267,10 +267,10 @@ class FieldsSpec:
 
 
 class Stored:
-    """Base of what is stored as the fields of a schema: its attributes of these names.
+    """Base of classes that are stored as the fields of a schema, their attributes of the same names.
 
-    A class names its schema, or one for each of its kinds, and is what is made of the fields: by its method
-    `from_state`, where it has one.
+    A class names its schema, or one for each of its kinds. Its method `from_state`, or else its constructor,
+    restores an object from the fields.
     """
 
     schema: ClassVar[FieldsSpec | dict[str, FieldsSpec]]

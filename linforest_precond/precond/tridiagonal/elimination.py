@@ -12,10 +12,10 @@ from linforest_precond.records.printing import numbers_of
 
 
 class Factorization:
-    """A factorization under way on one device, with the sweeps that are expected to be needed; no stall.
+    """An asynchronous factorization on one device, with the sweeps that solves are expected to need.
 
-    `symmetric` tells whether the matrix is expected to be; None where no sweeps are expected. `report` is
-    one of the backend that is read at the same time.
+    `symmetric` is the expected symmetry; None where no sweeps are expected. `report` is a report of the
+    backend that is read at the same time.
     """
 
     def __init__(self, bands: Triple, perturb: bool, symmetric: bool | None, report: Any = None) -> None:
