@@ -26,16 +26,16 @@ if TYPE_CHECKING:
         approximate_inverse as approximate_inverse,
     )
     from linforest_precond.precond.direct.direct import direct as direct
-    from linforest_precond.precond.gauss_seidel import gauss_seidel as gauss_seidel
     from linforest_precond.precond.ilu.incomplete_lu import ilu as ilu
-    from linforest_precond.precond.jacobi import block_jacobi as block_jacobi
-    from linforest_precond.precond.jacobi import jacobi as jacobi
     from linforest_precond.precond.memory import MemoryEstimate as MemoryEstimate
     from linforest_precond.precond.memory import memory_estimate as memory_estimate
     from linforest_precond.precond.multigrid.hierarchy import Hierarchy as Hierarchy
     from linforest_precond.precond.multigrid.multilevel import multilevel as multilevel
     from linforest_precond.precond.multigrid.rigid_body_modes import rigid_body_modes as rigid_body_modes
     from linforest_precond.precond.preconditioner import Preconditioner as Preconditioner
+    from linforest_precond.precond.relaxation.gauss_seidel import gauss_seidel as gauss_seidel
+    from linforest_precond.precond.relaxation.jacobi import block_jacobi as block_jacobi
+    from linforest_precond.precond.relaxation.jacobi import jacobi as jacobi
     from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling as MatrixScaling
     from linforest_precond.precond.scaling.scaling import scaling as scaling
     from linforest_precond.precond.storage.files import load_preconditioner as load_preconditioner

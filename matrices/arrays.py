@@ -1,4 +1,4 @@
-"""Shared by the generators: device, data types, argument checks, and the construction of a csr_array."""
+"""Checks of shape, device and types for the generators, and the construction of csr_arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop that all Krylov methods share: batches of iterations, polled reports, verified residuals.
+"""`Run` iterates every Krylov method: batches of iterations, polled reports, verified residuals.
 
 The host polls the status asynchronously: the next batch of iterations is enqueued before the report of the
 last one has arrived. Convergence is verified on b - A x, in twice the working precision where A has entries;
@@ -28,19 +28,19 @@ from .singular import LastFinite, singular_columns
 from .status import Interrupted, Status
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
-# `info` as SciPy returns it, or an array of such numbers for several right-hand sides.
+# `info` of SciPy, or an array with one for each right-hand side.
 Info: TypeAlias = int | npt.NDArray[np.int64]
 Callback: TypeAlias = Callable[[Any], object]
 
 # Two summation orders of the same norm differ by less than this factor.
 SLACK = 1 + 1e-12
 _ACTIVE = {float(RunningState.RUNNING), float(RunningState.HALF)}
-# The outcomes that b - A x is computed after.
+# The outcomes after which b - A x is computed.
 _VERIFIED = Status.CONVERGED, Status.RHO, Status.OMEGA, Status.SINGULAR
-# A residual that rounding errors of x explain, in units of their bound.
+# A residual up to this multiple of their bound is attributed to rounding errors of x.
 ROUNDING = 4.0
-# Where rounding errors of x cause a residual above this share of b, A is singular to working precision rather
-# than the tolerance too small. With a larger share, noise along a null vector counts as a solution.
+# Where rounding errors of x cause a residual above this share of b, A counts as singular to working
+# precision. With a larger share, noise along a null vector would count as a solution.
 LARGEST_ROUNDING = 1e-3
 
 
@@ -48,8 +48,8 @@ class Method:
     """A Krylov method: one iteration on the vectors `x`, `r` and its own."""
 
     name: str  # of the public function
-    names: tuple[str, ...]  # of its own vectors; the last one may be overwritten between iterations
-    copies: tuple[str, ...] = ()  # of r, as which these vectors start
+    names: tuple[str, ...]  # of the method's vectors; the last one may be overwritten between iterations
+    copies: tuple[str, ...] = ()  # vectors that start as copies of r
     cycle: int = 0  # iterations until `finish` has to complete x; 0 if each updates x
 
     def alias(self, space: VectorSpace) -> None:
@@ -113,7 +113,7 @@ def solve(
 
 
 def checked_history(history: Any) -> None:
-    """Refuse what is not a `History` or None."""
+    """Raise a TypeError unless `history` is a `History` or None."""
     if history is not None and not isinstance(history, History):
         raise TypeError(f"history must be None or a History, got a {type(history).__name__}")
 
@@ -164,7 +164,7 @@ class Run:
         if problem.preconditioning.is_identity:
             method.alias(self.space)
         method.prepare(self.space, problem)
-        self.steps = 0  # of the present cycle, enqueued
+        self.steps = 0  # enqueued steps of the present cycle
         self.statuses = np.full(columns, float(RunningState.RUNNING))
         self.iterations = np.zeros(columns, np.int64)
         self._norms = problem.norms  # of the last residuals
@@ -174,9 +174,9 @@ class Run:
         # The iteration of each column's last record, and the final statuses of verified columns.
         self.ends = [0.0] * columns
         self.settled: dict[int, float] = {c: float(Status.SINGULAR) for c in problem.zero_rows}
-        # By column, relative to b: the residual that rounding errors of x cause, where it exceeds the target.
+        # Attainable residuals by column, relative to b, where they exceed the target: rounding errors of x.
         self.attainable: dict[int, float] = {}
-        # The x that columns were restarted from.
+        # The iterate at the last restart.
         self.restarted_from: Array | None = None
         if history is not None:
             true_norm = None if x_true is None else norms_of(x_true, problem.inner)
@@ -393,7 +393,7 @@ class Run:
         return [c for c, end in enumerate(self.ends) if last.get(c) != end]
 
     def _residual_norms(self, x: Array) -> npt.NDArray[np.float64]:
-        """Of the scaled system, for a solution of the given one."""
+        """Residual norms of the scaled system, for a solution of the given one."""
         self.space["x"][...] = self.problem.scaling.scaled_solution(x)
         return self._residual()[1]
 
@@ -411,7 +411,7 @@ class Run:
         """x with the last finite iterates of the columns that overflowed, whose status becomes NONFINITE.
 
         An unknown that A does not multiply overflows unseen by the residual. No iteration pays for this: the
-        rare solve that ends so is repeated, and each of its iterates looked at.
+        rare solve that ends so is repeated, and each iterate checked.
         """
         problem, kept = self.problem, LastFinite(self.problem)
         Run(self.method, problem, None).iterate(kept)
@@ -432,7 +432,7 @@ class Run:
         return scaling.solution(found[best])
 
     def ending(self) -> str:
-        """How the run ended, in words."""
+        """The outcome of the run in words."""
         most = f"after {self.joint_iterations:,} iterations"
         if not self.has_ended:
             return f"stopped {most}"

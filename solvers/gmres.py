@@ -14,9 +14,9 @@ from .problem import Inner, LinearMap, Problem, checked_problem
 from .shared_parameters import with_shared_parameters
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
-# Steps of a cycle.
+# The default length of a cycle.
 RESTART = 30
-# As SciPy names what a callback is called with.
+# SciPy's names of the arguments of callbacks.
 CALLBACK_TYPES = ("x", "pr_norm", "legacy")
 
 

@@ -21,7 +21,7 @@ from .status import Status
 
 # Host arrays of numbers.
 Floats: TypeAlias = npt.NDArray[np.float64]
-MOST_MARKERS = 100  # of a curve: more would hide it
+MOST_MARKERS = 100  # more would hide the curve
 # An iteration that takes longer than this multiple of the median has compiled kernels.
 LONG = 10.0
 

@@ -17,7 +17,7 @@ from .problem import Inner, LinearMap, Problem, checked_problem
 from .shared_parameters import with_shared_parameters
 from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
-# Of the shadow vectors.
+# The seed of the shadow vectors.
 SEED = 0
 
 

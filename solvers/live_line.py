@@ -1,4 +1,4 @@
-"""The progress of a long solve: a live line on the standard error output, and lines for Python's logging."""
+"""`LiveLine` shows the progress of a solve on the standard error output, and logs it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from linforest_precond.backends.arguments import as_flag
 from linforest_precond.backends.returns import Report
 
 LOGGER = logging.getLogger("linforest_precond.solvers")
-# Seconds between two states of the line: on a terminal it is rewritten, elsewhere each is a line of its own.
+# Seconds between two states: a terminal line is rewritten, other streams get a new line.
 TERMINAL_INTERVAL, LINE_INTERVAL = 0.2, 5.0
 DEFAULT_COLUMNS = 100
 

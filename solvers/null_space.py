@@ -1,4 +1,4 @@
-"""Singular systems: the null space of A is projected out of all vectors.
+"""Solvers of singular systems project the null space of A out of all vectors.
 
 With the orthogonal projection P = I - Q Q*, where the columns of Q span the null space, the solvers iterate
 on P A x = P b with the preconditioner P M: vectors stay orthogonal to Q whatever rounding errors do. For a
@@ -19,7 +19,7 @@ from linforest_precond.matrix.vectors import checked_vectors, norms_of
 from .reordering import Reordering
 
 CONSTANT = "constant"
-# What is left of a right-hand side in the null space, in units of the machine precision.
+# A projected right-hand side below this multiple of the machine precision is set to 0.
 ROUNDING = 100.0
 
 

@@ -1,4 +1,4 @@
-"""The checked arguments of a solver: operators, vectors and tolerances on one device."""
+"""`checked_problem` checks the arguments of a solver: operators, vectors and tolerances on one device."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .vector_space import InPlaceOperator, MatrixProduct, Preconditioning
 # A residual whose norm grows by more than this factor diverges.
 LARGEST_GROWTH = 1e10
 
-# The share of a target that rounding errors of the residual may have.
+# Rounding errors of a residual below this share of the target are neglected.
 NEGLIGIBLE = 1e-3
 
 # A user's inner product of two vectors: any number.
@@ -51,14 +51,14 @@ class Problem:
     """k systems A x = b of n rows, scaled by powers of two, and their tolerances."""
 
     backend: Backend
-    scaling: Scaling  # all that follows is of the scaled system
+    scaling: Scaling  # the fields below belong to the scaled system
     product: MatrixProduct
     preconditioning: Preconditioning
     b: Array  # (n, k), of the working type
     x0: Array | None  # likewise; None where it is zero
     norms: npt.NDArray[np.float64]  # (k,), of b's columns
     targets: npt.NDArray[np.float64]  # (k,), norms of residuals that count as converged
-    unknowns: int  # n, or the sum of it over all ranks
+    unknowns: int  # n, summed over all ranks
     most_iterations: int
     inner: Inner | None
     one: bool  # b is one vector; x then has the shape (n,)
@@ -69,7 +69,7 @@ class Problem:
     row_bound: float = 0.0  # on the sum of magnitudes of each row of A; 0 where A is an operator
 
     def residual_norms(self, x: Array, residual: Array | None = None) -> npt.NDArray[np.float64]:
-        """Of b - A x, for an (n, k) array x of the scaled system; also writes the residual where asked to.
+        """The norms of b - A x, for an (n, k) array x of the scaled system; also writes the given residual.
 
         Where entries of A times x cancel by more digits than the residual is computed with, its rounding
         errors count, too.
@@ -95,7 +95,7 @@ class Problem:
 
     @property
     def contradiction(self) -> str:
-        """In words: the first equation that no x solves, because its row of A is zero."""
+        """The first unsolvable equation in words: its row of A is zero, and b is not."""
         row = min(self.zero_rows.values())
         return (
             f"Row {row} of A is zero, and b is not zero there: no x solves the system. Remove this equation, "

@@ -1,4 +1,4 @@
-"""Systems in the order of the preconditioner: A is permuted once, and all vectors stay in that order.
+"""`reorder=True` permutes A and all vectors to the order of the preconditioner for the whole solve.
 
 `lf.tridiagonal` solves along the paths of a forest. In A's order, every product gathers and scatters vectors;
 in the order of the paths it reads and writes them as they are.
@@ -20,7 +20,7 @@ from .vector_space import InPlaceOperator
 
 
 class PermutedMatrix(NamedTuple):
-    """What products read of a `CheckedMatrix`; the columns of a row are not sorted."""
+    """The fields of a `CheckedMatrix` that products read; columns of a row are not sorted."""
 
     indptr: Array
     indices: Array
@@ -36,11 +36,11 @@ class Reordering:
     ordering: Ordering | None = None
 
     def permuted(self, vectors: Array, axis: int = 0) -> Array:
-        """Vectors in A's order, in this one."""
+        """Permute vectors from A's order to this one."""
         return vectors if self.ordering is None else vectors.take(self.ordering.order, axis=axis)
 
     def restored(self, vectors: Array) -> Array:
-        """Vectors in this order, in A's."""
+        """Permute vectors from this order to A's."""
         return vectors if self.ordering is None else vectors.take(self.ordering.rank, axis=0)
 
     def matrix(self, csr: CheckedMatrix) -> CheckedMatrix | PermutedMatrix:

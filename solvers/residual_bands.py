@@ -1,4 +1,4 @@
-"""Curves that oscillate, as the residuals of BiCGStab do: drawn as a band between their extremes."""
+"""Oscillating residual curves, as those of BiCGStab, are drawn as a band between their extremes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-# A curve oscillates if such a share of its stretches turns this often and spreads over such a factor. Of real
-# residuals of BiCGStab, those that look smooth have shares of 0.02 to 0.18, the others of 0.33 to 1.
+# A curve oscillates if more than LEAST_SHARE of its stretches change direction LEAST_TURNS times and spread
+# over a factor of LEAST_SPREAD. Measured shares of BiCGStab: 0.02 to 0.18 for smooth curves, else 0.33 to 1.
 STRETCHES = 60
 LEAST_SHARE = 0.25
 LEAST_TURNS = 2

@@ -1,4 +1,4 @@
-"""Systems at the edge of the number range: scaled by powers of two, so that norms do not overflow or vanish.
+"""Systems at the edge of the floating-point range are scaled by powers of two: no norm over- or underflows.
 
 With A 2**-e and b 2**-f instead of A and b, the solution is x 2**(e - f): the same iteration, bit for bit,
 where nothing overflows or underflows. f is one number for each column of b.
@@ -27,7 +27,7 @@ from linforest_precond.matrix.value_range import (
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """The exponents e of the matrix and f of the columns; 0 for what is well inside the range."""
+    """The exponents e of the matrix and f of the columns; 0 where numbers are well inside the range."""
 
     matrix: int
     columns: Any
@@ -79,7 +79,7 @@ def _with_start(columns: Any, b: Array, reach: Any) -> Any:
 
 
 def scaling_by_norms(norms: Any, dtype: DType) -> Scaling:
-    """For a user's inner product, whose norms are the same on all ranks: the vectors and matrices are not."""
+    """The scaling by norms alone, which are the same on all ranks, for a user's inner product."""
     found = np.where(np.isfinite(norms), np.frexp(norms)[1], 0)
     return Scaling(0, np.where(abs(found) > solver_limit(dtype), found, 0))
 

@@ -1,4 +1,4 @@
-"""The text of the parameters that all solvers share, for their docstrings."""
+"""Docstring entries of the parameters that all solvers share."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ info : int, or (k,) array of int
     0: converged, and x is finite. Positive: the iterations that the column made, `maxiter`, or 1 if that is
     0. Negative: a `Status`, with a RuntimeWarning; x is then the last finite iterate, x0 or 0.
 """
-# By the first name of each entry.
+# The entries, by their first names.
 ENTRIES = {re.split(r"[ ,]", entry)[0]: entry for entry in re.split(r"\n(?=\w)", TEXT.strip())}
 
 

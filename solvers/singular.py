@@ -1,4 +1,4 @@
-"""Failures: singular systems whose b is not in the range of A, and iterates that overflow."""
+"""Detection of inconsistent singular systems and of overflowing iterates, after a failed solve."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .problem import Problem
 from .status import Status
 from .vector_space import VectorSpace
 
-# The outcomes that a singular A may have.
+# Outcomes that a singular A may cause.
 OUTCOMES = Status.RHO, Status.OMEGA, Status.INDEFINITE, Status.STAGNATED, Status.DIVERGED
-# A product that rounding errors explain, in units of the machine precision.
+# A product A v up to this multiple of the machine precision counts as 0.
 ROUNDING = 100.0
 
 

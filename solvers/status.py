@@ -1,4 +1,4 @@
-"""How a solve ended: names for the values of `info`, with advice."""
+"""`Status` names the outcomes of a solve, the values of `info`, and gives advice."""
 
 from __future__ import annotations
 

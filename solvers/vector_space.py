@@ -1,4 +1,4 @@
-"""The interface between the methods and the backends: what both backends' `KrylovSpace` offers."""
+"""`VectorSpace` is the interface of the Krylov methods to both backends' `KrylovSpace`."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class InPlaceOperator:
 
     @property
     def stored_dtype(self) -> DType:
-        """The type of the numbers that are kept."""
+        """The type of the stored numbers."""
         raise NotImplementedError
 
     @property

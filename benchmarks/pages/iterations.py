@@ -46,8 +46,8 @@ from benchmarks.pages.iteration_tables import markdown
 from benchmarks.systems import chooser_systems, real_matrices
 from benchmarks.systems.real_matrices import is_directed, manifest
 from linforest_precond.matrix.checked import checked
-from linforest_precond.precond.repairs import in_words
-from linforest_precond.precond.scaling.methods import scaling_of
+from linforest_precond.precond.parts.part import in_words
+from linforest_precond.precond.scaling.scaling import scaling_of
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "iterations.md"
 GRIDS = {f"ANISO{k} 300²": partial(lf.matrices.aniso, k, 300) for k in (1, 2, 3)}

@@ -1,1 +1,1 @@
-"""The command `linforest`, and what users call about the installation."""
+"""The command `linforest`, `show_config` and `warmup`."""

@@ -19,7 +19,7 @@ from linforest_precond.app import interrupts
 from linforest_precond.app.interrupts import EXIT_CODES, Exit
 from linforest_precond.records import printing
 
-# Each is a module of `commands`, imported when it is called.
+# Modules of `commands`, imported on use.
 COMMANDS = {
     "study": "repeat the measurements of a paper and write a report (HTML, tables, pictures)",
     "info": "show properties of a matrix, and coverage and cost of each preconditioner",
@@ -99,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _exit_code(error: Exception) -> Exit:
-    # Where the module was not imported, nothing has raised its errors.
+    # If the module was not imported, nothing can have raised its exceptions.
     errors = sys.modules.get("linforest_precond.matrices.download.places")
     missing = FileNotFoundError if errors is None else (FileNotFoundError, errors.MatrixNotAvailable)
     return Exit.NOT_AVAILABLE if isinstance(error, missing) else Exit.ERROR
@@ -127,7 +127,6 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _add_command(parser: argparse.ArgumentParser, name: str) -> None:
-    """Import a command, and add its options."""
     command = importlib.import_module(f"linforest_precond.app.commands.{name}")
     text = COMMANDS[name]
     parser.description = text[0].upper() + text[1:] + "."

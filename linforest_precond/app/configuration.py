@@ -1,4 +1,4 @@
-"""Versions of this installation, and the backends it can use."""
+"""`show_config` prints versions, threads and usable backends."""
 
 import importlib
 import platform

@@ -1,4 +1,4 @@
-"""Exit codes, and Ctrl-C while the command ``linforest`` imports its libraries.
+"""Exit codes of ``linforest``, and its SIGINT handler during imports.
 
 A KeyboardInterrupt inside an import would show a traceback, as no code of the command is running yet. The
 package therefore imports this module first.
@@ -55,7 +55,7 @@ def guard_imports() -> None:
 
 
 def end_of_imports() -> None:
-    """From here on Ctrl-C raises KeyboardInterrupt again."""
+    """Restore Python's handler: Ctrl-C raises KeyboardInterrupt again."""
     if signal.getsignal(signal.SIGINT) is end_quietly:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,4 +1,4 @@
-"""Compilation ahead of time: small calls of what users call."""
+"""`warmup` compiles kernels ahead of time by calling public functions on small matrices."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ from linforest_precond.backends import backend_named, cuda_status
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.chooser.solver import solve
 from linforest_precond.graph import csgraph
-from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.kinds import faces
 from linforest_precond.precond.multigrid.multilevel import multilevel
+from linforest_precond.precond.relaxation.jacobi import jacobi
 from linforest_precond.records.progress import showing
 
 # Unknowns along a side of the grids, and of the coarsest level.
 SIDE, COARSEST = 8, 20
-# A side of a grid whose vectors are long enough for threads, and whose hierarchy is kept in single precision.
+# The side of a grid whose vectors use threads, and whose hierarchy is in single precision.
 LARGE_SIDE = 300
-# Iterations with it: all kernels run in the first two.
+# Iterations on the large grid: the first two run all kernels.
 ITERATIONS = 2
 
 
 class Systems(NamedTuple):
-    """What the steps are called with: a symmetric and a nonsymmetric matrix, a vector of ones, and a matrix
-    for solvers and hierarchies, whose kernels depend on its size."""
+    """Arguments of the steps: a symmetric and a nonsymmetric matrix, a vector of ones, and a large matrix.
+
+    The kernels of solvers and hierarchies depend on the size of the matrix.
+    """
 
     A: Any
     B: Any

@@ -11,9 +11,9 @@ from linforest_precond.chooser.costs import Cost
 from linforest_precond.chooser.facts import Facts
 from linforest_precond.precond.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
-from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.preconditioner import Preconditioner
+from linforest_precond.precond.relaxation.jacobi import jacobi
 from linforest_precond.precond.tridiagonal.tridiagonal import tridiagonal
 
 

@@ -11,8 +11,8 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.flags import all_set, count_set
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.scaled_matrix import scaled_into_range
-from linforest_precond.precond.scaling.methods import count_tiny_diagonal
+from linforest_precond.precond.scaling.number_range import scaled_into_range
+from linforest_precond.precond.scaling.scaling import count_tiny_diagonal
 
 # CG with Jacobi takes about this many iterations for each grid point along a side, for 8 digits.
 BOUNDARY_ITERATIONS = 3.0

@@ -20,8 +20,8 @@ from linforest_precond.chooser.system import Choice, Options, System
 from linforest_precond.interop.dlpack import native_matrix, takes_foreign_arrays
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.value_range import shifted
-from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.preconditioner import Preconditioner
+from linforest_precond.precond.relaxation.jacobi import jacobi
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.solvers.driver import Callback
 from linforest_precond.solvers.history import History

@@ -14,8 +14,8 @@ from linforest_precond.chooser.factorization import Factorization
 from linforest_precond.chooser.facts import Facts, facts_of
 from linforest_precond.chooser.outcome import quietly
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.pattern_digest import pattern_digest
 from linforest_precond.precond.preconditioner import Preconditioner
+from linforest_precond.precond.storage.pattern_digest import pattern_digest
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from linforest_precond.interop.dlpack import native_matrix
 from linforest_precond.matrix.checked import checked
 
 METHODS = "cg", "fcg", "bicgstab", "gmres", "fgmres", "minres", "idrs"
-# Relative residuals that are reached in single and in double precision.
+# Default tolerances in single and in double precision.
 TOLERANCES = {"f": 1e-5, "d": 1e-8}
 
 
@@ -66,7 +66,7 @@ def solved(A: Any, b: Array, M: Any, options: SolveOptions, transposed: bool) ->
 def attempted(
     A: Any, b: Array, M: Any, options: SolveOptions, transposed: bool, method: str
 ) -> tuple[Array, int]:
-    """The same without an exception or a warning: the last iterate, and the first `info` that is not 0."""
+    """The last iterate and the first nonzero `info`, without an exception or a warning."""
     if transposed:
         A, M = A.T, None if M is None else M.T
     solve: Callable[..., Any] = getattr(solvers, method)

@@ -100,7 +100,7 @@ def takes_foreign_arrays(function: Callable[Parameters, Result]) -> Callable[Par
     return exchanged
 
 
-# How the arguments of solvers are converted.
+# The conversion of each argument of the solvers.
 _CONVERSIONS: dict[str, Callable[[str, Any], Any]] = {
     "A": native_matrix,
     "M": native_matrix,
@@ -114,7 +114,7 @@ def _called_with(returned: Callable[[Any], Any], function: Callable[..., Any], i
     """A user's function, called with arrays of the user's library; an inner product gives a number."""
 
     def called(*arrays: Array) -> Any:
-        # Copies: the solver goes on in this memory, which the user may keep, and some of it is read-only.
+        # Copied: the solver reuses this memory, some of it is read-only, and users may keep the arrays.
         result = function(*(returned(each.copy()) if hasattr(each, "copy") else each for each in arrays))
         return result.item() if is_inner and hasattr(result, "item") else result
 

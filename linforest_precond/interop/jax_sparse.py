@@ -70,7 +70,7 @@ class SparseSystem(NamedTuple):
         return self._called(_attempted_on_host, b, options, transposed, (_like(b), info))
 
     def _called(self, function: Any, b: Any, options: SolveOptions, transposed: bool, result: Any) -> Any:
-        """What a function of host arrays returns."""
+        """The result of a function of host arrays, by `jax.pure_callback`."""
 
         def call(*arrays: Any) -> Any:
             return function([np.asarray(array) for array in arrays], options, transposed)

@@ -29,7 +29,6 @@ def _lineax() -> Any:
 
 @functools.cache
 def operator_class() -> Any:
-    """The class `SparseLinearOperator`."""
     lineax, jax = _lineax(), jax_module()
     import equinox
 
@@ -75,7 +74,7 @@ def operator_class() -> Any:
 
 
 def _register(kind: Any) -> None:
-    """The functions of lineax for the operator: what its tags say."""
+    """Register the functions of lineax for the operator; its tags decide the results."""
     lineax = _lineax()
     for name in _STRUCTURE_CHECKS:
         getattr(lineax, name).register(kind)(lambda operator: False)
@@ -103,7 +102,6 @@ def _conjugate(operator: Any) -> Any:
 
 @functools.cache
 def krylov_class() -> Any:
-    """The class `Krylov`."""
     lineax = _lineax()
     import equinox
 
@@ -158,7 +156,7 @@ def krylov_class() -> Any:
 
 
 def _result(info: Any) -> Any:
-    """What lineax calls the outcome."""
+    """The outcome as one of lineax's `RESULTS`."""
     results = _lineax().RESULTS
     result = results.where(info == 0, results.successful, results.breakdown)
     result = results.where(info > 0, results.max_steps_reached, result)

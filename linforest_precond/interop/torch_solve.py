@@ -84,12 +84,12 @@ def solve(
 
 @dataclass(eq=False)
 class _System:
-    """What is constant for the derivatives: the pattern of A, and the preconditioner."""
+    """Constants for the derivatives: the pattern of A, and the preconditioner."""
 
     build: Callable[[Any], Any]  # a matrix of SciPy or CuPy from its values
     coordinates: Callable[[], tuple[Any, Any]]  # rows and columns of the entries, as tensors
     options: SolveOptions
-    made: list[Any] = field(default_factory=list)  # the preconditioner, once it is known
+    made: list[Any] = field(default_factory=list)  # the preconditioner, made on first use
 
     def solved(self, values: Any, b: Any, transposed: bool) -> Any:
         A = self.build(values.detach())

@@ -1,1 +1,1 @@
-"""What A is: the checked matrix, its conversion and checks, its value range, vectors in, sparse out."""
+"""The checked matrix: conversion to CSR, checks, graph, value range, vectors and sparse output."""

@@ -1,4 +1,4 @@
-"""The one door for matrices: a user's A becomes a `CheckedMatrix`, or an exception is raised.
+"""`checked` turns a user's matrix into a `CheckedMatrix`, or raises an exception.
 
 Every public function begins with ``A = checked(A)``, which returns a checked matrix as it is; nothing below
 checks a matrix again. `doors` has those for functions that read no values, or values of any type. The user's
@@ -39,10 +39,10 @@ from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, nonze
 
 # A sum of any number of magnitudes, each scaled by this factor, does not overflow in float64.
 OVERFLOW_SCALE = 2.0**-128
-# A row sums to zero if its sum is at most this multiple of the sum of its magnitudes' rounding error.
+# A row sums to zero if its sum is at most this multiple of the unit roundoff of its sum of magnitudes.
 ZERO_SUM = 16
 
-# Launches work on an expected graph; the second argument is the backend's report of the check, on the device.
+# Launches work on the expected graph before the check is read. The second argument is the device's report.
 Begin: TypeAlias = Callable[[Graph, Any], Begun]
 
 
@@ -56,13 +56,13 @@ class CheckedMatrix(OnBackend):
     """
 
     indptr: Array
-    indices: Array  # may be on the GPU, where the kernels that follow them check them
+    indices: Array  # on the GPU maybe A's own, unchecked until kernels read them
     data: Array  # the user's own where they are sorted; Hermitian copies where `to_rounding`
-    symmetric: bool  # the magnitudes |A| are
+    symmetric: bool  # whether |A| is
     total_weight: float
     adjacent_weight: float
     diagonal: Array  # 0 where nothing is stored
-    longest_row: int  # its stored entries
+    longest_row: int  # stored entries of the longest row
     scale: float = 1.0
     exponent: int | None = field(default=None, metadata={"packed": False})
     given: Any = field(default=None, repr=False, metadata={"packed": False})
@@ -102,6 +102,11 @@ class CheckedMatrix(OnBackend):
         """The product by A's library. The user's own matrix may have a type that it cannot multiply."""
         return self.backend.sparse.csr_matrix((self.data, self.indices, self.indptr), shape=self.shape) @ x
 
+    def operand(self, data: Array | None = None) -> Any:
+        """The matrix, by default with its own values, as the backend's vector operations take it."""
+        values = self.data if data is None else data
+        return self.backend.multigrid.vector_ops.Matrix(self.indptr, self.indices, values, self.longest_row)
+
     def detached(self) -> CheckedMatrix:
         """The arrays alone, for objects that outlive a setup: no reference to the user's matrix, no graph."""
         return replace(self, given=None, given_data=None, begun=[])
@@ -138,7 +143,7 @@ class CheckedMatrix(OnBackend):
 
     @cached_property
     def facts(self) -> RowFacts:
-        """What the rows show; rows that sum to zero do so up to rounding."""
+        """Facts of the rows: symmetry, signs, dominance; rows sum to zero up to rounding."""
         limits = np.finfo(self.data.dtype)
         strength = self.backend.multigrid.strength
         return strength.row_facts(self, ZERO_SUM * float(limits.eps), float(limits.tiny))
@@ -150,7 +155,7 @@ class CheckedMatrix(OnBackend):
 
     @property
     def rounding_in_words(self) -> str:
-        """For print: that A is Hermitian to rounding; empty where it is exactly, or not at all."""
+        """The words "Hermitian to rounding" for print; empty where A is exactly Hermitian, or not at all."""
         return rounding_in_words(self.data.dtype) if self.to_rounding else ""
 
     @property
@@ -207,7 +212,7 @@ class CheckedMatrix(OnBackend):
 
 
 def rounding_in_words(dtype: DType) -> str:
-    """For print: that a matrix of this type is Hermitian to rounding."""
+    """The words for print about a matrix of this type that is Hermitian to rounding."""
     return f"{'Hermitian' if dtype.kind == 'c' else 'symmetric'} to rounding"
 
 

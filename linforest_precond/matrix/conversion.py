@@ -1,4 +1,4 @@
-"""From a matrix in any format to CSR arrays, with every index checked.
+"""Conversion of a matrix in any format to CSR arrays, with every index checked.
 
 Dense arrays, COO, CSC and all other formats become (row, column, value) triplets, which are sorted stably and
 whose duplicates are summed. CSR arrays are passed on unsorted, for `checked` to scan. SciPy's own conversions
@@ -63,7 +63,7 @@ def as_matrix(A: MatrixLike, xp: Any, name: str = "A") -> Any:
 
 
 def as_square_matrix(A: MatrixLike, name: str = "A") -> tuple[Any, Backend]:
-    """The same with its backend: of a shape that it can work on, and with arrays of the right kinds."""
+    """`as_matrix` of a square matrix with valid kinds of arrays, and its backend."""
     backend = backend_of(A)
     matrix = as_matrix(A, backend.xp, name)
     check_shape(matrix, backend, name)
@@ -73,7 +73,6 @@ def as_square_matrix(A: MatrixLike, name: str = "A") -> tuple[Any, Backend]:
 
 
 def is_csr(A: Any) -> bool:
-    """Whether A is sparse in CSR format."""
     return getattr(A, "format", None) == "csr"
 
 
@@ -199,7 +198,7 @@ def _diagonals(A: Any, xp: Any, name: str) -> Triplets:
     order = xp.argsort(offsets, kind="stable")
     rows = columns - offsets[order][:, None]
     values = data[order, : columns.size]
-    # An offset beyond the matrix may wrap around: the row is then outside, too.
+    # An offset beyond the matrix may wrap around; its rows are outside as well.
     stored = (rows >= 0) & (rows < n) & (abs(offsets[order]) < max(n, 1))[:, None] & (values != 0)
     rows, cols, values = rows[stored], xp.broadcast_to(columns, stored.shape)[stored], values[stored]
     order, index = xp.argsort(rows, kind="stable"), index_dtype(n)

@@ -1,4 +1,4 @@
-"""Other doors for matrices: functions that read no values, or values of any type, begin with one of these."""
+"""Checks for functions that read only the pattern of a matrix, or values of any type."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from linforest_precond.matrix.conversion import (
 from linforest_precond.matrix.graphs import Graph, Pattern, pattern_from_scan, symmetrized_pattern, unit_graph
 from linforest_precond.matrix.value_range import is_nonzero
 
-# What indptr runs over in each compressed format.
+# The major axis of each compressed format.
 MAJORS = {"csr": "row", "csc": "column"}
 
 
@@ -112,7 +112,7 @@ def as_mapped_graph(A: MatrixLike) -> Graph:
     if not backend.maps_files or not is_csr(matrix):
         return checked(A).graph
     check_lengths(matrix, "A")
-    # Views: arrays of a mapped file are of a class of their own. The row pointers are a copy.
+    # Plain views of the mapped arrays, which are of the class memmap; the row pointers are copied.
     indptr, indices, data = np.array(matrix.indptr), np.asarray(matrix.indices), np.asarray(matrix.data)
     if not _is_mappable(indptr, indices, data):
         return checked(A).graph
@@ -206,7 +206,7 @@ def _checked_pattern(A: MatrixLike) -> Pattern:
 
 
 def _sorted_pattern(indptr: Array, indices: Array, backend: Backend) -> tuple[Array, Array, PatternScan]:
-    """A pattern with sorted columns and no duplicates, and what a scan found in it."""
+    """A pattern with sorted columns and no duplicates, and its scan."""
     scan = backend.matrix.pattern_scan.scan_pattern(indptr, indices)
     check_indices(scan, indptr, indices, backend)
     if scan.sorted:

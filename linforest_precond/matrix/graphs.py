@@ -1,4 +1,4 @@
-"""The graph and the pattern of a checked matrix: what factors, matchings and orders work on."""
+"""`Graph` and `Pattern` of a checked matrix, the inputs of factors, matchings and orderings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from linforest_precond.backends.returns import PatternScan
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.matrix.value_range import is_nonzero
 
-# Rows are expected to have at most this many entries, or about twice the mean: with more lanes to a row, the
-# proposition of short rows takes longer.
+# The expected longest row, or about twice the mean length. More lanes per row would slow down short rows.
 LONGEST_EXPECTED = 128
 
 
@@ -27,7 +26,7 @@ class Pattern(OnBackend):
     indices: Array  # 32-bit whatever `indptr` is; may hold diagonal entries
     degrees: Array  # off-diagonal entries of each row, 32-bit
     symmetric: bool  # every edge goes both ways
-    longest_row: int  # its stored entries
+    longest_row: int  # stored entries of the longest row
 
     @property
     def n(self) -> int:
@@ -87,7 +86,7 @@ def expected_graph(indptr: Array, indices: Array, values: Array) -> Graph:
 
 
 def unit_graph(graph: Graph) -> Graph:
-    """The same edges, each of weight 1."""
+    """The graph with all weights 1."""
     ones = is_nonzero(graph.values).astype(graph.values.dtype)
     total = graph.backend.matrix.entries.scan(graph.indptr, graph.indices, ones).total
     return replace(graph, values=ones, total_weight=total, scale=1.0, values_are_matrix=False)

@@ -1,4 +1,4 @@
-"""The door for matrices that need not be square, and work on their CSR arrays."""
+"""Matrices of any shape: their CSR arrays, and the checks of a user's."""
 
 from __future__ import annotations
 
@@ -20,13 +20,17 @@ from linforest_precond.matrix.conversion import as_matrix, canonical_csr, index_
 
 
 @dataclass(frozen=True, eq=False)
-class CheckedRectangle(OnBackend):
-    """CSR arrays of a checked matrix: finite, columns strictly increasing in each row."""
+class RectangularCSR(OnBackend):
+    """The CSR arrays of a matrix of any shape; columns strictly increase in each row."""
 
     indptr: Array
     indices: Array
     data: Array
     width: int
+
+    @classmethod
+    def of(cls, arrays: CSRArrays, width: int) -> RectangularCSR:
+        return cls(*arrays, width)
 
     @property
     def n(self) -> int:
@@ -36,8 +40,13 @@ class CheckedRectangle(OnBackend):
     def arrays(self) -> CSRArrays:
         return self.indptr, self.indices, self.data
 
+    def indexed_by(self, index: DType) -> RectangularCSR:
+        """The matrix with indices of another type."""
+        indptr, indices = (array.astype(index, copy=False) for array in (self.indptr, self.indices))
+        return RectangularCSR(indptr, indices, self.data, self.width)
 
-def checked_rectangle(A: MatrixLike, name: str = "A") -> CheckedRectangle:
+
+def checked_rectangle(A: MatrixLike, name: str = "A") -> RectangularCSR:
     """Check a sparse or dense matrix of any shape; of a dense one, nonzeros are the stored entries.
 
     Examples
@@ -62,7 +71,7 @@ def checked_rectangle(A: MatrixLike, name: str = "A") -> CheckedRectangle:
     if not isinstance(matrix, backend.xp.ndarray):
         check_arrays(matrix, backend, name)
     arrays = _csr_arrays(matrix, value_dtype(name, matrix.dtype), backend, name)
-    return CheckedRectangle(*arrays, int(matrix.shape[1]))
+    return RectangularCSR.of(arrays, int(matrix.shape[1]))
 
 
 def _csr_arrays(A: Any, dtype: DType, backend: Backend, name: str) -> CSRArrays:
@@ -84,7 +93,7 @@ def _csr_arrays(A: Any, dtype: DType, backend: Backend, name: str) -> CSRArrays:
     index = index_dtype(A.indices.size, A.indptr.dtype, A.indices.dtype)
     indptr, indices = xp.array(A.indptr, dtype=index), xp.array(A.indices, dtype=index)
     data = xp.ascontiguousarray(A.data, dtype=dtype)
-    # The scan is of square matrices: rows without entries are appended where there are more columns.
+    # The scan takes square matrices: empty rows are appended where there are more columns.
     padding = xp.full(max(across - along, 0), A.indices.size, index)
     padded = xp.concatenate([indptr, padding])
     scan = backend.matrix.entries.scan(padded, indices, data)

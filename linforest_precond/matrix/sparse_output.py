@@ -1,4 +1,4 @@
-"""Computed CSR arrays as a sparse matrix of the user's library, kind (matrix or array) and format."""
+"""CSR arrays are returned as a sparse matrix of the user's library, class and format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def sparse_like(A: MatrixLike, data: Array, indices: Array, indptr: Array, shape
 
 
 def csr_sparse_like(A: Any, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
-    """The same in CSR, whatever A's format is."""
+    """CSR arrays as a sparse matrix or array of A's library in CSR."""
     if not hasattr(A, "tocoo"):
         return csr(backend_of(data).sparse, data, indices, indptr, shape)
     kind = type(A) if A.format == "csr" else type(type(A)((1, 1)).tocsr())

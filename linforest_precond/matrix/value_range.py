@@ -12,11 +12,10 @@ import numpy as np
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import on_host, xp_of
 
-# Below the exponent of every number: that of 0.
+# The exponent of 0, below that of every number.
 NO_EXPONENT = -10_000
-# Solvers scale systems whose largest numbers have exponents beyond these, by the bytes of a real number:
-# inside, no inner product of vectors and of products with A overflows or underflows. (They are in double
-# precision.)
+# Solvers scale systems whose largest numbers have exponents beyond these limits, by the bytes of a real
+# number. Within them, no inner product (in double precision) overflows or underflows.
 SOLVER_LIMIT = {4: 40, 8: 200}
 
 
@@ -29,7 +28,7 @@ def exponent_of(values: Array) -> int:
 
 
 def least_exponent_of(values: Array) -> int:
-    """The same of the smallest magnitude that is not 0."""
+    """The binary exponent of the smallest nonzero magnitude; `NO_EXPONENT` for zeros."""
     bits = magnitude_bits(_real_parts(values.reshape(-1, 1)).reshape(-1))
     bits = bits[bits > 0]
     if not bits.size:
@@ -63,7 +62,7 @@ def shifted(values: Array, exponent: Any) -> Array:
 
 
 def _shifted_single(parts: Array, power: Array) -> Array:
-    """The same for single precision by way of double: subnormal numbers count as 0 in CuPy's functions."""
+    """`shifted` for single precision, in double: CuPy's functions flush subnormal numbers to 0."""
     xp = xp_of(parts)
     bits, word = magnitude_bits(parts), parts.view(np.int32)
     subnormal = bits < 2**23
@@ -116,12 +115,12 @@ def magnitude_bits(values: Array) -> Array:
 
 
 def is_nonzero(values: Array) -> Array:
-    """Where real numbers are not 0."""
+    """A mask of nonzero real numbers."""
     return magnitude_bits(values) != 0
 
 
 def nonzero_entries(values: Array) -> Array:
-    """Where real or complex numbers are not 0, for an array of at most two axes."""
+    """A mask of nonzero real or complex numbers, for an array of at most two axes."""
     columns = values.reshape(-1, 1) if values.ndim == 1 else values
     parts: Any = is_nonzero(_real_parts(columns))
     return parts.any(axis=2).reshape(values.shape)

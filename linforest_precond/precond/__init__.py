@@ -1,1 +1,1 @@
-"""Preconditioners: tridiagonal, Jacobi and multigrid, as LinearOperators."""
+"""Preconditioners: kinds and their parts, setup, operators, files and memory estimates."""

@@ -1,4 +1,4 @@
-"""Kinds of preconditioners: one descriptor for each, registered beside its public function.
+"""Each kind of preconditioner registers one descriptor, `Kind`, beside its public function.
 
 Storage, updates, memory estimates, the chooser, the command line, PETSc's options and the warm-up know
 the kinds from here. `all_kinds` imports the modules of this package when it is first called: `import
@@ -12,10 +12,50 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
-from linforest_precond.precond.memory_sizes import Estimate
 from linforest_precond.precond.storage.schema import FieldsSpec
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The variables of memory estimates: rows, entries, and the bytes of an index and of values."""
+
+    rows: int
+    entries: int
+    index: int
+    value: int
+    weight: int
+    stored: int
+    symmetric: bool
+    copied: bool  # A is not in CSR format, and is converted
+    matrix: Any = None  # A, for the pattern of factors
+
+    @property
+    def graph(self) -> int:
+        """Bytes of the graph; none for a symmetric real matrix, which is its own graph."""
+        if self.symmetric:
+            return 0 if self.weight == self.value else self.weight * self.entries
+        return 2 * (self.index + self.weight) * self.entries + self.index * self.rows
+
+    @property
+    def graph_in_making(self) -> int:
+        """Peak bytes while A' + A'^T is formed: rows, sums, and the sorted entries without a mirror entry."""
+        return self.graph + (0 if self.symmetric else (3 * self.index + 2 * self.weight + 24) * self.entries)
+
+    @property
+    def checks(self) -> int:
+        """Bytes of the checks: the diagonal, the results of the scan, copied indices or converted CSR."""
+        copies = self.index * (self.rows + self.entries)
+        if self.copied:
+            copies = (2 * self.index + 2 * self.value + 40) * self.entries
+        return (
+            (self.value + 16) * self.rows + self.weight * self.entries * (self.weight < self.value) + copies
+        )
+
+
+# Gives the bytes of the operator and of its setup, for a matrix and the options of `memory_estimate`.
+Estimate: TypeAlias = Callable[[Sizes, Mapping[str, Any]], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -30,7 +70,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Face:
-    """What users see of a kind, and what it costs them."""
+    """The public side of a kind: its function, its names, its memory and setup cost."""
 
     function: Callable[..., Any]  # public; its signature has the options, and it checks them
     title: str  # on the command line, as are `aliases` and `variants`
@@ -38,7 +78,7 @@ class Face:
     setup_products: float  # bytes of the setup, in products with A: kinds are listed in this order
     aliases: tuple[str, ...] = ()
     variants: tuple[Variant, ...] = ()
-    linear: bool = True  # setups grow like A; others are compared only where a user names them
+    linear: bool = True  # the setup takes time linear in A; others are compared only where a user names them
 
     def operator(self, A: Any, **options: Any) -> Any:
         """The preconditioner of A; that of a hierarchy is one cycle."""
@@ -48,13 +88,13 @@ class Face:
 
 @dataclass(frozen=True)
 class Kind:
-    """All that other modules have to know of a kind of preconditioner."""
+    """The descriptor of a kind of preconditioner, from which other modules know it."""
 
     name: str  # of the public function, and in files
-    schema: FieldsSpec  # of what the part's `state` gives; makes the part of it
-    follows_indices: bool = False  # kernels follow index arrays without checks, so that copies are needed
-    capturable: bool = True  # in a CUDA graph: not where a library or the host computes products
-    face: Face | None = None  # None for a kind that the function of another one makes
+    schema: FieldsSpec  # validates the part's `state`, and restores the part
+    follows_indices: bool = False  # kernels use A's indices without bounds checks, so they are copied
+    capturable: bool = True  # products can be captured in a CUDA graph; not those of the host or a library
+    face: Face | None = None  # None for a kind without a public function of its own
 
 
 _registered: dict[str, Kind] = {}

@@ -1,4 +1,4 @@
-"""Estimates of the memory of a preconditioner, from the size of the matrix."""
+"""`memory_estimate` predicts the bytes of a preconditioner and of its setup from the size of the matrix."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from linforest_precond.backends.annotations import MatrixLike
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.conversion import LARGEST_INT32_COUNT, is_csr
-from linforest_precond.precond.kinds import faces
-from linforest_precond.precond.memory_sizes import Sizes
-from linforest_precond.precond.number_types import stored_dtype
+from linforest_precond.precond.kinds import Sizes, faces
+from linforest_precond.precond.parts.number_types import stored_dtype
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
-from linforest_precond.precond.scaling.methods import check_scaling
+from linforest_precond.precond.scaling.scaling import check_scaling
 from linforest_precond.records.forest import Forest
 from linforest_precond.records.printing import Printed, Printout
 

@@ -1,4 +1,4 @@
-"""Preconditioners as LinearOperators of SciPy and cupyx: what all kinds share.
+"""`Preconditioner`, the LinearOperator of SciPy or cupyx that all kinds of preconditioners are returned as.
 
 An operator holds a `Part`, which implements its kind. This module adds products with arrays of any shape and
 type, updates, storage and printing.
@@ -21,25 +21,31 @@ from linforest_precond.matrix.block_diagonal import block_diagonal
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.value_range import shift, shifted
 from linforest_precond.precond.kinds import kind_named
-from linforest_precond.precond.number_types import is_same_memory, result_dtype
-from linforest_precond.precond.part import OnPermutedVectors, OperatorState, Part, RefreshedInPlace, SetupTime
-from linforest_precond.precond.pattern_digest import pattern_digest
+from linforest_precond.precond.parts.number_types import is_same_memory, result_dtype
+from linforest_precond.precond.parts.part import (
+    OnPermutedVectors,
+    OperatorState,
+    Part,
+    RefreshedInPlace,
+    Repairs,
+    SetupTime,
+)
 from linforest_precond.precond.products import Products, operator_class, view_of
-from linforest_precond.precond.repairs import Repairs
-from linforest_precond.precond.scaled_matrix import scaled_into_range
+from linforest_precond.precond.scaling.number_range import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.storage.operator_state import Packed, packed_state, restored_state
+from linforest_precond.precond.storage.pattern_digest import pattern_digest
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import handed_out
 from linforest_precond.solvers.vector_space import InPlaceOperator
 
-# What a SuperLU and a matrix have, and what to write here.
+# Attributes of SuperLU objects and of matrices, and their equivalents.
 OTHER_NAMES = {"solve": "M @ r", "todense": "M @ np.eye(n)", "toarray": "M @ np.eye(n)"}
 
 
 class Applied(NamedTuple):
-    """What products use; an update replaces it as a whole."""
+    """The state of an operator that products read; an update replaces it as a whole."""
 
     part: Part
     exponent: int  # the part is that of A 2**-exponent
@@ -98,8 +104,8 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         self._applied = Applied(state.part, state.exponent, state.symmetry)
         self._pattern, self._setup, self.systems = state.pattern, state.setup, state.systems
         self._backend, self._device = state.backend, state.device
-        self._slots: BandSlots | None = None  # of the first update, for those after it
-        self._streams: set[object] = set()  # that products were computed on
+        self._slots: BandSlots | None = None  # found by the first update, for later ones
+        self._streams: set[object] = set()  # on which products were computed
 
     if not TYPE_CHECKING:  # type checkers would take any name
 

@@ -1,4 +1,4 @@
-"""The products of a LinearOperator of SciPy or cupyx, and its transposed and conjugated views."""
+"""`Products` implements the products of a LinearOperator of SciPy or cupyx, its transpose and its adjoint."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Products:
     # The number of systems in a stack, and the rows of each: `@` also takes a stack of vectors or matrices.
     systems: tuple[int, int] | None = None
 
-    if TYPE_CHECKING:  # of the LinearOperator that the class is combined with
+    if TYPE_CHECKING:  # attributes of the LinearOperator that `operator_class` adds as a base
 
         @property
         def T(self) -> Products: ...  # noqa: N802
@@ -79,7 +79,7 @@ class Products:
         x = native_array("r", x)
         if self._is_stack(x):
             return self.dot(x.reshape(self.shape[0], *x.shape[2:])).reshape(x.shape)
-        if getattr(x, "ndim", 0) == 2 and hasattr(x, "strides"):  # the library's messages know no stacks
+        if getattr(x, "ndim", 0) == 2 and hasattr(x, "strides"):  # the messages of `matmat` also name stacks
             return self.matmat(x)
         return super().dot(x)  # type: ignore[misc]
 

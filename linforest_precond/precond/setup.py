@@ -1,4 +1,4 @@
-"""The setup of a preconditioner: A is checked, becomes a part, and the part becomes an operator."""
+"""`Setup` checks A, times the setup of a preconditioner, and makes the operator of its part."""
 
 from __future__ import annotations
 
@@ -11,32 +11,28 @@ from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import DType, MatrixLike
 from linforest_precond.matrix.block_diagonal import stacked
 from linforest_precond.matrix.checked import Begin, CheckedMatrix, checked
-from linforest_precond.precond.number_types import stored_dtype
-from linforest_precond.precond.part import OperatorState, Part, SetupTime
-from linforest_precond.precond.pattern_digest import pattern_digest
+from linforest_precond.precond.parts.number_types import stored_dtype
+from linforest_precond.precond.parts.part import OperatorState, Part, SetupTime
 from linforest_precond.precond.preconditioner import Preconditioner, operator_of
-from linforest_precond.precond.scaled_matrix import scaled_into_range
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
-from linforest_precond.precond.scaling.methods import check_scaling, scaling_of
+from linforest_precond.precond.scaling.number_range import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
+from linforest_precond.precond.scaling.scaling import check_scaling, scaling_of
+from linforest_precond.precond.storage.pattern_digest import pattern_digest
 
-# Kinds, backends and types that this process has set up before: the first setup of each compiles.
+# Kinds, backends and types of earlier setups in this process: the first setup of each compiles.
 _seen: set[tuple[Any, ...]] = set()
-
-
-def own_or_given(csr: CheckedMatrix, dtype: npt.DTypeLike | None) -> DType:
-    """The given type to store numbers in, or the matrix's own."""
-    return stored_dtype(dtype, csr.data.dtype)
 
 
 class Setup:
     """The setup of a preconditioner: checks A, and makes an operator of a part; both are timed.
 
     `values` are those of a stack of systems with A's pattern, which are set up as one block diagonal matrix.
-    `begin` is for `checked`, where nothing is scaled. `choose` gives the type to store numbers in, for the
-    checked matrix and `dtype`. `keep_symmetric` is whether a matching of a symmetric matrix pairs rows
-    instead of permuting them. `given` is the checked matrix; `csr` is the same, permuted and scaled by
-    `scaling` and, at the edge of the number range, by a power of two.
+    `begin` is an argument of `checked`, for setups without scaling. `choose` gives the type to store numbers
+    in, for the checked matrix and `dtype`; by default it is `dtype`, or else the matrix's own. With
+    `keep_symmetric`, a matching of a symmetric matrix pairs rows instead of permuting them. `given` is the
+    checked matrix; `csr` is the same, permuted and scaled by `scaling`, and by a power of two where its
+    entries are at the edge of the number range.
     """
 
     def __init__(
@@ -47,7 +43,7 @@ class Setup:
         values: npt.ArrayLike | None = None,
         shared: bool = False,
         begin: Begin | None = None,
-        choose: Callable[[CheckedMatrix, npt.DTypeLike | None], DType] = own_or_given,
+        choose: Callable[[CheckedMatrix, npt.DTypeLike | None], DType] | None = None,
         scaling: str | MatrixScaling | None = None,
         keep_symmetric: bool = True,
     ):
@@ -57,8 +53,8 @@ class Setup:
         if values is not None:
             A, self._systems = stacked(A, values)
         self.given = csr = checked(A, shared=shared, begin=begin)
-        self._pattern = pattern_digest(csr)  # launched early: the device has work still
-        self.stored = choose(csr, dtype)
+        self._pattern = pattern_digest(csr)  # launched early, while the device is busy
+        self.stored = stored_dtype(dtype, csr.data.dtype) if choose is None else choose(csr, dtype)
         self._in_range, self._exponent = scaled_into_range(csr, self.stored)
         self._keep_symmetric = keep_symmetric
         self.scale(scaling)

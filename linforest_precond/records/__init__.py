@@ -1,1 +1,1 @@
-"""What flows from A to the operator: frozen dataclasses, and how they print."""
+"""Frozen dataclasses of the stages from A to the operator, and their printing."""

@@ -1,4 +1,4 @@
-"""The fill-in of a factorization, known from the pattern alone."""
+"""`Fill` holds the predicted fill-in of a factorization."""
 
 from __future__ import annotations
 

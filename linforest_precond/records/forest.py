@@ -1,4 +1,4 @@
-"""Records: frozen dataclasses for the stages from a checked matrix to its tridiagonal bands."""
+"""Frozen dataclasses of the stages from a checked matrix to its tridiagonal bands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.records.printing import Printed, Printout, numbers_of
 from linforest_precond.records.read_only import ReadOnlyArrays
 
-# Iterations, and whether the result is maximal: an array on the device, or plain numbers.
+# Iterations and whether the result is maximal: an array on the device, or two numbers.
 Progress: TypeAlias = Array | tuple[int, bool]
 
 

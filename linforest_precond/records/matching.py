@@ -15,8 +15,7 @@ from linforest_precond.records.forest import ChosenEdges, Progress, ratio_to_fin
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import ReadOnlyArrays
 
-# Above the rounding errors of dual variables and of their sum: relative, and for each vertex where they are
-# subnormal.
+# Bounds of the rounding errors of a sum of dual variables: relative, and per vertex for subnormal ones.
 ROUNDING, SUBNORMAL_ROUNDING = 2.0**-40, 2.0**-1070
 
 

@@ -1,4 +1,4 @@
-"""How records and operators print themselves, and how foreign text is made safe to print."""
+"""Records and operators print as tables; control characters of foreign text are escaped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:  # the command line prints without NumPy
     from linforest_precond.backends.annotations import Array
 
-LINE_ROWS = 3  # of a table that are shown in one line
+LINE_ROWS = 3  # rows of a table that `repr` shows
 
 
 def as_table(title: str, *rows: tuple[str, str]) -> str:

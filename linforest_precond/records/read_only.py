@@ -1,4 +1,4 @@
-"""Read-only arrays in records: what users get must not change what products and kernels follow."""
+"""Records return read-only arrays, so that users cannot change indices that kernels use."""
 
 from __future__ import annotations
 

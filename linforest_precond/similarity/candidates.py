@@ -1,4 +1,4 @@
-"""Pairs of sets that may be similar: the sizes fit, and the prefixes have a common token."""
+"""Candidates are pairs of sets that pass the length filter and the prefix filter."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.similarity.pairs import bounded_ranges
 from linforest_precond.similarity.token_sets import UNIT, TokenSets
 
-# A pair is similar if its overlap reaches the required one up to this relative error, which is far above the
-# rounding of sums. Upper bounds and filters allow twice as much, so that they keep every such pair.
+# The relative tolerance of required overlaps, far above the rounding errors of sums. Upper bounds and filters
+# use twice the tolerance, so they keep every similar pair.
 TOLERANCE = 2.0**-40
-# Products of prefixes that are formed at once, and so the largest number of pairs, of many sets.
+# The most products of prefixes in one chunk, which bounds its candidate pairs.
 CHUNK = 2**22
 
 
@@ -59,7 +60,7 @@ class Index:
         prefixes = token_sets.prefixes(least)
         is_open = token_sets.bases >= least
         self.sizes, self.sides, self.threshold = sizes, sides, threshold
-        # A set without a prefix meets all others in a column of its own side.
+        # A set without a prefix is paired with all others by an additional column of its side.
         self.left = _with_columns(prefixes, is_open, np.ones_like(is_open), sides.lefts)
         self.right = _with_columns(prefixes, np.ones_like(is_open), is_open, sides.rights)
         frequencies = np.bincount(self.right.indices, minlength=self.right.shape[1])
@@ -68,13 +69,7 @@ class Index:
 
     def chunks(self) -> Iterator[tuple[int, int]]:
         """Ranges of left sets with a bounded number of products; a single set may have more."""
-        ends = np.cumsum(self.work)
-        begin = 0
-        while begin < self.work.size:
-            done = ends[begin - 1] if begin else 0
-            end = max(begin + 1, int(np.searchsorted(ends, done + CHUNK, side="right")))
-            yield begin, end
-            begin = end
+        return bounded_ranges(self.work, CHUNK)
 
     def pairs(self, begin: int, end: int) -> tuple[Array, Array]:
         """The candidates of a range of left sets: numbers of the left and of the right sets."""

@@ -1,4 +1,4 @@
-"""Sets of strings as arrays of integers; the one place that checks what the user gave."""
+"""Sets of strings are checked, and encoded as arrays of integers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 
-# Characters of an element. Longer ones could have Jaccard similarities that differ and are equal in float64
-# (element_weights.py); an edit distance takes time proportional to the square: seconds for this length.
+# The most characters of an element. Different Jaccard similarities of longer elements could be equal in
+# float64 (element_weights.py); an edit distance takes quadratic time, seconds for this length.
 LONGEST_ELEMENTS = {"jaccard": 2**24, "edit": 2**15}
 # The places of the weights between two sets are counted in 32 bits.
 LARGEST_SET = 2**15

@@ -10,7 +10,7 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.similarity.encoding import Strings
 
 CODE_BITS = 21
-# Follows the characters of a string that is shorter than q: greater than every code point.
+# Pads strings shorter than q; greater than every code point.
 PADDING = 0x110000
 WORD_BITS = 63
 
@@ -26,7 +26,6 @@ class Symbols:
 
 
 def characters(strings: Strings) -> Symbols:
-    """The characters of each element."""
     return Symbols(strings.indptr, strings.codes, PADDING, _longest(strings.indptr))
 
 
@@ -78,10 +77,10 @@ def _grams(strings: Strings, q: int) -> tuple[Array, Array]:
 
 
 def _packed(codes: Array, q: int) -> Array:
-    """For each place, the q characters from there on as one number."""
+    """The q characters from each place on, packed into one number."""
     words, bits = codes, CODE_BITS
     for step in range(1, q):
-        if bits + CODE_BITS > WORD_BITS:  # ranks are shorter than what they stand for, and as different
+        if bits + CODE_BITS > WORD_BITS:  # replace words by their ranks, which need fewer bits
             names, words = np.unique(words, return_inverse=True)
             bits = int(names.size).bit_length()
         words = words[: codes.size - step] << CODE_BITS | codes[step:]

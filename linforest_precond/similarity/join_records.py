@@ -1,4 +1,4 @@
-"""What joins return."""
+"""Records of joins, of matchings between two sets, and of recall and precision."""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
 
 LETTERS = "etaoinshrdlucmfwypvbgkjqxz"
-# Of words, and of phrases, whose misspellings remain similar to them.
+# Shortest and longest words, and phrases: misspellings of phrases remain similar to them.
 WORD_LENGTHS, PHRASE_LENGTHS = (4, 12), (10, 24)
-MOST_VARIANTS = 8  # a phrase is longer than all misspellings of a chain could shorten it
+MOST_VARIANTS = 8  # so that no chain of deletions empties a phrase
 ZIPF_EXPONENT = 0.8
 
 

@@ -1,4 +1,4 @@
-"""The matching between two sets, in full."""
+"""`match_sets` returns the matching between two sets with weights, duals and certificate."""
 
 from __future__ import annotations
 

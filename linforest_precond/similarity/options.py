@@ -15,7 +15,6 @@ BOUNDS = ("matching", "upper")
 
 
 def as_threshold(value: Any) -> float:
-    """A number in (0, 1]."""
     number = _as_number("threshold", value)
     if not 0.0 < number <= 1.0:
         raise ValueError(f"threshold must be greater than 0 and at most 1, got {value!r}")
@@ -23,14 +22,12 @@ def as_threshold(value: Any) -> float:
 
 
 def as_gram_length(value: Any) -> int:
-    """An integer of at least 1."""
     if (q := as_integer("q", value)) < 1:
         raise ValueError(f"q must be at least 1, got {value!r}")
     return q
 
 
 def as_epsilon(value: Any) -> float:
-    """A number of at least 0."""
     number = _as_number("epsilon", value)
     if not (number >= 0.0 and math.isfinite(number)):
         raise ValueError(f"epsilon must be a number of at least 0, got {value!r}")
@@ -48,7 +45,6 @@ def as_matching(value: Any, device: Any) -> str:
 
 
 def backend_on(device: str | None) -> Backend:
-    """The backend of a device."""
     array_modules(device)  # raises for an unusable device
     return backend_named(device or "cpu")
 

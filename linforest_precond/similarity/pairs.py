@@ -42,7 +42,6 @@ class SetPairs:
         return replace(self, **arrays)
 
     def on(self, backend: Backend) -> SetPairs:
-        """The same on a backend's device."""
         return on_device(self, backend)
 
 
@@ -58,10 +57,15 @@ def _arrays(record: Any) -> dict[str, Array]:
 
 def batches(lefts: Array, rights: Array, sizes: Array, cells: int) -> Iterator[SetPairs]:
     """Batches of pairs with at most `cells` weights each; a pair with more is a batch by itself."""
-    ends = np.cumsum(sizes[lefts] * sizes[rights])
-    begin = 0
-    while begin < lefts.size:
-        done = ends[begin - 1] if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, done + cells, side="right")))
+    for begin, end in bounded_ranges(sizes[lefts] * sizes[rights], cells):
         yield SetPairs.of(lefts[begin:end], rights[begin:end], sizes)
+
+
+def bounded_ranges(costs: Array, most: int) -> Iterator[tuple[int, int]]:
+    """Consecutive ranges of items with a sum of costs of at most `most`; one item may cost more."""
+    ends, begin = np.cumsum(costs), 0
+    while begin < costs.size:
+        done = ends[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, done + most, side="right")))
+        yield begin, end
         begin = end

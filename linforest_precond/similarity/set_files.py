@@ -1,4 +1,4 @@
-"""Sets in text files, one a line."""
+"""`read_sets` reads sets from text files, one set per line."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _index(
     if similarity == "jaccard":
         token_sets, symbols = jaccard_tokens(sets, strings, q)
         return Index(token_sets, sets.sizes, sides, threshold), token_sets, symbols
-    # Long grams are rare, but an edit changes many of them; the length with the fewest products is best.
+    # Long grams are rare, but an edit changes many: the length with the fewest products is taken.
     lengths = range(1, min(q, max(int(strings.lengths.max(initial=0)), 1)) + 1)
     all_tokens = [edit_tokens(sets, strings, length) for length in lengths]
     indices = [Index(tokens, sets.sizes, sides, threshold) for tokens in all_tokens]

@@ -1,4 +1,4 @@
-"""Upper bounds on the overlap of two sets from their common tokens alone, and the prefixes these leave.
+"""Upper bounds on the overlap of two sets by their common tokens, and prefixes for the prefix filter.
 
 Why no similar pair is lost. Let O be the weight of a heaviest matching between the elements of R and S. Each
 element r of R is matched at most once, so O is at most the sum over r of its largest similarity to any
@@ -48,7 +48,7 @@ class TokenSets:
     indptr: Array
     tokens: Array
     weights: Array
-    bases: Array  # the overlap that is possible without common tokens
+    bases: Array  # upper bounds of the overlap without common tokens
     totals: Array  # bases and all weights
     count: int
 

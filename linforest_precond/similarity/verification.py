@@ -20,7 +20,7 @@ from linforest_precond.similarity.pairs import SetPairs, batches, on_device
 
 # Weights of one batch, 8 bytes each.
 CELLS = {"cpu": 2**21, "cuda": 2**26}
-# For each weight, with the heap of a greedy matching or SciPy's copy for an exact one.
+# Bytes per weight, with the heap of a greedy matching or SciPy's copy for an exact one.
 BYTES_PER_CELL = 16
 
 MATCHINGS = ("greedy", "locally_dominant", "paz_schwartzman", "exact")
@@ -122,15 +122,15 @@ class Verifier:
             # stall: decides which pairs are similar
             limits = on_host(certificates.dual_bounds(weights, there, *duals))
         else:
-            limits = self._factor * overlaps  # costs nothing, and is the sum of the duals at most
-        bounds = np.maximum(np.minimum(bounds, limits), overlaps)  # rounding must not put the bound below
+            limits = self._factor * overlaps  # at most the sum of the duals, and free
+        bounds = np.maximum(np.minimum(bounds, limits), overlaps)  # at least the overlap, despite rounding
         reached, slack = (bounds, 2.0) if self.bound == "upper" else (overlaps, 1.0)
         similar = reached >= self._required(pairs) * (1.0 - slack * TOLERANCE)
         return Verified(*(array[similar] for array in (pairs.lefts, pairs.rights, overlaps, bounds)))
 
     @property
     def _factor(self) -> float:
-        """How much heavier than the matching found the heaviest can be."""
+        """The approximation factor of the matching."""
         return 2.0 + self.epsilon if self.matching == "paz_schwartzman" else 2.0
 
 

@@ -16,7 +16,7 @@ from typing import Any
 # A window of slow transfer breaks the connection; a download may continue from there.
 WINDOW_SECONDS = 30.0
 LEAST_BYTES_PER_SECOND = 1000
-# For all attempts of one call.
+# The time limit of all attempts of one call.
 MOST_SECONDS = 6 * 3600.0
 
 

@@ -1,4 +1,4 @@
-"""Folders with matrices: the cache, and the user's folder, which is only read; errors of missing matrices."""
+"""The cache and the user's read-only folder of matrices; exceptions for missing matrices."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def search(name: str) -> list[tuple[str, str, int, int, int, bool, str]]:
             for group, matrix, rows, columns, nnz, symmetry, kind in _ask(name)
             if is_name_part(group) and is_name_part(matrix)
         ]
-    except (TypeError, ValueError, OverflowError):  # not the rows that were asked for
+    except (TypeError, ValueError, OverflowError):  # not rows of the expected types
         return []
 
 

@@ -11,7 +11,7 @@ from linforest_precond.backends.annotations import Array
 
 from .random_graphs import triangles
 
-# Relative to the spacing of points within a row of the lattice: spacing of the rows, random displacement.
+# Spacing of the lattice's rows and random displacement, relative to the spacing of points within a row.
 ROW_SPACING = 0.65
 JITTER = 0.22
 # Width of the strips in which vertices are numbered, relative to the mean distance of points.

@@ -120,7 +120,9 @@ def delaunay(
     n = as_integer("n", n, 3)
     rng = np.random.default_rng(seed)
     points = rng.random((n, 2))
-    edges = triangulation_edges(triangles(points), n)
+    corners = triangles(points)
+    first, second = corners[:, (0, 1, 2)].ravel(), corners[:, (1, 2, 0)].ravel()
+    edges = _simple_edges(first, second, n, symmetric=True)
     values = _weights(weights, rng, len(edges[0]), _lengths(points, edges))
     return _matrix(edges, values, n, True, dtype, device, index_dtype)
 
@@ -178,13 +180,6 @@ def triangles(points: Array) -> Any:
     from scipy.spatial import Delaunay
 
     return Delaunay(points).simplices
-
-
-def triangulation_edges(corners: Array, n: int) -> Edges:
-    """Every edge of a triangulation once, the smaller vertex first, sorted."""
-    first = corners[:, (0, 1, 2)].ravel()
-    second = corners[:, (1, 2, 0)].ravel()
-    return _simple_edges(first, second, n, symmetric=True)
 
 
 def _draw_edges(rng: np.random.Generator, scale: int, count: int, probabilities: Array) -> Edges:

@@ -262,7 +262,7 @@ ELEMENTS: dict[str, Callable[..., Array]] = {
     "elasticity": partial(elasticity_elements, poisson_ratio=0.2),
     "transport": partial(transport_elements, velocity=(0.05, 0.05, 0.05)),
 }
-# Each is called with the shape and the number its sides are divided by, and the parameters of the table.
+# Called with the shape, the divisor of its sides, and the parameters of the table.
 PROBLEMS: dict[str, Callable[..., CsrArray]] = {
     "convection": _convection,
     "disc": _disc,

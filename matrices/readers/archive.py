@@ -52,10 +52,10 @@ BLOCK = 512
 CHUNK = 1 << 20
 MOST_EXTENSION = 1 << 16
 REGULAR = (b"0", b"\0", b"7")
-# Links, devices and folders: whatever their size says, no data follows.
+# Links, devices and folders have no data, whatever size they declare.
 WITHOUT_DATA = (b"1", b"2", b"3", b"4", b"5", b"6")
 LONG_NAME, PAX = b"L", (b"x", b"X")
-# Headers that neither name nor measure the next member: long links, and what holds for the whole archive.
+# Headers that are skipped: long link names, and global pax headers.
 OTHER_HEADERS = (b"K", b"g")
 PAX_RECORD = re.compile(rb"(\d{1,9}) ([^=]{1,256})=")
 

@@ -1,4 +1,4 @@
-"""Files that are written under a temporary name and renamed when they are complete."""
+"""Atomic writes: a file gets its name by a rename when it is complete."""
 
 from __future__ import annotations
 

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-# Matrices of text expand by 3 to 30, those of one repeated number further. Small files may do so.
+# Text files of matrices expand by 3 to 30, more with one repeated number; small files by any factor.
 MOST_EXPANSION = 256
 LEAST_BOUND = 1 << 26
-# Arrays of one number come near to the limit of deflate.
+# The largest expansion of deflate, which constant arrays approach.
 MOST_INFLATION = 1032
-# Row pointers are allocated for every row: up to this number, or where there is an entry for every few rows.
+# Row pointers are allocated for at most MOST_ROWS rows, or ROWS_PER_ENTRY rows per entry.
 MOST_ROWS = 1 << 26
 ROWS_PER_ENTRY = 16
 LARGEST_SIZE = 2**63 - 1

@@ -24,7 +24,7 @@ CHUNK = 1 << 20
 LONGEST_LINE = 1 << 16
 LONGEST_NUMBER = 4000
 SHOWN = 80
-# A text of mostly blanks is not read to its end: blank lines may be this long in all, and lines of entries.
+# Limits for texts of mostly blanks: bytes in all, and bytes per entry.
 MOST_BLANK_BYTES = 1 << 22
 MOST_ENTRY_BYTES = 1024
 
@@ -36,7 +36,7 @@ INTEGER_TEXT = re.compile(rb"[+-]?\d+")
 BATCH = 4096
 
 KINDS = ("real", "integer", "unsigned")  # in the order of the scan's constants
-# By the name of the scan's status.
+# Messages by the name of the scan's status.
 REASONS = {
     "TOO_MANY": "there are more than the {layout.count} entries promised",
     "BAD_INDEX": "expected a row and a column",
@@ -48,7 +48,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class Layout:
-    """What lines of entries must look like: `indexed` by row and column, then `parts` values of a `kind`."""
+    """The layout of lines of entries: row and column where `indexed`, then `parts` values of a `kind`."""
 
     indexed: bool
     parts: int

@@ -1,4 +1,4 @@
-"""Sparse arrays from index arrays of files; SciPy's compiled code does not check bounds, so this does."""
+"""Sparse arrays from index arrays of files, with the bounds checks that SciPy's compiled code lacks."""
 
 from __future__ import annotations
 
@@ -48,18 +48,21 @@ def from_diagonals(data: Array, offsets: Array, shape: tuple[int, int]) -> Any:
 MIRRORED: dict[str, Any] = {"symmetric": np.positive, "skew-symmetric": np.negative, "hermitian": np.conj}
 
 
-def mirrored_triangle(data: Array, rows: Array, columns: Array, symmetry: str) -> tuple[Array, Array, Array]:
-    """Values, rows and columns of both triangles of a matrix of which one is given."""
-    if symmetry == "general":
-        return data, rows, columns
-    off_diagonal = rows != columns
-    check_diagonal(data[~off_diagonal], symmetry)
-    mirrored = MIRRORED[symmetry](data[off_diagonal])
-    return (
-        np.concatenate((data, mirrored)),
-        np.concatenate((rows, columns[off_diagonal])),
-        np.concatenate((columns, rows[off_diagonal])),
-    )
+def from_triangle(data: Array, rows: Array, columns: Array, symmetry: str, shape: tuple[int, int]) -> Any:
+    """A coo array with both triangles of a matrix of which one is given, unless `symmetry` is "general"."""
+    if symmetry != "general":
+        off_diagonal = rows != columns
+        check_diagonal(data[~off_diagonal], symmetry)
+        data = np.concatenate((data, MIRRORED[symmetry](data[off_diagonal])))
+        rows, columns = (
+            np.concatenate((own, other[off_diagonal])) for own, other in ((rows, columns), (columns, rows))
+        )
+    return scipy.sparse.coo_array((data, (rows, columns)), shape=shape)
+
+
+def check_square(symmetry: str, shape: tuple[int, int]) -> None:
+    if symmetry != "general" and shape[0] != shape[1]:
+        raise ValueError(f"a {symmetry} matrix must be square, got shape {shape}")
 
 
 def check_diagonal(diagonal: Array, symmetry: str) -> None:

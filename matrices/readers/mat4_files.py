@@ -67,7 +67,7 @@ def _read_header(file: IO[bytes], order: str) -> tuple[str, int, np.dtype[Any], 
     if not known or min(rows, columns, name_length) < 0 or imaginary not in (0, 1):
         raise ValueError("not a MATLAB file of version 4 to 7, or a header is damaged")
     name = file.read(name_length).split(b"\0")[0].decode("latin-1")
-    # The imaginary parts of a sparse matrix are a column of their own.
+    # A sparse matrix stores its imaginary parts as a fourth column.
     parts = 2 if imaginary and kind != SPARSE else 1
     return name, kind, np.dtype(order + NUMBERS[number]), (rows, columns * parts)
 

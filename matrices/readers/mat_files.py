@@ -25,7 +25,7 @@ from .index_arrays import complex_from, from_compressed
 HEADER_BYTES, TAG_BYTES = 128, 8
 # The flags, dimensions and name of a variable lie in its first bytes.
 FIRST_BYTES = 4096
-# Types of elements, and those of them that are numbers.
+# Types of elements, and of numbers.
 MATRIX, COMPRESSED = 14, 15
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 # Classes and flags of arrays.
@@ -107,7 +107,7 @@ class _Element:
         if kind != MATRIX or length > most_inflated(self.length):
             raise ValueError("a compressed element is damaged, or expands to an implausible length")
         wanted = length if most is None else min(length, most)
-        # One byte more than the promise: a limit of 0 would mean none.
+        # One byte more than declared: a limit of 0 would mean no limit.
         content = stream.decompress(stream.unconsumed_tail, wanted + 1)
         if most is None and (len(content) != length or not stream.eof):
             raise ValueError("a compressed element is damaged or truncated")

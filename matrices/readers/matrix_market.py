@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
-import scipy.sparse
 
 from linforest_precond.backends.annotations import Array
 
 from .bounded_streams import LARGEST_SIZE, Bounded, check_promise, check_rows, open_bounded
 from .entry_lines import LONGEST_LINE, Entries, Layout, read_entry_lines
-from .index_arrays import MIRRORED, check_diagonal, mirrored_triangle
+from .index_arrays import MIRRORED, check_diagonal, check_square, from_triangle
 
 FORMATS = ("coordinate", "array")
 KINDS = {
@@ -81,7 +80,7 @@ class Header:
 
     @property
     def layout(self) -> Layout:
-        """What the lines of entries must look like."""
+        """The layout of the lines of entries."""
         parts = {"pattern": 0, "complex": 2}.get(self.field, 1)
         indexed = self.format == "coordinate"
         count = self.stored if indexed else self._array_lines
@@ -112,8 +111,7 @@ def read_header(stream: Bounded | IO[bytes]) -> Header:
     format, field, symmetry = _banner(_line(stream))
     comments, sizes = _comments_and_sizes(stream)
     rows, columns, stored = _sizes(sizes, format)
-    if symmetry != "general" and rows != columns:
-        raise ValueError(f"a {symmetry} matrix must be square, got shape ({rows}, {columns})")
+    check_square(symmetry, (rows, columns))
     lines = len(comments) + 2
     return Header(format, field, symmetry, rows, columns, stored, tuple(comments), lines)
 
@@ -185,8 +183,8 @@ def _matrix(header: Header, entries: Entries) -> Any:
         values = np.ones(entries.rows.size)
     if header.format == "array":
         return _dense(header, values)
-    values, rows, columns = mirrored_triangle(values, entries.rows, entries.columns, header.symmetry)
-    return scipy.sparse.coo_array((values, (rows, columns)), shape=(header.rows, header.columns))
+    shape = header.rows, header.columns
+    return from_triangle(values, entries.rows, entries.columns, header.symmetry, shape)
 
 
 def _dense(header: Header, values: Array) -> Array:

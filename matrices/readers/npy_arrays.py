@@ -1,4 +1,4 @@
-"""Arrays in NumPy's .npy format, read with memory bounded by the bytes that are there.
+"""Reads NumPy's .npy format with memory bounded by the length of the file.
 
 NumPy's reader trusts what headers promise. Here a header must be one that NumPy writes for an array of
 numbers or text, and promise exactly the bytes that follow it.

@@ -35,7 +35,7 @@ def read_npz(path: Path) -> Any:
 
 
 def read_arrays(path: Path, names: Iterable[str]) -> dict[str, Array]:
-    """Those of the named arrays that are in a file."""
+    """The named arrays that a file contains."""
     with open_regular(path) as file, zipfile.ZipFile(file) as archive:
         arrays = NpzArrays(archive, size_of(file))
         return {name: arrays[name] for name in names if name in arrays.names}

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from linforest_precond.backends.annotations import Array
 
 from .bounded_streams import Bounded, check_promise, check_rows, drain
 from .entry_lines import LONGEST_LINE, Layout, read_entry_lines
-from .index_arrays import mirrored_triangle
+from .index_arrays import check_square, from_triangle
 
 # "(3E26.18)", "(1P,5D16.8)", "(26I3)": repetitions, letter, width; the scale factor 1P does not matter for
 # reading numbers with an exponent.
@@ -72,7 +71,10 @@ def read_rutherford_boeing(source: bytes | Bounded) -> Any:
     rows = sections.take(header.stored, header.formats[1], "integer")
     values = _values(sections, header)
     drain(stream)
-    return _mirrored(*_coordinates(pointers, rows, header), values, header)
+    rows, columns = _coordinates(pointers, rows, header)
+    shape = header.rows, header.columns
+    check_square(header.symmetry, shape)
+    return from_triangle(values, rows, columns, header.symmetry, shape)
 
 
 class _Sections:
@@ -83,7 +85,6 @@ class _Sections:
         self.ahead: bytes | None = None
 
     def line(self) -> bytes:
-        """The next line."""
         line = self.stream.readline(LONGEST_LINE) if self.ahead is None else self.ahead
         self.ahead, self.lines = None, self.lines + 1
         if not line:
@@ -175,12 +176,3 @@ def _coordinates(pointers: Array, rows: Array, header: BoeingHeader) -> tuple[Ar
     if rows.size and (rows.min() < 1 or rows.max() > header.rows):
         raise ValueError(f"a row index lies outside 1 to {header.rows}")
     return rows - 1, np.repeat(np.arange(header.columns), lengths)
-
-
-def _mirrored(rows: Array, columns: Array, values: Array, header: BoeingHeader) -> Any:
-    """The matrix with both triangles."""
-    shape = (header.rows, header.columns)
-    if header.symmetry != "general" and header.rows != header.columns:
-        raise ValueError(f"a {header.symmetry} matrix must be square, got shape {shape}")
-    values, rows, columns = mirrored_triangle(values, rows, columns, header.symmetry)
-    return scipy.sparse.coo_array((values, (rows, columns)), shape=shape)

@@ -12,7 +12,7 @@ from linforest_precond.graph.forest.bands import copy_bands
 from linforest_precond.graph.forest.block_bands import block_slots, copy_block_bands
 from linforest_precond.graph.forest.pipeline import block_tridiagonal_bands
 from linforest_precond.matrix.checked import checked
-from linforest_precond.precond.pattern_digest import pattern_digest
+from linforest_precond.precond.storage.pattern_digest import pattern_digest
 
 BANDS = "lower", "diagonal", "upper"
 

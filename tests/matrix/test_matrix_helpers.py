@@ -63,7 +63,7 @@ def test_printable():
 
 
 def test_in_words():
-    from linforest_precond.precond.repairs import in_words
+    from linforest_precond.precond.parts.part import in_words
 
     assert (
         in_words({"pivots_perturbed": 1200}, positive_definite=False)

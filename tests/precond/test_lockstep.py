@@ -2,7 +2,7 @@
 
 import pytest
 
-from linforest_precond.precond.lockstep import completed, in_lockstep
+from linforest_precond.precond.parts.lockstep import completed, in_lockstep
 
 
 def counting(name, stalls, log):

@@ -471,7 +471,9 @@ def test_hashes_follow_names_and_contents(bench, tmp_path):
     assert len({first, second, hash_of(tmp_path)}) == 3
 
 
-@pytest.mark.parametrize("edited", ["solvers/cg.py", "precond/jacobi.py", "graph/forest/factor.py"])
+@pytest.mark.parametrize(
+    "edited", ["solvers/cg.py", "precond/relaxation/jacobi.py", "graph/forest/factor.py"]
+)
 def test_edited_host_code_changes_the_hashes_of_both_backends(bench, tmp_path, monkeypatch, edited):
     machine = bench("measures.provenance")
     before = machine.code_hashes()

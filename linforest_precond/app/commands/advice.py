@@ -11,7 +11,7 @@ from linforest_precond.graph.reordering.permute import permute
 from linforest_precond.graph.reordering.vertex_orders import order
 from linforest_precond.records.printing import one_line
 
-# A smaller difference in coverage, of forest to original order or of blocks to single rows, is not mentioned.
+# Differences in coverage below this are not mentioned: forest to original order, blocks to single rows.
 NOTABLE = 0.05
 NEARLY_ALL = 0.99
 LITTLE = 0.3
@@ -41,7 +41,7 @@ def _preconditioner(found: Properties, measured: dict[str, dict[str, Any]], name
 
 
 def _coverages(coverage: dict[str, float]) -> str:
-    """What coverages tell, where they are known."""
+    """A sentence on the coverages; empty where they are not known."""
     names = ("tridiagonal_original", "tridiagonal", "block_tridiagonal")
     if not coverage.keys() >= set(names):
         return ""
@@ -79,9 +79,9 @@ def _solver(found: Properties) -> str:
 
 
 CANDIDATES = "rcm", "matching", "degree"
-# Misses in units of one for each line of x: an order with fewer is good.
+# An order is good with fewer misses than GOOD for each cache line of x.
 GOOD = 2.0
-# Misses of an order that pays, in units of those in A's own order.
+# An order pays with at most this share of the misses of A's own order.
 PAYING = 0.7
 
 

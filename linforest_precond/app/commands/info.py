@@ -123,7 +123,6 @@ def _measure(
 def _row(
     choice: Choice, A: SparseMatrix, r: Array, symmetric: bool, spmv: float, backend: Backend
 ) -> tuple[Any, dict[str, Any]]:
-    """A preconditioner, and its row of the table."""
     M = choice.make(A)
     memory = choice.memory(A, symmetric)
     setup = _milliseconds(lambda: choice.make(A), backend)

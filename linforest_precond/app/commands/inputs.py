@@ -1,4 +1,4 @@
-"""What the commands share: the matrix and the device, signs of life during long work."""
+"""Options that the commands share: the matrix, the device, and progress output."""
 
 from __future__ import annotations
 

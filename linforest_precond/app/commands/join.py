@@ -15,7 +15,7 @@ from linforest_precond.similarity.options import BOUNDS, SIMILARITIES
 from linforest_precond.similarity.verification import MATCHINGS
 
 Sets: TypeAlias = list[frozenset[str]]
-# Where no pair is found, lower thresholds are tried, unless there are more sets than this.
+# Where no pair is found, these lower thresholds are tried for at most MOST_TRIED sets.
 LOWER, MOST_TRIED = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3), 10_000
 
 EPILOG = """\

@@ -1,4 +1,4 @@
-"""The preconditioners by their names on the command line: those of the functions, older names as aliases."""
+"""Preconditioners by their names on the command line, with older names as aliases."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _choices(kind: str, face: Face) -> Iterator[tuple[str, Choice]]:
 
 
 CHOICES = dict(choice for kind, face in faces().items() for choice in _choices(kind, face))
-# Those that are compared where a user names none.
+# Compared by default.
 COMPARED = tuple(name for name, choice in CHOICES.items() if faces()[choice.kind].linear)
 # Earlier names, and those of the paper.
 ALIASES = {
@@ -62,5 +62,5 @@ def add_multigrid_options(parser: ArgumentParser) -> None:
 
 
 def multigrid_options(arguments: Namespace) -> dict[str, str]:
-    """Those that were given."""
+    """The multigrid options that were given."""
     return {name: getattr(arguments, name) for name in MULTIGRID_OPTIONS if hasattr(arguments, name)}

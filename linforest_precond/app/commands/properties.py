@@ -16,7 +16,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Properties:
-    """What `linforest info` tells of a matrix."""
+    """The properties of a matrix that `linforest info` shows."""
 
     rows: int
     columns: int

@@ -35,7 +35,7 @@ SOLVERS = {
     name: getattr(solvers, name) for name in ("cg", "bicgstab", "fcg", "minres", "gmres", "fgmres", "idrs")
 }
 PICTURES = (".svg", ".png", ".pdf")
-# The most iterations, unless the user says otherwise: 10 per row, and not more than this.
+# The default limit of iterations is 10 per row, and at most this.
 MOST_ITERATIONS = 20_000
 
 EPILOG = f"""\
@@ -131,7 +131,7 @@ def run(arguments: Namespace) -> int:
         print(M)
     print(f"{name}, {limit}", flush=True)
     history: Any = solvers.History(_like(A, x_true))
-    said = r"\w+ stopped after"  # by the printed status, with the same advice
+    said = r"\w+ stopped after"  # a warning that repeats the printed status
     x, _, stopped = _solve(SOLVERS[name], A, b, x0, arguments, said, M=M, history=history)
     print(history)
     if stopped:
@@ -158,7 +158,7 @@ def _run_auto(
     print(f"{one_line(arguments.matrix)}: {A.shape[0]:,} rows, {A.nnz:,} entries; {limit} of each candidate")
     sys.stdout.flush()
     report = SolveReport(_like(A, x_true))
-    said = ""  # all of it by the report
+    said = ""  # every warning: the report has them
     x, info, stopped = _solve(solve, A, b, x0, arguments, said, report=report, seed=arguments.seed)
     print(report)
     if report.history is not None:

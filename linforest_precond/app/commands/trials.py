@@ -15,7 +15,7 @@ from linforest_precond.solvers import History, Status
 
 # The tolerance of a trial, and its most iterations.
 TOLERANCE, MOST_ITERATIONS = 1e-8, 500
-# Times that differ by less than this factor are a tie: so much do two runs of the same solve differ.
+# Times within this factor are a tie: repeated solves differ by as much.
 NOISE = 1.1
 
 
@@ -42,7 +42,7 @@ def trial(A: SparseMatrix, M: Any, solver: str, verbose: bool = False) -> dict[s
 
 
 def fastest(rows: dict[str, dict[str, Any]]) -> list[str]:
-    """Those whose setup and solve took the least time, up to noise, by time; none where none converged."""
+    """The fastest trials by time of setup and solve, ties included; none where none converged."""
     times = {
         name: row["setup_milliseconds"] + row["trial"]["solve_milliseconds"]
         for name, row in rows.items()

@@ -24,7 +24,7 @@ from linforest_precond.matrices.readers.bounded_streams import (
 )
 from linforest_precond.matrices.readers.npy_arrays import read_array
 
-# Of text: a row of a million numbers with all their digits.
+# The longest line of text: a million numbers with all digits.
 LONGEST_LINE = 2**25
 SUFFIXES = (".npy", ".mtx", ".txt")
 

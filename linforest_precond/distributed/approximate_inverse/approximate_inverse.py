@@ -19,7 +19,7 @@ from linforest_precond.distributed.partition.matrix import (
 from linforest_precond.distributed.partition.preconditioner import RankPreconditioner, set_up
 from linforest_precond.precond.approximate_inverse.approximate_inverse import ENTRIES, InverseOptions
 from linforest_precond.precond.approximate_inverse.inverse_part import method_for
-from linforest_precond.precond.number_types import stored_dtype
+from linforest_precond.precond.parts.number_types import stored_dtype
 
 
 @without_numpy_warnings

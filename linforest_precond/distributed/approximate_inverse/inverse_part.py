@@ -19,7 +19,7 @@ from linforest_precond.distributed.multigrid.rectangles import RankRectangle, Ra
 from linforest_precond.distributed.partition.entries import adjoint_of, transpose_of
 from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, scaled_into_range, with_values
 from linforest_precond.distributed.tridiagonal.preconditioner_parts import Traffic
-from linforest_precond.matrix.rectangles import kept
+from linforest_precond.matrix.rectangles import RectangularCSR, kept
 from linforest_precond.precond.approximate_inverse.functionals import longest_column
 from linforest_precond.precond.approximate_inverse.inverse_part import (
     NAMES,
@@ -28,9 +28,8 @@ from linforest_precond.precond.approximate_inverse.inverse_part import (
     has_factor,
     repairs_of,
 )
-from linforest_precond.precond.multigrid.prolongation import RectangularCSR
-from linforest_precond.precond.number_types import held_bytes, stored_array
-from linforest_precond.precond.repairs import Repairs, in_words
+from linforest_precond.precond.parts.number_types import held_bytes, stored_array
+from linforest_precond.precond.parts.part import Repairs, in_words
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,9 +25,10 @@ from linforest_precond.distributed.partition.entries import entry_rows
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.owners import lookup, send_to_owners
+from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.multigrid.candidate_coarsening import CandidateCoarsening
 from linforest_precond.precond.multigrid.near_null_space import prolongator_weights, tentative
-from linforest_precond.precond.multigrid.prolongation import RectangularCSR, adjoint, with_smoothing_step
+from linforest_precond.precond.multigrid.prolongation import adjoint, with_smoothing_step
 
 
 @dataclass(frozen=True, eq=False)

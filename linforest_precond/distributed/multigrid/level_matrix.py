@@ -13,7 +13,6 @@ from linforest_precond.distributed.partition.entries import is_hermitian, mirror
 from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, with_values
 from linforest_precond.matrix.checked import ZERO_SUM, described
 from linforest_precond.matrix.conversion import index_dtype
-from linforest_precond.precond.lockstep import completed
 from linforest_precond.precond.multigrid.eigenvalue_estimates import (
     STEPS,
     ApplyInto,
@@ -21,6 +20,7 @@ from linforest_precond.precond.multigrid.eigenvalue_estimates import (
     gershgorin_bound,
 )
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.precond.parts.lockstep import completed
 from linforest_precond.records.forest import magnitudes_of
 
 

@@ -13,7 +13,8 @@ from linforest_precond.distributed.partition.local_rows import expanded_rows
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.owners import joined, send_to_owners
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.multigrid.prolongation import RectangularCSR, product
+from linforest_precond.matrix.rectangles import RectangularCSR
+from linforest_precond.precond.multigrid.prolongation import product
 
 
 @dataclass(frozen=True, eq=False)

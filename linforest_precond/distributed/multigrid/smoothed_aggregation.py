@@ -16,15 +16,10 @@ from linforest_precond.distributed.multigrid.transfers import RankInterpolation
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
+from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.multigrid.multilevel import root_aggregates
 from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
-from linforest_precond.precond.multigrid.prolongation import (
-    MOST_TERMS,
-    RectangularCSR,
-    adjoint,
-    has_hubs,
-    most_terms,
-)
+from linforest_precond.precond.multigrid.prolongation import MOST_TERMS, adjoint, has_hubs, most_terms
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 
 

@@ -15,9 +15,9 @@ from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.owners import send_to_owners
 from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
-from linforest_precond.precond.multigrid.prolongation import RectangularCSR
 
 
 def own_part(coarse: Array, rows: int) -> Array:

@@ -24,7 +24,7 @@ from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.rectangles import CheckedRectangle
 from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
 from linforest_precond.matrix.vectors import shaped_vectors
-from linforest_precond.precond.scaled_matrix import exponent_down, safe_limit
+from linforest_precond.precond.scaling.number_range import exponent_down, safe_limit
 
 Options = TypeVar("Options")
 
@@ -221,7 +221,7 @@ def with_values(A: Matrix, data: Array) -> Matrix:
 
 
 def exponent_into_range(A: Matrix, stored: DType) -> int:
-    """The power of two that A is scaled down by, as `precond.scaled_matrix` has it: collective."""
+    """The power of two that A is scaled down by, as `precond.scaling.number_range` has it: collective."""
     data, limit = on_host(A.rows.data), safe_limit(stored)
     largest = A.comm.largest(exponent_of(data))
     if -limit <= largest <= limit or largest == NO_EXPONENT:

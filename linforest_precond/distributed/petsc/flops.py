@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.precond.number_types import held_bytes
+from linforest_precond.precond.parts.number_types import held_bytes
 
 
 def flops_of(part: Any) -> float:

@@ -25,7 +25,7 @@ from linforest_precond.graph.forest.factor import BlockKeywords, FactorKeywords,
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.ilu import incomplete_lu
 from linforest_precond.precond.ilu.incomplete_lu import checked_options
-from linforest_precond.precond.number_types import stored_dtype
+from linforest_precond.precond.parts.number_types import stored_dtype
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.tridiagonal import tridiagonal as one_rank
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS

@@ -22,10 +22,10 @@ from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, 
 from linforest_precond.distributed.tridiagonal.solver import RankTridiagonalSolver
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.matrix.value_range import shifted
-from linforest_precond.precond.jacobi import JacobiPart
-from linforest_precond.precond.number_types import held_bytes, stored_array
+from linforest_precond.precond.parts.number_types import held_bytes, stored_array
+from linforest_precond.precond.parts.part import Repairs, in_words
 from linforest_precond.precond.preconditioner import Preconditioner
-from linforest_precond.precond.repairs import Repairs, in_words
+from linforest_precond.precond.relaxation.jacobi import JacobiPart
 from linforest_precond.precond.tridiagonal.tridiagonal_part import (
     described_paths,
     name_along_forest,

@@ -1,4 +1,4 @@
-"""Checkers for the results of graph algorithms, ours or others'."""
+"""Checkers of components, independent sets, colourings and spanning forests, from any program."""
 
 from __future__ import annotations
 

@@ -48,7 +48,6 @@ def vertex_coloring(A: MatrixLike, method: str = "JP", seed: int = 0) -> Array:
     seed = as_integer("seed", seed) % 2**64
     pattern = as_pattern(A)
     backend = pattern.backend
-    colors: Array = backend.xp.empty(0, np.int32)
-    if pattern.n:
-        colors = backend.csgraph.coloring.color_vertices(pattern, method == "LDF", seed)
-    return colors
+    if not pattern.n:
+        return backend.xp.empty(0, np.int32)
+    return backend.csgraph.coloring.color_vertices(pattern, method == "LDF", seed)

@@ -128,5 +128,4 @@ def labelled_components(
     backend = pattern.backend
     if not pattern.n:
         return 0, backend.xp.empty(0, np.int32)
-    count, labels = getattr(backend.csgraph, METHODS[method]).weak_components(pattern)
-    return count, labels
+    return getattr(backend.csgraph, METHODS[method]).weak_components(pattern)

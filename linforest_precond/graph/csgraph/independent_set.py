@@ -10,7 +10,7 @@ from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
 METHODS = "auto", "greedy", "luby", "luby_lexicographic", "luby_optimized"
-# "luby" gives up random selections after this number of empty ones in succession.
+# "luby" ends random selections after this many empty ones in succession.
 PATIENCE = 64
 
 
@@ -76,16 +76,15 @@ def maximal_independent_set(A: MatrixLike, k: int = 1, seed: int = 0, *, method:
         raise ValueError(f'method={method!r} finds sets for k = 1 only, got k = {k}; use method="greedy"')
     pattern = as_pattern(A)
     backend = pattern.backend
-    members: Array = backend.xp.empty(0, np.int32)
-    if pattern.n and method.startswith("luby"):
-        members = backend.csgraph.luby.luby_set(pattern, seed, *selection_rule(pattern, method))
-    elif pattern.n:
-        members = backend.csgraph.independent_set.independent_set(pattern, min(k, pattern.n), seed)
-    return members
+    if not pattern.n:
+        return backend.xp.empty(0, np.int32)
+    if method.startswith("luby"):
+        return backend.csgraph.luby.luby_set(pattern, seed, *selection_rule(pattern, method))
+    return backend.csgraph.independent_set.independent_set(pattern, min(k, pattern.n), seed)
 
 
 def selection_rule(pattern: Pattern, method: str) -> tuple[int, int]:
-    """When all undecided vertices are selected: if fewer are left, or after that many empty selections."""
+    """The rule for selecting all undecided vertices: below a number of them, or after empty selections."""
     never = 2**62
     rules = {
         "luby": (0, PATIENCE),

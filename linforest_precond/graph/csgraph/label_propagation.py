@@ -49,7 +49,6 @@ def label_propagation(A: MatrixLike, max_rounds: int = 20, seed: int = 0) -> Arr
     max_rounds, seed = as_integer("max_rounds", max_rounds, 0, 2**31 - 1), as_integer("seed", seed) % 2**64
     pattern = as_pattern(A)
     backend = pattern.backend
-    labels: Array = backend.xp.empty(0, np.int32)
-    if pattern.n:
-        labels = backend.csgraph.label_propagation.propagate_labels(pattern, max_rounds, seed)
-    return labels
+    if not pattern.n:
+        return backend.xp.empty(0, np.int32)
+    return backend.csgraph.label_propagation.propagate_labels(pattern, max_rounds, seed)

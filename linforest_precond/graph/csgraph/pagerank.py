@@ -93,7 +93,6 @@ def pagerank(
 
 
 def checked_number(name: str, value: SupportsFloat, largest: float) -> float:
-    """A number in [0, largest]."""
     try:
         number = float(value)
     except (TypeError, ValueError):

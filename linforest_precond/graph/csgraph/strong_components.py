@@ -87,9 +87,8 @@ def labelled_strong_components(A: MatrixLike | CheckedMatrix, method: str = "aut
     as_choice("method", method, METHODS)
     pattern = as_pattern(A, directed=True)
     backend = pattern.backend
-    count, labels = 0, backend.xp.empty(0, np.int32)
-    if pattern.n and pattern.symmetric and method == "auto":
-        count, labels = backend.csgraph.components.weak_components(pattern)
-    elif pattern.n:
-        count, labels = getattr(backend.csgraph, METHODS[method]).strong_components(pattern)
-    return count, labels
+    if not pattern.n:
+        return 0, backend.xp.empty(0, np.int32)
+    if pattern.symmetric and method == "auto":
+        return backend.csgraph.components.weak_components(pattern)
+    return getattr(backend.csgraph, METHODS[method]).strong_components(pattern)

@@ -1,4 +1,4 @@
-"""The tridiagonal bands along a linear forest, and what A's own order covers."""
+"""`extract_bands` copies the tridiagonal bands along a linear forest; coverage of A's own order."""
 
 from __future__ import annotations
 

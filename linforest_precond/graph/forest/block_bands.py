@@ -24,13 +24,13 @@ def copy_block_bands(csr: CheckedMatrix, forest: BlockForest) -> Bands:
 def block_slots(csr: CheckedMatrix, forest: BlockForest) -> BandSlots:
     """The slots of the entries of `copy_block_bands` in a checked matrix."""
     rooms, members = csr.backend, _blocks_in_order(csr, forest)[0]
-    # The bands of a matrix whose entries are the numbers of its slots, from 1: 0 is no entry.
+    # The bands of a matrix whose entries are their slot numbers plus 1; 0 means that no entry is stored.
     numbers = rooms.xp.arange(1.0, csr.nnz + 1)
     bands = copy_block_bands(replace(csr, data=numbers, diagonal=rooms.xp.ones(csr.n)), forest)
     index = np.promote_types(csr.indices.dtype, np.min_scalar_type(ghost_code(csr.nnz - 1)))
     places = rooms.xp.stack([band.astype(index) for band in (bands.lower, bands.diagonal, bands.upper)]) - 1
     b = forest.block_size
-    own = places[1].reshape(-1, b * b)[:, :: b + 1]  # of the vertices of each block, a view
+    own = places[1].reshape(-1, b * b)[:, :: b + 1]  # the diagonal entries of each block, a view
     own[...] = rooms.xp.where(members < 0, ghost_code(own[:, :1]), own)
     return rooms.forest.band_refresh.with_places(csr, places)
 

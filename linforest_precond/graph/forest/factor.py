@@ -159,12 +159,12 @@ def check_options(
     )
 
 
-# Iterations that both backends run in one go.
+# The most iterations of one call of the backends.
 MOST_ITERATIONS = 1000
 
 
 def begin_factor(options: FactorOptions) -> Begin | None:
-    """Launches a factor of the expected graph; None for one whose iterations the host counts."""
+    """The launch of a factor of the expected graph; None where the host has to count iterations."""
     if options.limit is None or options.limit > MOST_ITERATIONS:
         return None
 
@@ -191,8 +191,8 @@ class PropositionTimes:
     """The times of the proposition of one iteration; none where the factor is maximal before it."""
 
     seconds: tuple[float, ...]
-    vertices: int  # that propose, those with a free edge; the rows of others are not read
-    counted_bytes: int  # what the paper counts for all rows (table 2)
+    vertices: int  # vertices that propose: those with a free edge
+    counted_bytes: int  # the count of the paper for all rows (table 2)
 
 
 def proposition_times(graph: Graph, n: int, k: int, repeats: int = 10) -> PropositionTimes:

@@ -1,4 +1,4 @@
-"""Factors and forests that users give back: their arrays are copied and checked, then kernels follow them."""
+"""Factors and forests from users are copied and validated before kernels use their indices."""
 
 from __future__ import annotations
 

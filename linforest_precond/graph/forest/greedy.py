@@ -1,4 +1,4 @@
-"""The greedy [0,n]-factor, to compare the parallel one with."""
+"""`greedy_factor` is the sequential reference of the parallel [0,n]-factor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.records.forest import Factor
 
-# The orders among equal weights.
+# The total orders among equal weights.
 TIES = "index", "random"
 
 

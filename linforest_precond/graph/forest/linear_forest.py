@@ -13,7 +13,7 @@ from linforest_precond.graph.forest.given_records import checked_factor
 from linforest_precond.matrix.checked import checked
 from linforest_precond.records.forest import Factor, Forest, Ordering
 
-# How cycles are broken and paths labelled.
+# Methods that break cycles and label paths.
 METHODS = "list_ranking", "bidirectional_scan"
 
 
@@ -84,7 +84,7 @@ def linear_forest(
 
 
 def check_methods(method: Any, sorting: Any) -> dict[str, str]:
-    """Check how a forest is computed; return the keyword arguments of `break_cycles`."""
+    """Check the methods of a forest; return the keyword arguments of `break_cycles`."""
     return {
         "method": as_choice("method", method, METHODS),
         "sorting": as_choice("sorting", sorting, SORTING_METHODS),
@@ -109,7 +109,7 @@ def break_cycles(
     )
 
 
-# How the vertices are sorted: by a prefix sum of the path lengths, or by a radix sort.
+# Methods that sort the vertices: an exclusive scan of the path lengths, or a radix sort.
 SORTING_METHODS = "scan", "radix_sort"
 
 

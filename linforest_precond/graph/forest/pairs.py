@@ -18,12 +18,12 @@ from linforest_precond.records.forest import BlockForest, Factor, Pairs, share_o
 
 # Number of pairings for each block size.
 PAIRINGS = {1: 0, 2: 1, 4: 2}
-# The values that m="auto" tries, the same for all factors.
+# The values of m that "auto" tries for all factors.
 CANDIDATES = 1, 5
-# Iterations that iterations="auto" makes without charging (m = 1): where weights are tied, an iteration pairs
-# only a few vertices, while all are active.
+# The iterations of "auto" without charging (m = 1): among tied weights, an iteration pairs few vertices while
+# all are active.
 UNCHARGED_ITERATIONS = 5
-# More than the rounding errors of two coverages.
+# Above the rounding errors of two coverages.
 MARGIN = 1e-12
 
 
@@ -138,7 +138,7 @@ def block_forest(graph: Graph, options: tuple[FactorOptions, ...]) -> BlockFores
 class Blocks:
     """Blocks of paired vertices, whose paths are not found yet."""
 
-    graph: Graph  # its vertices are the blocks
+    graph: Graph  # whose vertices are the blocks
     pairings: list[Pairs]
     options: tuple[FactorOptions, ...]  # of all factors
     pairing: str  # along "edges", or across "paths"
@@ -163,7 +163,7 @@ class Blocks:
         return self._share(*self._weights(values))
 
     def _share(self, weight: float) -> float:
-        """The same, from the weight of the edges between blocks."""
+        """The coverage from the weight of the edges between blocks."""
         total = self.graph.total_weight
         if self.pairing == "edges":
             return share_of(math.fsum((*self._paired, weight)), total)
@@ -240,7 +240,7 @@ def factor_with_partners(graph: Graph, partners: Array, options: FactorOptions) 
 def blocks_across_paths(
     graph: Graph, options: tuple[FactorOptions, ...], path_options: FactorOptions
 ) -> Blocks:
-    """As `blocks_along_edges`, with pairs across the paths of a forest that is found with `path_options`."""
+    """Pair vertices across the paths of a forest, which has the options `path_options`."""
     pairings, heaviest_two = [], None
     for _ in options[:-1]:
         pairings.append(pair_paths(graph, path_options))

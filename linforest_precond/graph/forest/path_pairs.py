@@ -43,7 +43,7 @@ def _graph_of_paths(graph: Graph, samples: Any) -> Graph:
     """The graph whose vertices are the paths: weights are sums of the sampled entries between two paths."""
     backend = graph.backend
     indptr, indices, sums, longest = backend.forest.path_pairs.merge_samples(graph, samples)
-    # The graph of the paths also has the transpose's entries.
+    # The graph of the paths also has the entries of the transpose.
     index = index_dtype(2 * indices.size, indices.dtype)
     indptr, indices = indptr.astype(index, copy=False), indices.astype(index, copy=False)
     indptr, indices, values, same_pattern = backend.matrix.entries.symmetrized(indptr, indices, sums)

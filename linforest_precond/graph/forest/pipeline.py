@@ -69,12 +69,12 @@ def bands_along_forests(csr: CheckedMatrix, options: FactorOptions, count: int) 
 def bands_along_block_forest(
     csr: CheckedMatrix, candidates: list[tuple[FactorOptions, ...]], partners: Array | None = None
 ) -> tuple[BlockForest, Bands]:
-    """The same with blocks of vertices; `check_block_options` gives the candidates.
+    """A linear forest of blocks and the block bands along it; `check_block_options` gives the candidates.
 
     `partners` are vertices to be paired, -1 for those that are paired along heavy edges.
     """
     graph = checked(csr).graph
-    # There, pairs are disjoint only if the weights do not change meanwhile.
+    # On this backend, pairs are disjoint only if the weights do not change during the factor.
     if graph.values_are_matrix and not csr.backend.checks_shared_arrays:
         graph = replace(graph, values=graph.values.copy())
     across_paths = tries_pairs_across_paths(candidates, partners)

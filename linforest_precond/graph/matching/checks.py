@@ -1,4 +1,4 @@
-"""Checks of matchings: valid, maximal."""
+"""`is_matching` and `is_maximal_matching` check matchings from any program."""
 
 from __future__ import annotations
 

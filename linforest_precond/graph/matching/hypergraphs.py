@@ -21,12 +21,12 @@ from linforest_precond.matrix.checks import check_finite
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.matrix.doors import checked_weights
 from linforest_precond.matrix.graphs import Graph
-from linforest_precond.matrix.rectangles import CheckedRectangle, checked_rectangle, kept
+from linforest_precond.matrix.rectangles import RectangularCSR, checked_rectangle, kept
 from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.records.matching import HypergraphCoarsening, Matching
 
-# Nets of more vertices are left out of the weights, as in hypergraph partitioners: their part in a weight is
-# below 1 / 256. Half of it halves the largest cost of the weights, which is pins x size.
+# Larger nets are left out of the weights, as in hypergraph partitioners: they add less than 1 / 256 to a
+# weight. The weights cost at most pins x MAX_NET_SIZE; halving it halves that bound.
 MAX_NET_SIZE = 256
 
 
@@ -55,7 +55,7 @@ def coarsen_hypergraph(
     return HypergraphCoarsening(coarse, aggregates, H.indices.size, nets, H.n)
 
 
-def shared_nets(H: CheckedRectangle, weights: Array, max_net_size: int) -> Graph:
+def shared_nets(H: RectangularCSR, weights: Array, max_net_size: int) -> Graph:
     """The graph of the vertices: an edge weighs the sum of weight / (size - 1) over the nets of both ends.
 
     Nets are added in ascending order. Those of more than `max_net_size` vertices are left out, so that there

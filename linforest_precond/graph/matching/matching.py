@@ -31,7 +31,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "augmented": ("max_rounds",),
     "paz_schwartzman": ("epsilon",),
 }
-# Augmentations that conflict are told apart by their centres, in 32 bits.
+# Conflicting augmentations are ordered by their centres, 32-bit numbers.
 MOST_AUGMENTED = 2**32
 # Methods of the CPU backend alone, and their modules.
 CPU_METHODS = {"greedy": "greedy_matching", "paz_schwartzman": "paz_schwartzman"}

@@ -1,11 +1,11 @@
-"""The two loops of coarsening: several times within a level, and level by level until the matrix is small."""
+"""Coarsening loops: several steps within a level, and level by level until the matrix is small."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-# A level with more than this share of the unknowns of the level above is not worth its cost.
+# Coarsening stalls where a level keeps more than this share of the unknowns of the level above.
 STALLED_SHARE = 0.9
 
 

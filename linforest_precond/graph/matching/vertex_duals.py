@@ -1,11 +1,11 @@
-"""Upper bounds of the weight of all matchings: dual variables of the fractional matching problem."""
+"""Dual variables of the fractional matching problem bound the weight of every matching."""
 
 from __future__ import annotations
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.matrix.graphs import Graph
 
-# Sweeps that move dual variables along matched edges, and that lower them where all edges are covered.
+# Sweeps that balance dual variables along matched edges, and sweeps that lower feasible ones.
 BALANCING_SWEEPS, LOWERING_SWEEPS = 4, 1
 
 

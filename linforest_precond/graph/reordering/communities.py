@@ -24,16 +24,6 @@ ROUNDS = 20
 Merge = Callable[[CheckedMatrix, int], tuple[Array, int]]
 
 
-def order_by_matchings(pattern: Pattern, seed: int) -> Array:
-    """The order of a dendrogram of repeated matchings by modularity gain."""
-    return _order_by_communities(pattern, merge_by_matching, seed)
-
-
-def order_by_labels(pattern: Pattern, seed: int) -> Array:
-    """The order of a dendrogram of repeated label propagation."""
-    return _order_by_communities(pattern, merge_by_labels, seed)
-
-
 def merge_by_matching(csr: CheckedMatrix, seed: int) -> tuple[Array, int]:
     """Communities of matched vertices; single ones join the matched neighbour of the largest gain."""
     backend = csr.backend
@@ -50,7 +40,7 @@ def merge_by_labels(csr: CheckedMatrix, seed: int) -> tuple[Array, int]:
 
 
 def modularity_gains(csr: CheckedMatrix) -> Array:
-    """What modularity gains, times the number of edges, when the ends of an edge merge; 0 if it loses.
+    """The modularity gain of merging the ends of each edge, times the number of edges; 0 for a loss.
 
     The weight of the edge minus that expected in a random graph of the same degrees (Newman, Phys. Rev. E 69,
     2004). All numbers but the quotient are integers, so their sums are exact.
@@ -62,8 +52,8 @@ def modularity_gains(csr: CheckedMatrix) -> Array:
     return backend.xp.maximum(csr.data - expected, 0.0)
 
 
-def _order_by_communities(pattern: Pattern, merge: Merge, seed: int) -> Array:
-    """Merge vertices level by level; the communities of the last level are in Cuthill-McKee order."""
+def order_by_communities(merge: Merge, pattern: Pattern, seed: int) -> Array:
+    """The order of a dendrogram of communities; those of the last level are in Cuthill-McKee order."""
     if pattern.n == 0:
         return pattern.degrees.copy()
     finest = _edge_counts(pattern)

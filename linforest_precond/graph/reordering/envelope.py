@@ -90,7 +90,7 @@ def wavefront(A: MatrixLike, ordering: npt.ArrayLike | None = None) -> Wavefront
     if not first.size:
         return Wavefront(0, 0.0)
     xp = xp_of(first)
-    # Row i is in the front from its first column up to itself.
+    # Row i is in the front from its first column to row i.
     entered = xp.cumsum(xp.bincount(first, minlength=first.size))
     fronts = entered - _row_numbers(first)
     mean_square = float((fronts.astype(np.float64) ** 2).mean())

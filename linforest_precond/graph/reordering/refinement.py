@@ -19,9 +19,9 @@ from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.records.progress import showing
 
 METRICS = "log_gap", "linear_gap"
-# Not compiled: it takes arrays. (NUMBA_DISABLE_JIT leaves the function.)
-MOST = 2**31 - 1  # passes and rounds
-# Changes of a swap are summed in 64 bits: more neighbours could overflow.
+# The most passes, and the most rounds.
+MOST = 2**31 - 1
+# The change of a metric by a swap is a 64-bit sum, which more neighbours could overflow.
 LARGEST_DEGREE = 2**23
 
 

@@ -1,8 +1,9 @@
-"""Vertex orderings by name: one function for those that this package computes."""
+"""`order` computes a vertex ordering by its name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -10,7 +11,11 @@ from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.forest.linear_forest import linear_forest
-from linforest_precond.graph.reordering.communities import order_by_labels, order_by_matchings
+from linforest_precond.graph.reordering.communities import (
+    merge_by_labels,
+    merge_by_matching,
+    order_by_communities,
+)
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.minimum_degree import order_by_degree
 from linforest_precond.matrix.doors import as_pattern
@@ -73,7 +78,7 @@ def order(A: MatrixLike, method: str = "rcm", *, seed: int = 0) -> Array:
     as_choice("method", method, METHODS)
     seed = as_integer("seed", seed) % 2**64
     if method == "forest":
-        # A copy: the record's own may be read-only, and is of A's index type.
+        # Copied: the array of the record may be read-only, and has A's index type.
         return linear_forest(A, seed=seed).order.astype(np.int32)
     return METHODS[method](as_pattern(A), seed)
 
@@ -98,6 +103,6 @@ METHODS: dict[str, Callable[[Pattern, int], Array]] = {
     "degree": lambda pattern, seed: _stable_order(-pattern.degrees),
     "hubs": _hubs_first,
     "forest": _natural,  # by the values of A, see `order`
-    "matching": order_by_matchings,
-    "labels": order_by_labels,
+    "matching": partial(order_by_communities, merge_by_matching),
+    "labels": partial(order_by_communities, merge_by_labels),
 }

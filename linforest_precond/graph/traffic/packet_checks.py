@@ -1,4 +1,4 @@
-"""Addresses and numbers of packets as users give them: checked, and of one type."""
+"""Checks of addresses and packet counts, and their conversion to uint32 and int64."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of packets and of traffic matrices."""
+"""`read_packets` reads packets and traffic matrices from text, NumPy and Matrix Market files."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ LINES = 2**20
 TEXTS = ".csv", ".tsv", ".txt"
 NAMES = "sources", "destinations", "packets"
 LONGEST_LINE = 1024
-# ASCII alone: int() would also read 1_000, and digits of other scripts.
+# ASCII digits: int() would also accept 1_000 and digits of other scripts.
 INTEGER = re.compile(r"\+?[0-9]{1,19}")
 IPV4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
-# The beginning of a wrong field in an error.
+# Characters of an invalid field in an error message.
 SHOWN = 40
 
 

@@ -1,4 +1,4 @@
-"""The aggregate properties of a traffic matrix."""
+"""`traffic_statistics` computes the aggregate properties of a traffic matrix."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from linforest_precond.graph.traffic.traffic_records import TrafficMatrix, Traff
 from linforest_precond.matrices.arrays import Device, array_modules
 from linforest_precond.records.progress import showing
 
-# Types of values that the pass over a matrix takes as they are.
+# Value types that the scan reads without conversion.
 VALUE_DTYPES = tuple(map(np.dtype, (np.int64, np.float32, np.float64)))
 
-# With this many times as many columns as entries, and more than a few, there are no sums for all columns.
+# Sums of all columns are not allocated where there are this many times as many columns as entries.
 HYPERSPARSE, FEW_COLUMNS = 16, 2**16
 
 
@@ -187,7 +187,7 @@ def _backend(array: Any, device: Device) -> Backend:
 
 
 def _shown(pieces: Iterable[Any], wanted: bool) -> Iterator[Any]:
-    """The same pieces, counted on a terminal."""
+    """The pieces, counted by a progress bar."""
     with showing(None, wanted, "traffic", "piece") as bar:
         for piece in pieces:
             yield piece

@@ -1,4 +1,4 @@
-"""Traffic matrices in files, with the addresses as rows and columns."""
+"""Traffic matrices are stored as Matrix Market files, whose rows and columns are addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What traffic statistics are taken of: matrices, lists of packets, files, and sequences of these, as pieces.
+"""Matrices, packets, files and sequences of these are read as pieces of traffic.
 
 A piece is a tuple of sources, destinations and, unless all are 1, numbers of packets.
 """

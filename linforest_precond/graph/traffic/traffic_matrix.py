@@ -1,4 +1,4 @@
-"""From packets to a traffic matrix: equal links are merged, addresses are numbered."""
+"""`traffic_matrix` merges the packets of each link, and numbers the addresses."""
 
 from __future__ import annotations
 
@@ -81,7 +81,6 @@ class MergedLinks:
         self._total = 0
 
     def add(self, sources: Any, destinations: Any, packets: Any = None) -> None:
-        """Add the packets of one piece."""
         xp, traffic = self._backend.xp, self._backend.csgraph.traffic
         sources = as_addresses("sources", sources, xp)
         destinations = as_addresses("destinations", destinations, xp)
@@ -102,7 +101,6 @@ class MergedLinks:
         self._runs.append(self._backend.csgraph.traffic.merge_links(keys, packets))
 
     def matrix(self) -> TrafficMatrix:
-        """The sum of all pieces."""
         if not self._runs:
             self.add(*np.zeros((2, 0), np.uint32))
         while len(self._runs) > 1:

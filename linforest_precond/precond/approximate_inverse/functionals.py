@@ -1,4 +1,4 @@
-"""The functionals that rows of sparse approximate inverses minimize: Kaporin's, and least squares."""
+"""Rows of an approximate inverse minimize Kaporin's functional (FSAI) or a least squares norm (SPAI)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.matrix.rectangles import kept
 
-# Products of rows leave out long columns of A, so that A A^H does not become dense: those with more entries
-# than the first of these limits with which the products have at most MOST_TERMS terms for each entry of A.
+# Long columns are left out of A A^H, which they would fill. The limit of a column's length is the first of
+# these with which the product has at most TERMS_PER_ENTRY terms for each entry of A.
 LONGEST_COLUMNS = 4096, 1024, 256, 64
 TERMS_PER_ENTRY = 256
 
 
 @dataclass(frozen=True, eq=False)
 class Functionals(OnBackend):
-    """What the rows of an approximate inverse minimize: see `row_systems` of the backends."""
+    """The functionals that rows of an approximate inverse minimize; see `row_systems` of the backends."""
 
     matrix: CSRArrays  # N, in double precision
     start: CSRArrays  # S, in double precision
     diagonal: Array  # of N
-    triangular: bool  # rows are those of a lower triangular factor
-    row_scales: Array | None  # applied to the rows that were found; None are ones
+    triangular: bool  # the rows form a lower triangular factor
+    row_scales: Array | None  # multiply the columns of the result; None stands for ones
 
     def grow(self, entries: int, tolerance: float) -> tuple[CSRArrays, Array]:
         """The rows on growing patterns, and the counts of dependent and of empty ones."""
@@ -56,7 +56,7 @@ class Functionals(OnBackend):
 
 
 def kaporin(csr: CheckedMatrix) -> Functionals:
-    """Those of FSAI for a Hermitian matrix with a positive diagonal; empty rows count as the identity's."""
+    """Kaporin's functional of FSAI, for a Hermitian matrix with a positive diagonal, or with empty rows."""
     wide = np.result_type(csr.data.dtype, np.float64)
     arrays = csr.indptr, csr.indices, csr.data.astype(wide, copy=False)
     diagonal = csr.diagonal.real.astype(np.float64)
@@ -65,7 +65,7 @@ def kaporin(csr: CheckedMatrix) -> Functionals:
 
 
 def least_squares(csr: CheckedMatrix) -> Functionals:
-    """Those of SPAI: row i minimizes the norm of (e_i - m A) D, by its normal equations.
+    """The least squares of SPAI: row i minimizes the norm of (e_i - m A) D, by its normal equations.
 
     D divides columns by the square roots of their norms: half-way between A's own norm, in which columns with
     small entries count little, and equal columns.

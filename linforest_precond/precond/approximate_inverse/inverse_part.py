@@ -1,4 +1,4 @@
-"""The part of approximate inverses: their rows, and products with them."""
+"""`InversePart` holds the sparse rows of an approximate inverse, and multiplies with them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import Backend, OnBackend
+from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.approximate_inverse.functionals import Functionals, kaporin, least_squares
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.number_types import held_bytes, stored_array
-from linforest_precond.precond.record_schemas import columns_ascend, csr_arrays
-from linforest_precond.precond.repairs import Repairs, happened, in_words
+from linforest_precond.precond.parts.number_types import held_bytes, stored_array
+from linforest_precond.precond.parts.part import Repairs, happened, in_words
+from linforest_precond.precond.parts.work_vectors import WorkVectors, apply_in_columns
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import columns_ascend, csr_arrays
 
-# Of a row, with the diagonal: the systems of rows are in shared memory on the GPU.
+# The most entries of a row, diagonal included: the GPU keeps the dense system of a row in shared memory.
 MOST_ENTRIES = 64
 NO_FACTOR_ANY_MORE = (
     "A must be Hermitian with a positive diagonal as that of the setup was; "
@@ -95,10 +96,10 @@ class InversePart(OnBackend, schema.Stored):
     data: Array
     entries: int
     tolerance: float
-    dependent: int  # rows of G that left out columns as A is not definite; rows of M with dependent columns
-    empty: int  # rows of M that are those of the identity
+    dependent: int  # rows of G with columns dropped as A is not definite; rows of M with dependent columns
+    empty: int  # rows of M without entries, replaced by rows of the identity
     _vectors: Workspaces = field(default_factory=Workspaces, repr=False)
-    # The transposed part once it was needed; as the work space, it does not count among the bytes held.
+    # The transposed part, made on first use. `nbytes` counts neither it nor the work vectors.
     _mirror: dict[str, InversePart] = field(default_factory=dict, repr=False)
 
     kind = "approximate_inverse"
@@ -137,8 +138,8 @@ class InversePart(OnBackend, schema.Stored):
         return replace(self, data=data, _vectors=Workspaces(), _mirror={}, **changes)._complete()
 
     def _complete(self) -> InversePart:
-        """The same with the matrices of its products made now, and not on one of several streams later."""
-        _ = self._matrices
+        """This part, with the matrices of its products made on the stream of the setup."""
+        _ = self.matrices
         return self
 
     @property
@@ -152,7 +153,7 @@ class InversePart(OnBackend, schema.Stored):
         return indptr, indices, data.conj()
 
     @cached_property
-    def _matrices(self) -> list[Any]:
+    def matrices(self) -> list[Any]:
         """The matrices that a product applies, one after the other."""
         make = self.backend.multigrid.vector_ops.Matrix
         first = make(self.indptr, self.indices, self.data, self.entries)
@@ -178,16 +179,7 @@ class InversePart(OnBackend, schema.Stored):
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         part = self.transposed if transpose else self
-        most = self.backend.multigrid.vector_ops.MOST_COLUMNS
-        for first in range(0, b.shape[1], most):
-            part._multiply(b[:, first : first + most], x[:, first : first + most])
-
-    def _multiply(self, b: Array, x: Array) -> None:
-        columns = b.shape[1]
-        key = columns, self.backend.runtime.streams.current()
-        loan = self._vectors.take(key, lambda: _Vectors(self.n, columns, self.stored, self.backend))
-        loan.workspace.multiply(self._matrices, b, x)
-        self._vectors.give_back(loan)
+        apply_in_columns(part._vectors, self.backend, b, x, lambda columns: SparseProducts(part, columns))
 
     @property
     def nbytes(self) -> int:
@@ -215,7 +207,7 @@ class InversePart(OnBackend, schema.Stored):
 
 
 def repairs_of(method: str, dependent: int, empty: int) -> Repairs:
-    """What happened to so many rows."""
+    """The repairs of rows, by name."""
     name = "rows_not_definite" if method == "fsai" else "rows_dependent"
     return happened(**{name: dependent}, rows_of_identity=empty)
 
@@ -237,31 +229,19 @@ def counted(report: Array, method: str) -> tuple[int, int]:
     return dependent, empty
 
 
-class _Vectors:
-    """The vectors of one product with this many columns."""
+class SparseProducts(WorkVectors):
+    """The product of all matrices of a part, the last one first, with this many columns."""
 
-    def __init__(self, n: int, columns: int, dtype: DType, backend: Backend):
-        self._shape, self._dtype, self.backend = (n, columns), dtype, backend
-        self._made: dict[str, Array] = {}
+    def __init__(self, part: InversePart, columns: int) -> None:
+        super().__init__(part.backend, part.n, columns, part.stored)
+        self._matrices = part.matrices
 
-    def _vector(self, name: str) -> Array:
-        if name not in self._made:
-            self._made[name] = self.backend.xp.empty(self._shape, self._dtype)
-        return self._made[name]
+    @cached_property
+    def _between(self) -> Array:
+        return self._vector()
 
-    def _fits(self, vector: Array) -> bool:
-        return bool(vector.dtype == self._dtype and vector.flags.c_contiguous)
-
-    def multiply(self, matrices: list[Any], b: Array, x: Array) -> None:
-        """x = the product of all matrices, the last one first, with b; of any strides and precision."""
-        ops = self.backend.multigrid.vector_ops
-        result, source = x if self._fits(x) else self._vector("x"), b
-        if not self._fits(b):
-            source = self._vector("b")
-            ops.copy(b, source)
-        for place, matrix in enumerate(matrices):
-            target = result if place == len(matrices) - 1 else self._vector("middle")
-            ops.multiply(matrix, source, target)
-            source = target
-        if result is not x:
-            ops.copy(result, x)
+    def _apply(self, b: Array, x: Array) -> None:
+        first, *second = self._matrices
+        self._ops.multiply(first, b, self._between if second else x)
+        for matrix in second:
+            self._ops.multiply(matrix, self._between, x)

@@ -1,4 +1,4 @@
-"""Sparse direct factorization as an operator."""
+"""`direct` factors A = LU, and returns the solve with the factors as an operator."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.direct.direct_part import SCHEMA, DirectPart
 from linforest_precond.precond.direct.libraries import library_of
 from linforest_precond.precond.direct.orders import ORDERS, PIVOTINGS, has_pivots, is_nearly_symmetric
-from linforest_precond.precond.kinds import Face, Kind, register
-from linforest_precond.precond.memory_sizes import Sizes
+from linforest_precond.precond.kinds import Face, Kind, Sizes, register
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
@@ -93,7 +92,7 @@ def direct(
         )
     as_choice("pivoting", pivoting, PIVOTINGS)
     if isinstance(ordering, str) and ordering == "colamd" and pivoting == "auto":
-        pivoting = "partial"  # what COLAMD's order is for
+        pivoting = "partial"  # COLAMD bounds the fill-in of partial pivoting
     may_match = scaling is None and pivoting == "auto"
     setup = Setup(A, dtype, scaling="auto" if may_match else scaling, keep_symmetric=False)
     if pivoting != "auto":
@@ -138,7 +137,7 @@ def diagonally_pivoted(setup: Setup, order: Any) -> DirectPart | None:
 
 
 def memory_of_factors(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
-    """Factors without interchanges in a minimum degree order, which is found for that; A and the order.
+    """Factors without interchanges in a minimum degree order, computed for the estimate; A and the order.
 
     The setup has copies of A in that order, and its pattern.
     """
@@ -148,7 +147,7 @@ def memory_of_factors(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, in
     space = sizes.matrix.backend.direct.sparse_lu.SPACE
     factors = space * (entries * (sizes.stored + 4) + 16 * sizes.rows)
     operator = factors + matrix + 2 * sizes.index * sizes.rows
-    # Beside A as it is kept: the pattern of A + A^T and what the order needs, or three permuted copies of A.
+    # The setup also holds the pattern of A + A^T and work space of the ordering, or three permuted copies.
     pattern = replace(sizes, value=4, weight=4).graph_in_making + 16 * sizes.entries + 100 * sizes.rows
     return operator, operator + max(pattern, 3 * matrix)
 

@@ -1,4 +1,4 @@
-"""The part of a direct factorization: a matrix, its order, and its factors by a library."""
+"""`DirectPart` holds a matrix, its elimination order, and LU factors of SuperLU or cuDSS."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from linforest_precond.precond.direct.libraries import (
 )
 from linforest_precond.precond.direct.orders import NAMES, OF_CUDSS, name_of, ordering_by
 from linforest_precond.precond.direct.refinement import probed
-from linforest_precond.precond.number_types import held_bytes, stored_array
-from linforest_precond.precond.record_schemas import MATRIX, ORDERING
-from linforest_precond.precond.repairs import Repairs, happened, in_words
+from linforest_precond.precond.parts.number_types import held_bytes, stored_array
+from linforest_precond.precond.parts.part import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import MATRIX, ORDERING
 from linforest_precond.records.forest import Ordering
 
-# Factors are accurate if the refined solution of a random right-hand side has at most this multiple of the
-# rounding error as its backward error. Half of it, or twice, decides otherwise for few matrices: refinement
-# ends at a few rounding errors, or it diverges.
+# Factors are accurate if the backward error of a refined solution, for a random right-hand side, is at most
+# this multiple of the unit roundoff. Halving or doubling it changes few decisions: refinement ends at a few
+# rounding errors, or it diverges.
 ACCURATE = 2**10
-# The backward error of factors that no system has been solved with.
+# The backward error of factors that were not tested by a solve.
 UNKNOWN = 1.0
 
 SCHEMA = schema.FieldsSpec(
@@ -57,7 +57,7 @@ class DirectPart(OnBackend, schema.Stored):
     pivoting: str  # "diagonal" or "partial"
     automatic: bool  # an update may go from diagonal to partial pivoting
     factors: Any  # the backend's, of `direct.sparse_lu`
-    flops: float  # without those of interchanges; 0 where they are not known
+    flops: float  # of the factorization without row interchanges; 0 where unknown
     error: float | None  # backward error of a refined solution; None where it is infinite
 
     kind = "direct"
@@ -104,7 +104,7 @@ class DirectPart(OnBackend, schema.Stored):
         return cls(factors=factored(csr, order, ordering, pivoting), error=error, **fields)
 
     def refreshed(self, csr: CheckedMatrix) -> DirectPart:
-        """With the values of another matrix; partial pivoting where diagonal pivots do not do any more."""
+        """The factors of another matrix of the pattern; with partial pivoting where diagonal pivots fail."""
         kept = owned(csr, self.stored)
         factors = refactored(kept, self.factors)
         part = replace(self, csr=kept, factors=factors, error=probed(kept, factors))
@@ -113,7 +113,7 @@ class DirectPart(OnBackend, schema.Stored):
         return self.of(csr, self.stored, "auto", "partial").verified()
 
     def verified(self) -> DirectPart:
-        """This part; LinAlgError where its solutions are not finite."""
+        """Return this part; LinAlgError where its solutions are not finite."""
         if self.error is None:
             raise singular("its solutions overflow")
         return self
@@ -169,7 +169,7 @@ def owned(csr: CheckedMatrix, stored: DType) -> CheckedMatrix:
     """The matrix in the stored type, with values of its own: the user may change A's."""
     data, diagonal = (stored_array(each, stored, csr.exponent) for each in (csr.data, csr.diagonal))
     kept = replace(csr.detached(), data=data.copy() if data is csr.data else data, diagonal=diagonal)
-    vars(kept)["facts"] = csr.facts  # found before, and the same after rounding
+    vars(kept)["facts"] = csr.facts  # computed before; rounding does not change them
     if "matched_columns" in vars(csr):
         vars(kept)["matched_columns"] = csr.matched_columns
     return kept

@@ -1,4 +1,4 @@
-"""The library that factors a matrix: cuDSS on the GPU where it can, SuperLU on the host."""
+"""cuDSS factors matrices on the GPU where it can; SuperLU factors the others on the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fill-reducing orders, and which kind of pivoting they are for."""
+"""Fill-reducing orders, each for diagonal or for partial pivoting."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from linforest_precond.graph.reordering.permute import checked_order, ordering_o
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
-from linforest_precond.precond.scaling.methods import has_weak_diagonal
+from linforest_precond.precond.scaling.scaling import has_weak_diagonal
 from linforest_precond.records.forest import Ordering
 
 ORDERS = "auto", "colamd", "minimum_degree", "natural"
 PIVOTINGS = "auto", "diagonal", "partial"
 OF_CUDSS = "nested_dissection"
 NAMES = *ORDERS[1:], OF_CUDSS, "given"
-# The share of entries with a mirror entry above which A + A^T is ordered: UMFPACK's (6) symmetric strategy.
+# A + A^T is ordered where at least this share of the entries has a mirror entry, as in UMFPACK's symmetric
+# strategy.
 LEAST_SYMMETRY = 0.3
-# A diagonal entry below this ratio to the largest one of its column is no pivot, and their share that is few.
+# A diagonal entry below LEAST_PIVOT times the largest one of its column is not used as a pivot; diagonal
+# pivoting needs that at most the share FEW of them is so small.
 LEAST_PIVOT, FEW = 1e-3, 0.01
 
 

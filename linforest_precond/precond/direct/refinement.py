@@ -1,4 +1,4 @@
-"""Iterative refinement in fixed precision, and the componentwise backward error that ends it.
+"""Iterative refinement in fixed precision, stopped by the componentwise backward error.
 
 Arioli, Demmel & Duff, "Solving sparse linear systems with sparse backward error" (1989),
 doi:10.1137/0610013.
@@ -29,10 +29,7 @@ class Residuals:
     def __init__(self, csr: CheckedMatrix):
         backend = csr.backend
         self._xp, self._ops = backend.xp, backend.multigrid.vector_ops
-        self._matrix, self._magnitudes = (
-            self._ops.Matrix(csr.indptr, csr.indices, data, csr.longest_row)
-            for data in (csr.data, magnitudes_of(csr.data))
-        )
+        self._matrix, self._magnitudes = csr.operand(), csr.operand(magnitudes_of(csr.data))
         self.eps = float(np.finfo(csr.data.dtype).eps)
         self._negligible = 1000 * csr.n * self.eps
         self._row_sums = self._times_magnitudes(self._xp.ones((csr.n, 1), csr.data.real.dtype))

@@ -1,4 +1,4 @@
-"""The part of ILU preconditioners: triangular factors, and solves with them."""
+"""`IluPart` holds incomplete LU or Cholesky factors, and shifts the diagonal until they are stable."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from linforest_precond.precond.ilu.triangular_solves import (
     adjoint,
     with_triangles,
 )
-from linforest_precond.precond.number_types import stored_array
-from linforest_precond.precond.record_schemas import ORDERING
-from linforest_precond.precond.repairs import Repairs, happened, in_words
+from linforest_precond.precond.parts.number_types import stored_array
+from linforest_precond.precond.parts.part import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import ORDERING
 from linforest_precond.records.forest import Ordering, magnitudes_of
 from linforest_precond.records.printing import numbers_of
 
 # The first shift of the diagonal, relative to the rows, and the factor by which the next one is larger.
 FIRST_SHIFT, SHIFT_GROWTH = 1e-3, 2.0
 LARGEST_CHOLESKY_SHIFT = 4.0
-# Smaller diagonal entries count as this in the norm of what is dropped, so that it is a number; and the norm
-# that counts where it overflows.
+# The norm of the dropped fill-in is relative to the diagonal: smaller entries count as LEAST_SIZE, and a norm
+# that overflows counts as LARGEST_ERROR.
 LEAST_SIZE, LARGEST_ERROR = 1e-300, 1e300
 MOST_SWEEPS = 1000
 
 
 class Findings(NamedTuple):
-    """What the factorization met.
+    """The counts of a factorization.
 
     `dropped` is the fill-in that is dropped and the shift: the root mean square over the rows of the norms of
     the rows of ``|LU - A|``, relative to the diagonal of A. Terms of one entry are not added up.
@@ -47,7 +47,7 @@ class Findings(NamedTuple):
 
     perturbed: int  # tiny pivots
     shift: float  # of the diagonal, relative to the norms of the rows
-    breakdowns: int  # smaller shifts that were not enough, none included
+    breakdowns: int  # shifts that failed before, the shift 0 included
     dropped: float
 
 
@@ -60,7 +60,7 @@ def levels_cover_rows(fields: schema.Fields, names: schema.Names) -> schema.Chec
 def entries_are_in_other_levels(fields: schema.Fields, names: schema.Names) -> schema.Checks:
     """Entries of L are in levels before that of their row, those of U in levels after it.
 
-    Threads that solve would wait for each other for ever otherwise.
+    Otherwise the threads of a triangular solve would deadlock.
     """
     starts, lower, upper = fields["starts"], fields["lower"], fields["upper"]
     sizes = np.diff(starts)
@@ -118,8 +118,9 @@ class IluPart(TriangularSolves):
         wide = np.promote_types(csr.data.dtype, stored)
         matrix = permuted_with_diagonal(csr, ordering, wide)
         weights = fill_weights(csr)[ordering.order]
+        definite = csr.n == 0 or csr.definite
         lower, upper, inverse, cholesky, findings = factored(
-            csr.backend, matrix, starts, stored, has_cholesky_form(csr), weights, csr.longest_row
+            csr.backend, matrix, starts, stored, definite, weights, csr.longest_row
         )
         upper = *upper[:2], stored_array(upper[2], stored)
         lower = adjoint(upper) if cholesky else (*lower[:2], stored_array(lower[2], stored))
@@ -127,7 +128,7 @@ class IluPart(TriangularSolves):
         return cls("ilu", csr.n, name, ordering, starts, lower, upper, inverse, cholesky, findings, sweeps)
 
     def warned(self) -> IluPart:
-        """This part, after a warning if it has perturbed pivots."""
+        """Warn about perturbed pivots, and return this part."""
         if self.findings.perturbed:
             warn_user(
                 f"{self.findings.perturbed} pivots of the incomplete factorization were tiny and have been "
@@ -171,11 +172,6 @@ class IluPart(TriangularSolves):
         return happened(**shifts, shifts_failed=failed, pivots_perturbed=perturbed)
 
 
-def has_cholesky_form(csr: CheckedMatrix) -> bool:
-    """Whether a matrix is Hermitian with a positive diagonal."""
-    return csr.n == 0 or csr.definite
-
-
 def fill_weights(csr: CheckedMatrix) -> Array:
     """Reciprocals of the diagonal's magnitudes; of the norms of rows where the diagonal is zero."""
     backend = csr.backend
@@ -186,16 +182,6 @@ def fill_weights(csr: CheckedMatrix) -> Array:
     return 1.0 / xp.maximum(sizes, LEAST_SIZE)
 
 
-class Factors(NamedTuple):
-    """(I + L) D (I + U): L, U, the inverse of D, whether these are Cholesky factors, and what was met."""
-
-    lower: Triangle
-    upper: Triangle
-    inverse: Array
-    cholesky: bool
-    findings: Findings
-
-
 def factored(
     backend: Backend,
     matrix: Triangle,
@@ -204,14 +190,14 @@ def factored(
     cholesky: bool,
     weights: Array,
     longest_row: int,
-) -> Factors:
-    """The factors of a matrix, whose diagonal is shifted as little as is needed (Manteuffel 1980).
+) -> tuple[Triangle, Triangle, Array, bool, Findings]:
+    """L, U and D^-1 of a matrix, whether they are Cholesky factors, and the counts.
 
-    A shift is needed where pivots of a Hermitian matrix are negative, where solutions in the stored type
-    overflow, and where they grow from perturbed pivot to perturbed pivot until little is left of the number
-    range. A Hermitian matrix that needs a large shift is not definite and gets the factors of any other
-    matrix. With a shift above the number of entries in a row all rows are diagonally dominant, so that no
-    entry grows.
+    The diagonal is shifted as little as is needed (Manteuffel 1980): where pivots of a Hermitian matrix are
+    negative, where solutions in the stored type overflow, and where they grow from perturbed pivot to
+    perturbed pivot until little is left of the number range. A Hermitian matrix that needs a large shift is
+    not definite and gets the factors of any other matrix. With a shift above the number of entries in a row
+    all rows are diagonally dominant, so that no entry grows.
     """
     factorize = backend.ilu.incomplete_factors.factorize
     shift, breakdowns = 0.0, 0
@@ -230,7 +216,7 @@ def factored(
     mean = backend.matrix.sums.tree_sum(dropped) / max(weights.size, 1)
     error = math.sqrt(mean + shift**2) if math.isfinite(mean) else LARGEST_ERROR
     findings = Findings(found[FactorFinding.PERTURBED], shift, breakdowns, error)
-    return Factors(lower, upper, inverse, cholesky, findings)
+    return lower, upper, inverse, cholesky, findings
 
 
 def solution_exponent(

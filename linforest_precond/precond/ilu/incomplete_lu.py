@@ -1,4 +1,4 @@
-"""ILU(0) and IC(0) preconditioners."""
+"""`ilu` sets up ILU(0) preconditioners, and IC(0) ones for Hermitian matrices."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.ilu.ilu_part import MOST_SWEEPS, SCHEMA, IluPart
 from linforest_precond.precond.ilu.order_choice import best_part
 from linforest_precond.precond.ilu.row_orders import ORDERS, schedule_of
-from linforest_precond.precond.kinds import Face, Kind, register
-from linforest_precond.precond.memory_sizes import Sizes
+from linforest_precond.precond.kinds import Face, Kind, Sizes, register
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
@@ -92,7 +91,6 @@ def ilu(
 
 
 def checked_options(ordering: Any, sweeps: Any, seed: Any) -> dict[str, Any]:
-    """The options by their names."""
     return {
         "ordering": as_choice("ordering", ordering, ("auto", *ORDERS)),
         "sweeps": None if sweeps is None else as_integer("sweeps", sweeps, 0, MOST_SWEEPS),
@@ -114,9 +112,8 @@ def memory_of_triangles(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, 
     wide = max(sizes.stored, sizes.value)
     rows = sizes.stored * sizes.rows + 5 * sizes.index * sizes.rows
     operator = (sizes.index + sizes.stored) * sizes.entries + rows
-    # Beside the factors in the best order so far: the pattern of A + A^T and what an ordering needs; or
-    # several matrices, with missing diagonal entries: the permuted one, its transpose, the triangles, and
-    # those in the stored type.
+    # The setup also holds the pattern of A + A^T and the work space of an ordering; or five matrices with a
+    # full diagonal: the permuted one, its transpose, both triangles, and these in the stored type.
     pattern = replace(sizes, value=4, weight=4).graph_in_making + 8 * sizes.entries + 60 * sizes.rows
     matrix = (sizes.index + wide) * (sizes.entries + sizes.rows)
     return operator, operator + max(pattern, 5 * matrix + 16 * sizes.rows)

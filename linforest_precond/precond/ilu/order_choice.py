@@ -1,4 +1,4 @@
-"""The choice of an order of elimination, by a model of the time to a solution.
+"""`ordering="auto"` takes the order of elimination with the least predicted time to a solution.
 
 Iterations are estimated from the fill-in that the factors drop (minimum discarded fill; D'Azevedo, Forsyth &
 Tang 1992): on 25 of 29 real matrices, the order of four that dropped least had the fewest iterations, or at
@@ -17,9 +17,9 @@ from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.ilu.ilu_part import IluPart
 from linforest_precond.precond.ilu.row_orders import MOST_LEVELS, schedule_of
 
-# Iterations grow with the square root of what is dropped (that of a condition number) plus this.
+# Iterations are taken as proportional to sqrt(dropped fill-in) + LEAST_ROOT, as to sqrt(condition number).
 LEAST_ROOT = 0.03
-# Of an iteration: products with A and both triangles, and vectors that are read or written.
+# The memory traffic of an iteration: matrices (A, and both triangles), and vectors read or written.
 MATRICES, VECTORS = 2, 12
 
 
@@ -40,8 +40,8 @@ COSTS = {
     "cpu": Costs(1e10, 1e-5, 0.0, 0.0, 0),
     "cuda": Costs(3e12, 3e-5, 2e-6, 1e-6, 16),  # one H200
 }
-# The orders that are tried, the first of equals is taken. The first one has few levels on the GPU. Threads of
-# a CPU gain little from few levels, and colours drop most.
+# The orders that are tried; of equal ones the first is taken. Colours have the fewest levels, which pays on
+# the GPU, and drop the most fill-in.
 CANDIDATES = {"cpu": ("natural", "rcm", "forest"), "cuda": ("colors", "natural", "rcm", "forest")}
 
 

@@ -1,4 +1,4 @@
-"""Orders of elimination, and the levels of rows that are eliminated at the same time."""
+"""Orders of elimination and their level schedules: the rows of a level are eliminated in parallel."""
 
 from __future__ import annotations
 

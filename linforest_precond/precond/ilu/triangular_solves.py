@@ -1,4 +1,4 @@
-"""Solves with (I + L) D (I + U), whose rows are sorted by level: what such parts share."""
+"""`TriangularSolves` solves with (I + L) D (I + U) by level scheduling."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from linforest_precond.backends import OnBackend, backend_of
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.precond.number_types import held_bytes
-from linforest_precond.precond.record_schemas import csr_arrays, rows_hold_entries
+from linforest_precond.precond.parts.number_types import held_bytes
+from linforest_precond.precond.storage.record_schemas import csr_arrays, rows_hold_entries
 from linforest_precond.precond.storage.schema import FieldsSpec, Stored, nested
 from linforest_precond.records.forest import Ordering
 
@@ -19,7 +19,7 @@ TRIANGLE = nested(FieldsSpec(csr_arrays(below="n"), rows_hold_entries), "n", "va
 
 
 class TriangularSolves(OnBackend, Stored):
-    """Base of the dataclasses of such parts; `jacobi_sweeps` replace a substitution, None for exact ones."""
+    """Base of such parts. `jacobi_sweeps` Jacobi sweeps replace a substitution; None solves exactly."""
 
     ordering: Ordering  # of a `Schedule`
     starts: Array
@@ -48,12 +48,12 @@ class TriangularSolves(OnBackend, Stored):
 
     @property
     def nbytes(self) -> int:
-        """Without the transposed triangles, which the first product with the transpose makes."""
+        """The bytes held, without the transposed triangles that the first transposed product makes."""
         return held_bytes(self.ordering, self.starts, self.lower, self.upper, self.inverse)
 
     @property
     def entries(self) -> int:
-        """Of L, D and U."""
+        """The entries of L, D and U."""
         return int(self.lower[2].size + self.upper[2].size + self.inverse.size)
 
     @cached_property
@@ -79,7 +79,7 @@ class TriangularSolves(OnBackend, Stored):
         (self.transposed_solver if transpose else self.solver).solve(b, x)
 
     def state(self) -> dict[str, Any]:
-        """Without an L that U determines."""
+        """The fields; L is left out where U determines it."""
         lower = None if self.cholesky else dict(zip(NAMES, self.lower))
         return {**super().state(), "lower": lower, "upper": dict(zip(NAMES, self.upper))}
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.near_null_space import (
     MOST_CANDIDATES,
     prolongator_weights,
     tentative,
 )
-from linforest_precond.precond.multigrid.prolongation import RectangularCSR, adjoint, smoothed_tentative
+from linforest_precond.precond.multigrid.prolongation import adjoint, smoothed_tentative
 from linforest_precond.precond.storage import schema
 
 
@@ -64,7 +65,7 @@ class CandidateAggregates(OnBackend, schema.Stored):
 
     @property
     def held(self) -> list[Any]:
-        """What has arrays that last."""
+        """The objects whose arrays count in `nbytes`."""
         return [self.numbers, self.candidates, self.coarse_candidates]
 
     def smoothed(self, fine: LevelMatrix) -> tuple[RectangularCSR, RectangularCSR]:
@@ -76,7 +77,7 @@ class CandidateAggregates(OnBackend, schema.Stored):
         self.backend.multigrid.tentative.fill_dropped(self.coarse_candidates, indptr, indices, data)
 
     def refreshed(self, fine: LevelMatrix) -> CandidateAggregates:
-        """For the values of another matrix, which may have another index type."""
+        """The aggregates for another matrix of the pattern, which may have another index type."""
         return self.indexed_by(fine.csr.indices.dtype).stored_in(fine.csr.data.dtype)
 
     def indexed_by(self, index: DType) -> CandidateAggregates:

@@ -1,4 +1,4 @@
-"""Coarsening that keeps near-null space candidates, level by level; and adaptive candidates."""
+"""Smoothed aggregation that reproduces near-null space candidates on every level."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CandidateCoarsening:
         return transfer, transfer.coarse_matrix(matrix)
 
     def _roots(self, matrix: LevelMatrix) -> RootAggregates | None:
-        """Aggregates of nodes; None where there are none, or all would leave too many unknowns."""
+        """Aggregates of nodes; None where every attempt leaves no or too many unknowns."""
         nodes, k = self._nodes(matrix), self.B.shape[1]
         most = (ADAPTIVE_SHARE if self.adaptive else STALLED_SHARE) * matrix.n
         for strength, signed in self._attempts():
@@ -92,7 +92,6 @@ def without_single_nodes(aggregates: RootAggregates) -> RootAggregates:
 def coarsening_of(
     space: NearNullSpace, matrix: LevelMatrix, options: MultilevelOptions
 ) -> CandidateCoarsening:
-    """The coarsening of a matrix with given or adaptive candidates."""
     B, adaptive = space.candidates, space.candidates is None
     if B is None:
         B = adaptive_candidates(matrix, space.count, options.seed)

@@ -13,16 +13,16 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.flags import any_set
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.number_types import stored_array
+from linforest_precond.precond.parts.number_types import stored_array
 from linforest_precond.precond.storage import schema
 
 # Matrices with more rows are smoothed instead, by this many sweeps.
 LARGEST_DENSE = 4000
 SWEEPS = 8
-# The largest entry of A X - I for an inverse X of a matrix that is not singular.
+# A is singular where an entry of A X - I exceeds this, for its computed inverse X.
 LARGEST_ERROR = 1e-6
-# Of a matrix that should map constants to 0: eigenvalues up to ROUNDING times its row sums are rounding
-# errors, and so is a row sum, unless it exceeds the share LARGEST_SUM of the diagonal.
+# For a matrix with constants in its null space: eigenvalues up to ROUNDING times its row sums are rounding
+# errors, and row sums up to LARGEST_SUM times the diagonal are.
 ROUNDING, LARGEST_SUM = 8, 1e-6
 
 
@@ -128,7 +128,7 @@ def _regular_inverse(dense: Array, xp: Any) -> Array | None:
 
 
 def _pseudo_inverse(dense: Array, hermitian: bool, centered: bool, eps: float, xp: Any) -> tuple[Array, int]:
-    """From the eigendecomposition of a Hermitian matrix, or the singular values of another; and the rank."""
+    """The pseudo-inverse by eigendecomposition of a Hermitian matrix, else by SVD; and the rank."""
     if hermitian:
         values, vectors = xp.linalg.eigh(dense)
         left, sizes = vectors.conj().T, abs(values)

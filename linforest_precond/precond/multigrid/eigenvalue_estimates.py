@@ -1,4 +1,4 @@
-"""The largest eigenvalue of a preconditioned matrix: estimate and bound; Chebyshev iterations with it."""
+"""Estimates and bounds of the largest eigenvalue of a preconditioned matrix; Chebyshev coefficients."""
 
 from __future__ import annotations
 
@@ -11,38 +11,31 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.lockstep import Steps, completed
+from linforest_precond.precond.parts.lockstep import Steps
 
 STEPS = 10
-# Lanczos and the power method approach the largest eigenvalue from below: the safety factor.
+# The safety factor of estimates: Lanczos and the power method approach the largest eigenvalue from below.
 SAFETY = 1.1
 
 # Writes the product of a fixed matrix with the first argument into the second one.
 ApplyInto = Callable[[Array, Array], None]
 
 
-def largest_eigenvalue(
-    matrix: Any, dtype: DType, solve: ApplyInto, definite: bool, backend: Backend
-) -> float:
-    """Estimate the largest eigenvalue of M A by the Lanczos method, or by the power method.
-
-    Lanczos needs A and M positive definite. `matrix` is A, as the backend's vector operations take it, and
-    ``solve(r, z)`` writes M r.
-    """
-    return completed(estimated_eigenvalue(matrix, dtype, solve, definite, backend))
-
-
 def estimated_eigenvalue(
     matrix: Any, dtype: DType, solve: ApplyInto, definite: bool, backend: Backend
 ) -> Steps[float]:
-    """The same in steps: it yields before the stall."""
+    """Estimate the largest eigenvalue of M A by the Lanczos method, or by the power method.
+
+    Lanczos needs A and M positive definite. `matrix` is A, as the backend's vector operations take it, and
+    ``solve(r, z)`` writes M r. Yields before the stall.
+    """
     ops = backend.multigrid.vector_ops
     r = ops.pseudorandom_vector(matrix.rows, dtype)
     return eigenvalue_from(r, matrix, solve, definite, ops.DotProducts(dtype, 2 * STEPS))
 
 
 def eigenvalue_from(r: Array, matrix: Any, solve: ApplyInto, definite: bool, dots: Any) -> Steps[float]:
-    """The same from a start vector r and with `DotProducts`, for vectors that are distributed."""
+    """`estimated_eigenvalue` from a start vector r with given `DotProducts`, also for distributed vectors."""
     if definite:
         found = yield from _by_lanczos(r, matrix, solve, dots)
         if found is not None:

@@ -12,14 +12,13 @@ import numpy as np
 from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.multigrid.candidate_aggregates import SCHEMA as CANDIDATES_SCHEMA
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.prolongation import (
-    RECTANGLE,
     ProductPlans,
-    RectangularCSR,
     adjoint,
     adjoint_on,
     galerkin_product,
@@ -27,10 +26,11 @@ from linforest_precond.precond.multigrid.prolongation import (
 )
 from linforest_precond.precond.multigrid.root_aggregates import SCHEMA as ROOT_AGGREGATES_SCHEMA
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates, no_aggregate_is_empty
-from linforest_precond.precond.number_types import stored_array
+from linforest_precond.precond.parts.number_types import stored_array
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import RECTANGLE
 
-# The prolongators of root aggregates, along paths and of ones have magnitudes below two to this power.
+# Prolongator entries are below 2**LARGEST_WEIGHT_EXPONENT for root aggregates, paths and plain aggregates.
 LARGEST_WEIGHT_EXPONENT = 2
 
 
@@ -50,12 +50,12 @@ class Aggregates(OnBackend, schema.Stored):
 
     @cached_property
     def members(self) -> tuple[Array, Array]:
-        """Where the members of each aggregate begin, and the members: the pattern of the restriction."""
+        """Row pointers and members of the aggregates: the pattern of the restriction."""
         return self.backend.matching.aggregates.members_of(self.numbers, self.count)
 
     @property
     def held(self) -> list[Any]:
-        """What has arrays that last."""
+        """The objects whose arrays count in `nbytes`."""
         return [self.numbers, self.members]
 
     def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
@@ -71,7 +71,7 @@ class Aggregates(OnBackend, schema.Stored):
 
     @property
     def values(self) -> list[Array]:
-        """The arrays of the prolongator and the restriction that are not all ones."""
+        """The values of the prolongator and the restriction; none where all are 1."""
         return []
 
     exponent = None
@@ -92,7 +92,7 @@ class Aggregates(OnBackend, schema.Stored):
         return RectangularCSR(indptr, members, ones, self.numbers.size)
 
     def refreshed(self, fine: LevelMatrix) -> Aggregates:
-        """For the values of another matrix, which may have another index type."""
+        """The aggregates for another matrix of the pattern, which may have another index type."""
         return self.indexed_by(fine.csr.indices.dtype)
 
     def indexed_by(self, index: DType) -> Aggregates:
@@ -128,7 +128,7 @@ INTERPOLATION_SCHEMA = schema.FieldsSpec(
 )
 
 
-# What has a tentative prolongator that can be smoothed.
+# Aggregates with a tentative prolongator that can be smoothed.
 Smoothable = Aggregates | RootAggregates | CandidateAggregates
 
 
@@ -138,9 +138,9 @@ class Interpolation(schema.Stored):
 
     prolongator: RectangularCSR
     restrictor: RectangularCSR
-    # Whose tentative prolongator was smoothed; kept for other values.
+    # The aggregates whose tentative prolongator was smoothed, kept for updates.
     smoothed: Smoothable | None = None
-    # Of the Galerkin product: shared by prolongators of one pattern.
+    # Symbolic plans of the Galerkin product, shared by prolongators of one pattern.
     plans: ProductPlans = field(default_factory=ProductPlans, repr=False)
 
     schema = INTERPOLATION_SCHEMA
@@ -153,7 +153,7 @@ class Interpolation(schema.Stored):
     def smoothed_from(
         cls, aggregates: Smoothable, matrices: tuple[RectangularCSR, RectangularCSR]
     ) -> Interpolation:
-        """The smoothed tentative prolongator of aggregates, which are kept for other values; its adjoint."""
+        """The transfer by a smoothed prolongator and its adjoint; the aggregates are kept for updates."""
         return cls(*matrices, aggregates)
 
     @cached_property
@@ -192,7 +192,7 @@ class Interpolation(schema.Stored):
         return self.smoothed_from(aggregates, aggregates.smoothed(fine))
 
     def _on_same_pattern(self, fine: LevelMatrix) -> Interpolation:
-        """For other values of the matrix: only those of the prolongator change, if they depend on it."""
+        """The transfer for other values of the matrix, on the same pattern."""
         if not isinstance(self.smoothed, RootAggregates):
             return self.stored_in(fine.csr.data.dtype)
         if not self.smoothed.keeps_couplings_of(fine):
@@ -213,17 +213,17 @@ class Interpolation(schema.Stored):
 
     @property
     def exponent(self) -> int | None:
-        """Of two, a power that is larger than all values; None if not known."""
+        """An exponent e with all magnitudes below 2**e; None if not known."""
         known = self.smoothed is None or isinstance(self.smoothed, RootAggregates)
         return LARGEST_WEIGHT_EXPONENT if known else None
 
     def with_values(self, values: list[Array]) -> Interpolation:
-        """The same with other numbers."""
+        """The transfer with other numbers."""
         P, R = (replace(each, data=data) for each, data in zip((self.prolongator, self.restrictor), values))
         return replace(self, prolongator=P, restrictor=R)
 
     def stored_in(self, dtype: DType) -> Interpolation:
-        """The same with numbers of another precision."""
+        """The transfer with numbers of another precision."""
         return self.with_values([stored_array(data, dtype, self.exponent) for data in self.values])
 
     def conjugated(self) -> Interpolation:

@@ -1,4 +1,4 @@
-"""The hierarchy with PyAMG's interface: levels, solve, aspreconditioner, complexities."""
+"""`Hierarchy` has the interface of PyAMG's multilevel solvers: levels, solve, aspreconditioner."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 
 from linforest_precond import solvers
 from linforest_precond.backends.annotations import Accelerator, Array
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.array_libraries import is_cupy, xp_of
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.matrix.value_range import shifted
 from linforest_precond.matrix.vectors import norms_of
 from linforest_precond.precond.multigrid.hierarchy_level import Level
-from linforest_precond.precond.multigrid.multigrid_cycle import check_cycle, twice_visited
+from linforest_precond.precond.multigrid.multigrid_cycle import CYCLES, twice_visited
 from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart
 from linforest_precond.precond.multigrid.stationary_iteration import repeat_cycles
 from linforest_precond.precond.multigrid.to_pyamg import pyamg_solver
@@ -28,7 +29,7 @@ from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import handed_out
 
 ACCELERATORS = "auto", "cg", "fcg", "bicgstab", "minres", "gmres", "fgmres", "idrs"
-DENSE = "dense"  # instead of a format's name
+DENSE = "dense"  # the format of arrays
 
 
 class HierarchyLevel:
@@ -82,9 +83,7 @@ class LevelsInterface(Printed):
         return ratio_to_finest([level.unknowns for level in self._all_levels.levels])
 
     def _checked_cycle(self, cycle: str | None) -> str:
-        cycle = self.cycle if cycle is None else cycle
-        check_cycle(cycle)
-        return cycle
+        return self.cycle if cycle is None else as_choice("cycle", cycle, CYCLES)
 
 
 class Hierarchy(LevelsInterface):
@@ -125,7 +124,7 @@ class Hierarchy(LevelsInterface):
         return self._levels_of(self._operator._applied)
 
     def _given_matrix(self, applied: Applied) -> Any:
-        """A, of the library and format that it was given in."""
+        """A in the library and format of the user's matrix."""
         if scaling_in(applied) is None:
             return self._levels_of(applied)[0].A
         return HierarchyLevel(unscaled_level(applied), self._like, applied.exponent).A
@@ -164,7 +163,6 @@ class Hierarchy(LevelsInterface):
     __matmul__ = matvec
 
     def _preconditioner(self, applied: Applied, cycle: str | None) -> Preconditioner:
-        """One cycle as an operator."""
         cycles, scaling = part_of(applied).with_cycle(self._checked_cycle(cycle)), scaling_in(applied)
         part = cycles if scaling is None else ScaledPart(cycles, scaling)
         return self._operator._with(applied._replace(part=part))
@@ -301,7 +299,7 @@ class Hierarchy(LevelsInterface):
 
     def _norms(self, history: Any, b: Any) -> list[float]:
         xp = xp_of(b)
-        if not len(history):  # a function of the user keeps none
+        if not len(history):  # a user's solver records nothing
             return []
         return residual_norms(history, norms_of(xp.asarray(b).reshape(self.shape[0], -1), None))
 

@@ -1,4 +1,4 @@
-"""One level of a hierarchy."""
+"""`Level` holds the matrix, the smoother and the grid transfer of one level of a hierarchy."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from linforest_precond.matrix.checked import CheckedMatrix, described
 from linforest_precond.precond.multigrid.grid_transfer import TRANSFER_SCHEMA, GridTransfer
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 from linforest_precond.precond.multigrid.smoothers import SMOOTHER_SCHEMA, Smoother
-from linforest_precond.precond.number_types import stored_arrays
-from linforest_precond.precond.record_schemas import MATRIX
+from linforest_precond.precond.parts.number_types import stored_arrays
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import MATRIX
 
 
 def kept_couplings_are_entries(fields: schema.Fields, names: schema.Names) -> schema.Checks:
@@ -53,37 +53,32 @@ class Level(schema.Stored):
     @cached_property
     def matrix(self) -> Any:
         """The matrix as the backend's vector operations take it."""
-        csr = self.csr
-        return csr.backend.multigrid.vector_ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
+        return self.csr.operand()
 
     @property
     def unknowns(self) -> int:
-        """Rows of the matrix."""
         return self.csr.n
 
     @property
     def entries(self) -> int:
-        """Stored entries of the matrix."""
         return self.csr.nnz
 
     def vectors(self, columns: int, dtype: DType, *, transpose: bool, further: int) -> LevelVectors:
-        """The vectors of a cycle with this many columns."""
         return LevelVectors(self.csr, self.matrix, columns, dtype, transpose=transpose, further=further)
 
     @property
     def held(self) -> list[Any]:
-        """What has arrays that last."""
+        """The objects whose arrays count in `nbytes`."""
         return [self.csr, self.smoother, *([] if self.transfer is None else self.transfer.held)]
 
     def transposed(self) -> Level:
-        """The level of the transposed hierarchy."""
         transfer = None if self.transfer is None else self.transfer.conjugated()
         arrays = self.csr.indptr, self.csr.indices, self.csr.data
         csr = described(*self.csr.backend.matrix.entries.transposed(*arrays))
         return replace(self, csr=csr, transfer=transfer)
 
     def stored_in(self, dtype: DType) -> Level:
-        """The same with numbers of another precision."""
+        """The level with numbers of another precision."""
         if self.csr.data.dtype == dtype:
             return self
         csr, transfer = self.csr, self.transfer
@@ -99,6 +94,6 @@ class Level(schema.Stored):
     def from_state(
         cls, csr: CheckedMatrix, smoother: Smoother | None, transfer: GridTransfer | None
     ) -> Level:
-        if transfer is not None:  # of one index type, as kernels on the GPU take them
+        if transfer is not None:  # kernels on the GPU take one index type
             transfer = transfer.indexed_by(csr.indices.dtype)
         return cls(csr, smoother, transfer)

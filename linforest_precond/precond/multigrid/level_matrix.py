@@ -1,4 +1,4 @@
-"""A level's matrix during the setup of a hierarchy."""
+"""`LevelMatrix` is the matrix of a level during the setup, with eigenvalue estimates computed once."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.returns import RowFacts
 from linforest_precond.matrix.checked import CheckedMatrix, described
-from linforest_precond.precond.multigrid.eigenvalue_estimates import gershgorin_bound, largest_eigenvalue
+from linforest_precond.precond.multigrid.eigenvalue_estimates import estimated_eigenvalue, gershgorin_bound
+from linforest_precond.precond.parts.lockstep import completed
 
 # A damped Jacobi step annihilates the error at three quarters of the largest eigenvalue.
 DAMPING = 4 / 3
 
 
 class LevelMatrix:
-    """A matrix with what several steps of the setup need of it, each computed once.
+    """The matrix of a level, and quantities that several steps of the setup use, each computed once.
 
     Galerkin products of a Hermitian matrix are Hermitian, so coarse matrices have the properties of the
     finest one.
@@ -39,7 +40,7 @@ class LevelMatrix:
 
     @property
     def facts(self) -> RowFacts:
-        """Of the finest matrix."""
+        """Row facts of the finest matrix."""
         return self.csr.facts if self.finest is self else self.finest.facts
 
     @property
@@ -57,7 +58,6 @@ class LevelMatrix:
         return self.hermitian and self.finest.n > 1 and self.facts.centered
 
     def holds_in_all_rows(self, flags: Array) -> bool:
-        """Whether all rows have a flag."""
         return all_set(flags)  # stall: decides a method
 
     @cached_property
@@ -83,17 +83,15 @@ class LevelMatrix:
 
     @cached_property
     def largest_eigenvalue(self) -> float:
-        """Of D^-1 A: an estimate, not above Gershgorin's bound."""
-        csr, ops, weights = self.csr, self.backend.multigrid.vector_ops, self.inverse_diagonal
-        matrix = ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
-        estimate = largest_eigenvalue(
-            matrix,
-            csr.data.dtype,
-            lambda r, z: ops.scale(weights, 1.0, r, z),
-            self.definite,
-            self.backend,
-        )
-        return min(estimate, gershgorin_bound(csr, self.row_magnitudes)) or 1.0
+        """The largest eigenvalue of D^-1 A: an estimate, at most Gershgorin's bound."""
+        ops, weights = self.backend.multigrid.vector_ops, self.inverse_diagonal
+
+        def scale(r: Array, z: Array) -> None:
+            ops.scale(weights, 1.0, r, z)
+
+        operand, dtype = self.csr.operand(), self.csr.data.dtype
+        steps = estimated_eigenvalue(operand, dtype, scale, self.definite, self.backend)
+        return min(completed(steps), gershgorin_bound(self.csr, self.row_magnitudes)) or 1.0
 
     @property
     def damped_jacobi(self) -> Array:

@@ -1,4 +1,4 @@
-"""The vectors of one level during a cycle."""
+"""`LevelVectors` holds the work vectors of one level during a cycle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.matrix.checked import CheckedMatrix
 
-# Of the vectors in bytes, as an allocation on the GPU has it.
+# Vectors are aligned to this many bytes, as allocations on the GPU are.
 ALIGNMENT = 256
 
 

@@ -10,15 +10,14 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.annotations import Array
 from linforest_precond.precond.multigrid.coarsest import SWEEPS, BandedCoarsest, Coarsest
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 
 CYCLES = "V", "W", "F", "K"
 # Symmetric where A is. F-cycles visit a level by two different cycles, K-cycles are not linear.
 SYMMETRIC_CYCLES = "V", "W"
-# The cycles of the visits to the next level, one or two. The transposed cycle has them in reverse order.
+# The kinds of cycles of each visit to the next level; the transposed cycle visits in reverse order.
 VISITS = {"V": ("V",), "W": ("W", "W"), "F": ("F", "V"), "K": ("K", "K")}
 # A K-cycle takes two Krylov steps on every second level from level 1 on, to level 3 or the last but
 # PLAIN_LEVELS. So up to nine levels, none is visited more than four times. Steps on all of these levels save
@@ -35,29 +34,17 @@ def twice_visited(kind: str, last: int) -> list[int]:
     return [i for i in (krylov if kind == "K" else range(1, last)) if i < last]
 
 
-def check_cycle(cycle: Any) -> None:
-    as_choice("cycle", cycle, CYCLES)
-
-
 class MultigridCycle:
-    """A cycle (`kind`) on a hierarchy, or on a transposed one, for vectors of one shape and type.
+    """A cycle on a hierarchy, a `MultilevelPart` or its transpose, for vectors of one shape.
 
     The last level has no transfer, and is smoothed where `coarsest` is None.
     """
 
-    def __init__(
-        self,
-        levels: Sequence[Level],
-        coarsest: Coarsest | BandedCoarsest | None,
-        kind: str,
-        sweeps: tuple[int, int],
-        columns: int,
-        dtype: DType,
-        *,
-        transpose: bool,
-        definite: bool,
-        centered: bool,
-    ):
+    def __init__(self, hierarchy: Any, columns: int, transpose: bool):
+        levels: Sequence[Level] = hierarchy.levels
+        coarsest: Coarsest | BandedCoarsest | None = hierarchy.coarsest
+        kind, dtype, options = hierarchy.cycle, hierarchy.stored, hierarchy.options
+        sweeps = options.presmooth, options.postsmooth
         self.levels, self.coarsest, self.kind, self.sweeps = levels, coarsest, kind, sweeps
         self.transpose = transpose
         self.last = len(levels) - 1
@@ -77,20 +64,20 @@ class MultigridCycle:
             if i in self.twice:
                 self.second_visit[i] = own.vector(), own.vector()
                 if kind == "K":
-                    self.krylov[i] = own.ops.KrylovSteps(levels[i].csr.n, columns, dtype, definite)
+                    self.krylov[i] = own.ops.KrylovSteps(levels[i].csr.n, columns, dtype, hierarchy.definite)
                     self.products[i] = own.vector()
         self.dtype, smoother = dtype, levels[0].smoother
-        self.center = self.vectors[0].ops.Center(levels[0].csr.n, columns, dtype) if centered else None
+        centered, center = hierarchy.centered, self.vectors[0].ops.Center
+        self.center = center(levels[0].csr.n, columns, dtype) if centered else None
         self.converts = self.last > 0 and smoother is not None and smoother.converts(sweeps)
 
     def _visiting_vectors(self, i: int) -> int:
-        """The vectors that visits of a level need."""
         first, second = 2 * (i > 0), 2 * (i in self.twice)
         return first + second + (second > 0 and self.kind == "K")
 
     @cached_property
     def own_b(self) -> Array:
-        """For arguments of another type or layout; the first application allocates it, as `own_x`."""
+        """Replaces a b of another type or layout; the first application allocates it, as `own_x`."""
         return self.vectors[0].vector()
 
     @cached_property
@@ -129,7 +116,7 @@ class MultigridCycle:
         assert smoother is not None and transfer is not None
         pre, post = self.sweeps
         pre_swaps, post_swaps = smoother.buffer_swaps(pre, True), smoother.buffer_swaps(post, False)
-        # Chosen so that the last step writes x.
+        # The pair is chosen so that the last step writes x.
         pair = (x, vectors.other) if (pre_swaps + post_swaps) % 2 == 0 else (vectors.other, x)
         smoother.presmooth(vectors, b, *pair, pre)
         pair = pair if pre_swaps % 2 == 0 else pair[::-1]

@@ -1,4 +1,4 @@
-"""Algebraic multigrid by smoothed or pairwise aggregation, or along paths, with point and line smoothers."""
+"""`multilevel` sets up algebraic multigrid by smoothed aggregation, pairwise aggregation or along paths."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from linforest_precond.backends.annotations import (
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.kinds import Face, Kind, register
-from linforest_precond.precond.memory_sizes import Sizes
+from linforest_precond.precond.kinds import Face, Kind, Sizes, register
 from linforest_precond.precond.multigrid.candidate_coarsening import coarsening_of
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
 from linforest_precond.precond.multigrid.hierarchy import Hierarchy
@@ -34,7 +33,7 @@ from linforest_precond.precond.multigrid.pairwise_aggregation import aggregate_p
 from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
 from linforest_precond.precond.multigrid.prolongation import fills_up
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
-from linforest_precond.precond.number_types import stored_dtype
+from linforest_precond.precond.parts.number_types import stored_dtype
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 
@@ -42,9 +41,9 @@ from linforest_precond.precond.setup import Setup
 MOST_SIGNED = 0.5
 # Smaller matrices are kept in double precision: their cycles are bound by latency.
 LEAST_NARROW = 2**16
-# Diagonals that differ by more are kept in double precision, too.
+# Matrices whose diagonal entries differ by a larger factor are kept in double precision, too.
 MOST_DIAGONAL_RATIO = 1e18
-# Of hierarchies with default options: the operator complexity, and the most rows of the coarsest level.
+# For memory estimates: operator complexity and rows of the coarsest level with default options.
 COMPLEXITY = 1.7
 MAX_COARSE = 1000
 

@@ -1,4 +1,4 @@
-"""The options of `multilevel`: checked, and chosen where they are "auto"."""
+"""`MultilevelOptions` checks the options of `multilevel`, and chooses those that are "auto"."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from linforest_precond.precond.multigrid.smoothers import LINES, SMOOTHERS
 from linforest_precond.precond.storage import schema
 
 COARSENINGS = "smoothed_aggregation", "matching", "paths"
-# What `multilevel` says about its choices.
+# The printed reasons of automatic choices.
 NOT_DOMINANT = "neither Hermitian nor diagonally dominant: along paths"
 LONG_ROWS = "rows sum to many times the diagonal: Chebyshev"
 ADAPTIVE = "adaptive candidates"
 REASONS = NOT_DOMINANT, LONG_ROWS, ADAPTIVE
-# More would hardly end.
+# The most smoothing sweeps.
 MOST_SWEEPS = 1000
 AUTO = "auto"
 CHOICES = {
@@ -50,12 +50,12 @@ OPTIONS_SCHEMA = schema.FieldsSpec(
 )
 # Nonsymmetric matrices are aggregated if at least this share of their rows is diagonally dominant.
 LEAST_DOMINANT_SHARE = 0.9
-# A mean of the rows' sums of magnitudes, in units of the diagonal, from which on eigenvalues are estimated.
+# Eigenvalues are estimated where rows' sums of magnitudes exceed this multiple of the diagonal on average.
 LARGEST_ROW_RATIO = 2.5
-# The matchings of a level; of smoothed prolongators, whose products fill up unless aggregates are large.
+# Matchings of a level. Smoothed prolongators need larger aggregates, or the Galerkin products fill up.
 MATCHINGS = 2
 SMOOTHED_MATCHINGS = 3
-# The share of the strongest coupling from which on a coupling is strong.
+# A coupling is strong from this share of the strongest one.
 STRENGTHS = {"smoothed_aggregation": 0.4, "matching": 0.5, "paths": 0.5}
 
 
@@ -78,7 +78,7 @@ class MultilevelOptions(schema.Stored):
     weights: str
     strength: float
     seed: int
-    reasons: tuple[str, ...] = ()  # of what was chosen for the matrix
+    reasons: tuple[str, ...] = ()  # of the automatic choices
 
     schema = OPTIONS_SCHEMA
 
@@ -100,7 +100,7 @@ class MultilevelOptions(schema.Stored):
         return cls(**options)
 
     def for_matrix(self, matrix: LevelMatrix) -> MultilevelOptions:
-        """The same with all choices made, by the symmetry of the matrix and the sizes of its rows."""
+        """The options with all choices made, by the symmetry of the matrix and its row sums."""
         reasons: list[str] = []
         coarsening, smoother, cycle, strength = self.coarsening, self.smoother, self.cycle, self.strength
         if coarsening == AUTO:
@@ -151,7 +151,7 @@ def _smoother_for(matrix: LevelMatrix, coarsening: str) -> str:
 
 
 def _coarsening_of(given: dict[str, Any]) -> str:
-    """What the other options ask for, where it is "auto"; `smooth_prolongation` is of "matching"."""
+    """The coarsening that other options imply where it is "auto"; only "matching" can be smoothed."""
     smooth, coarsening = bool(given["smooth_prolongation"]), str(given["coarsening"])
     if smooth and coarsening not in (AUTO, "matching"):
         raise ValueError(
@@ -165,7 +165,7 @@ def _coarsening_of(given: dict[str, Any]) -> str:
 
 
 def _checked_strength(given: Any) -> float:
-    """NaN where none is given."""
+    """The strength; NaN where none is given."""
     if given is None:
         return math.nan
     if not isinstance(given, int | float | np.number) or not 0 <= given <= 1:

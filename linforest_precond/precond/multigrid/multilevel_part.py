@@ -1,4 +1,4 @@
-"""The levels of a hierarchy as the part of an operator, which applies one cycle."""
+"""`MultilevelPart` holds the levels of a hierarchy; its product is one multigrid cycle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_until_small, is_stalled
 from linforest_precond.matrix.checked import CheckedMatrix, described
-from linforest_precond.precond.lockstep import Steps, completed, in_lockstep
 from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.coarsest import COARSEST, LARGEST_DENSE, BandedCoarsest, Coarsest
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, columns_of
@@ -32,12 +31,14 @@ from linforest_precond.precond.multigrid.smoothers import (
     refreshed_in_steps,
     smoother_in_steps,
 )
-from linforest_precond.precond.number_types import held_bytes
-from linforest_precond.precond.repairs import Repairs
+from linforest_precond.precond.parts.lockstep import Steps, completed, in_lockstep
+from linforest_precond.precond.parts.number_types import held_bytes
+from linforest_precond.precond.parts.part import Repairs
+from linforest_precond.precond.parts.work_vectors import apply_in_columns
 from linforest_precond.precond.storage import schema
 from linforest_precond.records.forest import ratio_to_finest
 
-# In files: visits of the coarsest level in one cycle; and a bound on the depth of recursion.
+# Bounds for hierarchies in files: visits of the coarsest level in one cycle, and the depth of recursion.
 MOST_VISITS = 2**20
 MOST_LEVELS = 200
 
@@ -96,7 +97,8 @@ class MultilevelPart(schema.Stored):
     centered: bool  # A maps constants to 0: means are subtracted
     stalled: bool
     _cycles: Workspaces = field(default_factory=Workspaces, repr=False)  # the vectors of cycles
-    _transposed: list[MultilevelPart] = field(default_factory=list, init=False, repr=False)  # once made
+    # Made on first use.
+    _transposed: list[MultilevelPart] = field(default_factory=list, init=False, repr=False)
 
     kind = "multilevel"
     schema = SCHEMA
@@ -108,7 +110,7 @@ class MultilevelPart(schema.Stored):
         cls, levels: Any, coarsest: Any, options: MultilevelOptions, cycle: str, **fields: Any
     ) -> MultilevelPart:
         for level in levels:
-            _ = level.held  # makes the members of aggregates now, and not on one of several streams later
+            _ = level.held  # computes the members of aggregates now, on the stream of the setup
         if isinstance(coarsest, BandedCoarsest):
             last = levels[-1].csr
             coarsest = Coarsest.of(last, last.data.dtype, hermitian=True)
@@ -119,7 +121,7 @@ class MultilevelPart(schema.Stored):
         return self.refreshed_from(LevelMatrix(csr))
 
     def refreshed_from(self, matrix: LevelMatrix) -> MultilevelPart:
-        """The same; the matrix may be a coarse one of a larger hierarchy."""
+        """As `refreshed`, from a `LevelMatrix`, which may be a coarse matrix of a larger hierarchy."""
         fine_levels, smoothers, finest = [], [], matrix.csr
         for level in self.levels[:-1]:
             assert level.transfer is not None and level.smoother is not None
@@ -140,7 +142,6 @@ class MultilevelPart(schema.Stored):
 
     @property
     def cycle(self) -> str:
-        """That the operator applies."""
         return self.options.cycle
 
     def accelerator(self, cycle: str) -> str:
@@ -195,25 +196,12 @@ class MultilevelPart(schema.Stored):
         return self.levels[0].csr.data.dtype
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
-        most = self._backend.multigrid.vector_ops.MOST_COLUMNS
-        for first in range(0, b.shape[1], most):
-            self._solve_columns(b[:, first : first + most], x[:, first : first + most], transpose)
-
-    def _solve_columns(self, b: Array, x: Array, transpose: bool) -> None:
         part = self.transposed if transpose else self
-        columns = b.shape[1]
-        key = columns, self._backend.runtime.streams.current()
-        loan = part._cycles.take(key, lambda: part._cycle(columns, transpose and part is not self))
-        loan.workspace.apply(b, x)
-        part._cycles.give_back(loan)
 
-    def _cycle(self, columns: int, transpose: bool) -> MultigridCycle:
-        """A cycle for this many columns, with its vectors."""
-        sweeps = self.options.presmooth, self.options.postsmooth
-        return MultigridCycle(
-            self.levels, self.coarsest, self.cycle, sweeps, columns, self.stored,
-            transpose=transpose, definite=self.definite, centered=self.centered,
-        )  # fmt: skip
+        def cycle(columns: int) -> MultigridCycle:
+            return MultigridCycle(part, columns, transpose and part is not self)
+
+        apply_in_columns(part._cycles, self._backend, b, x, cycle)
 
     @cached_property
     def _backend(self) -> Backend:
@@ -233,7 +221,7 @@ class MultilevelPart(schema.Stored):
 
     @property
     def positive_definite(self) -> bool:
-        """For a positive definite A; K-cycles are not linear."""
+        """Whether the cycle is positive definite where A is; K-cycles are not linear."""
         return self.definite and self.is_self_adjoint and self.cycle != "K"
 
     def described(self) -> list[tuple[str, str]]:
@@ -260,7 +248,7 @@ class MultilevelPart(schema.Stored):
         ]  # fmt: skip
 
     def _coarsening(self) -> str:
-        """How levels were made, and why."""
+        """The coarsening and the reasons of its choice, for print."""
         reasons = f" ({'; '.join(self.options.reasons)})" if self.options.reasons else ""
         return self.options.coarsening.replace("_", " ") + reasons
 
@@ -276,7 +264,7 @@ class MultilevelPart(schema.Stored):
         ]
 
     def _smoothing(self) -> str:
-        """The smoother in words."""
+        """The smoother, for print."""
         name = self.options.smoother
         others = [
             str(i) for i, level in enumerate(self.levels) if level.smoother and level.smoother.kind != name
@@ -317,7 +305,7 @@ def with_coarsest_level(
     )  # fmt: skip
 
 
-# Gives the transfer to the next level and that level's matrix; None and the matrix itself for a stall.
+# Returns the transfer to the next level and that level's matrix; None and the matrix itself for a stall.
 Coarsen = Callable[[LevelMatrix], tuple[GridTransfer | None, LevelMatrix]]
 
 

@@ -1,4 +1,4 @@
-"""Smoothed aggregation for near-null spaces: prolongators of candidates, and adaptive candidates."""
+"""Near-null space candidates: their tentative prolongators, and adaptive candidates from A alone."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
+from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.multigrid.eigenvalue_estimates import SAFETY, ApplyInto, chebyshev_steps
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.prolongation import RectangularCSR
 
-# Candidates, and unknowns per node, at most: the lanes of a warp.
+# The most candidates, and the most unknowns per node: the lanes of a warp.
 MOST_CANDIDATES = 32
 # Steps of the Chebyshev iteration that smooths candidates, and the lower end of the interval that it damps,
 # as a share of the largest eigenvalue. After more steps, only the modes of the softest parts of a body are
@@ -50,9 +50,9 @@ def adaptive_candidates(matrix: LevelMatrix, k: int, seed: int, sweeps: int = SW
     scale = _inverse_root(matrix)
     x = (pseudorandom_vectors(csr.n, k, seed, xp) * scale[:, None]).astype(csr.data.dtype)
     b, y = xp.zeros_like(x), xp.zeros_like(x)
-    prepared = ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
+    operand = csr.operand()
     for momentum, factor in chebyshev_steps(matrix.largest_eigenvalue, LOWEST_SHARE, sweeps):
-        ops.relax(prepared, matrix.inverse_diagonal, b, x, y, momentum, factor)
+        ops.relax(operand, matrix.inverse_diagonal, b, x, y, momentum, factor)
         x, y = y, x
     return orthonormal(x, scale, xp)
 
@@ -63,14 +63,13 @@ def improved_candidates(matrix: LevelMatrix, B: Array, cycle: ApplyInto, steps: 
     ``cycle(r, z)`` is a V-cycle of the hierarchy that B gave, A Hermitian positive definite. All columns
     iterate at once, and no number is read back.
     """
-    xp, ops, csr = matrix.backend.xp, matrix.backend.multigrid.vector_ops, matrix.csr
-    prepared = ops.Matrix(csr.indptr, csr.indices, csr.data, csr.longest_row)
+    xp, ops, operand = matrix.backend.xp, matrix.backend.multigrid.vector_ops, matrix.csr.operand()
     r = B / matrix.inverse_diagonal[:, None]
     x, z, q = xp.zeros_like(r), xp.empty_like(r), xp.empty_like(r)
     cycle(r, z)
     p, rho = z.copy(), _dots(r, z)
     for _ in range(steps):
-        ops.multiply(prepared, p, q)
+        ops.multiply(operand, p, q)
         alpha = _ratios(rho, _dots(p, q), xp)
         x, r = x + alpha * p, r - alpha * q
         cycle(r, z)

@@ -1,4 +1,4 @@
-"""The arguments B and block_size of `multilevel`, checked."""
+"""`NearNullSpace` checks the arguments B and block_size of `multilevel`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SMOOTHER = "chebyshev3"
 
 @dataclass(frozen=True, eq=False)
 class NearNullSpace:
-    """Near-null space candidates and unknowns per node, as asked for."""
+    """Checked near-null space candidates and unknowns per node."""
 
     candidates: Array | None  # (n, count) in A's type, or None for adaptive ones
     count: int
@@ -34,7 +34,7 @@ class NearNullSpace:
     def requested(
         cls, A: Any, B: Any, block_size: Any, matrix: LevelMatrix, options: MultilevelOptions
     ) -> NearNullSpace | None:
-        """What the arguments, or the blocks of a BSR matrix, ask for; None for one unknown per node alone."""
+        """The candidates and block size of the arguments, or of a BSR matrix; None for scalar problems."""
         size = _checked_block_size(block_size, matrix.csr.n)
         if B is not None:
             _check_coarsening("B", options)
@@ -83,7 +83,7 @@ def _checked_block_size(given: Any, n: int) -> int | None:
 
 
 def _stored_block_size(A: Any) -> int:
-    """Of a BSR matrix with square blocks; 1 for other matrices."""
+    """The block size of a BSR matrix with square blocks; 1 for other matrices."""
     rows, columns = A.blocksize if getattr(A, "format", None) == "bsr" else (1, 1)
     return int(rows) if rows == columns <= MOST_CANDIDATES else 1
 
@@ -95,7 +95,7 @@ def _components(matrix: LevelMatrix, block_size: int) -> Array:
 
 
 def _adaptive_count(B: Any, n: int) -> int | None:
-    """How many adaptive candidates are asked for; None for an array of candidates."""
+    """The requested number of adaptive candidates; None for an array of candidates."""
     if isinstance(B, str) and B == "adaptive":
         return min(ADAPTIVE_COUNT, n)
     if isinstance(B, tuple) and len(B) == 2 and isinstance(B[0], str) and B[0] == "adaptive":

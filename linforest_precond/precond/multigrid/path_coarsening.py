@@ -5,14 +5,15 @@ from __future__ import annotations
 from linforest_precond.graph.forest.factor import check_options, propose_factor
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly
+from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.pairwise_aggregation import strength_graph
-from linforest_precond.precond.multigrid.prolongation import RectangularCSR, TooManyEntriesError, product
+from linforest_precond.precond.multigrid.prolongation import TooManyEntriesError, product
 
 # A coarse matrix with more than this share of the fine matrix's entries is not worth its cost.
 MOST_ENTRIES = 0.8
-# The same for the matrices between the steps of one level.
+# The bound for matrices between the steps of one level.
 MOST_ENTRIES_BETWEEN = 1.25
 
 
@@ -34,7 +35,7 @@ def coarsen_along_paths(
 
     try:
         prolongator, _ = coarsen_repeatedly(fine, steps, halve, product)
-        # From the finest matrix and the composed prolongator, as for other values of the matrix.
+        # Computed from the finest matrix and the composed prolongator, as in an update.
         transfer = Interpolation.of(prolongator)
         return transfer, transfer.coarse_matrix(fine, MOST_ENTRIES * fine.csr.nnz)
     except TooManyEntriesError:

@@ -1,60 +1,21 @@
-"""Prolongators as sparse matrices, smoothed prolongators, and the products of both."""
+"""Smoothed prolongators and Galerkin products, as products of sparse matrices."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import OnBackend
-from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.returns import CSRArrays
+from linforest_precond.backends.annotations import Array
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.record_schemas import columns_ascend, csr_arrays
-from linforest_precond.precond.storage import schema
+from linforest_precond.matrix.rectangles import RectangularCSR
 
 # A row that is longer than this multiple of the mean is a hub.
 HUB_RATIO = 8
 # Terms of a Galerkin product for each entry of the matrix, bounded by the lengths of the rows.
 MOST_TERMS = 50
-
-
-@dataclass(frozen=True, eq=False)
-class RectangularCSR(OnBackend):
-    """The CSR arrays of a matrix of any shape; columns ascend in each row."""
-
-    indptr: Array
-    indices: Array
-    data: Array
-    width: int
-
-    @classmethod
-    def of(cls, arrays: CSRArrays, width: int) -> RectangularCSR:
-        return cls(*arrays, width)
-
-    @property
-    def n(self) -> int:
-        return self.indptr.size - 1
-
-    @property
-    def arrays(self) -> tuple[Array, Array, Array]:
-        return self.indptr, self.indices, self.data
-
-    def indexed_by(self, index: DType) -> RectangularCSR:
-        """The same with indices of another type."""
-        indptr, indices = (array.astype(index, copy=False) for array in (self.indptr, self.indices))
-        return RectangularCSR(indptr, indices, self.data, self.width)
-
-
-RECTANGLE = schema.RecordSpec(
-    RectangularCSR,
-    {"width": schema.size("width"), **csr_arrays(below="width")},
-    columns_ascend,
-    name="Rectangle",
-)
 
 
 def smoothed_tentative(csr: CheckedMatrix, P: RectangularCSR, weights: Array) -> RectangularCSR:
@@ -119,7 +80,7 @@ class ProductPlans:
 
     @property
     def held(self) -> list[Any]:
-        """What has arrays that last."""
+        """The objects whose arrays count in `nbytes`."""
         return list(self._plans.values())
 
     def product(
@@ -131,9 +92,8 @@ class ProductPlans:
         """
         products, factors = left.backend.matrix.sparse_products, (left.arrays, right.arrays)
         if name in self._plans:
-            return RectangularCSR.of(
-                products.multiply_again(self._plans[name], *factors, right.width), right.width
-            )
+            arrays = products.multiply_again(self._plans[name], *factors, right.width)
+            return RectangularCSR.of(arrays, right.width)
         found = products.multiply_and_plan(*factors, right.width, most)
         if found is None:
             raise TooManyEntriesError

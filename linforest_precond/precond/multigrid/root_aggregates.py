@@ -9,8 +9,8 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.prolongation import RectangularCSR
 from linforest_precond.precond.storage import schema
 
 
@@ -61,7 +61,7 @@ class RootAggregates(schema.Stored):
 
     @property
     def held(self) -> list[Any]:
-        """What has arrays that last."""
+        """The objects whose arrays count in `nbytes`."""
         return [self.numbers, self.kept]
 
     def smoothed(

@@ -13,13 +13,13 @@ from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.approximate_inverse.approximate_inverse import ENTRIES, TOLERANCES
 from linforest_precond.precond.approximate_inverse.inverse_part import SCHEMA as INVERSE_PART
 from linforest_precond.precond.approximate_inverse.inverse_part import InversePart, method_for
-from linforest_precond.precond.gauss_seidel import SCHEMA as GAUSS_SEIDEL_PART
-from linforest_precond.precond.gauss_seidel import GaussSeidelPart, Relaxation, part_by_colors
-from linforest_precond.precond.lockstep import Steps, completed
 from linforest_precond.precond.multigrid.eigenvalue_estimates import chebyshev_steps, estimated_eigenvalue
 from linforest_precond.precond.multigrid.level_matrix import DAMPING, LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
-from linforest_precond.precond.number_types import stored_array
+from linforest_precond.precond.parts.lockstep import Steps, completed
+from linforest_precond.precond.parts.number_types import stored_array
+from linforest_precond.precond.relaxation.gauss_seidel import SCHEMA as GAUSS_SEIDEL_PART
+from linforest_precond.precond.relaxation.gauss_seidel import GaussSeidelPart, Relaxation, part_by_colors
 from linforest_precond.precond.storage import schema
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import (
@@ -30,15 +30,15 @@ from linforest_precond.precond.tridiagonal.tridiagonal_part import (
 from linforest_precond.records.forest import Bands
 
 LINES = "tridiagonal", "block_tridiagonal"
-# The degrees of Chebyshev polynomials, and the lower ends of the intervals they are small on, as shares of
-# the largest eigenvalue.
+# Degrees of the Chebyshev polynomials, and the lower ends of their intervals as shares of the largest
+# eigenvalue.
 CHEBYSHEV = {"chebyshev": (2, 1 / 4), "chebyshev3": (3, 1 / 8)}
 MOST_STEPS = max(degree for degree, _ in CHEBYSHEV.values())
 DIAGONAL = "jacobi", "l1_jacobi", *CHEBYSHEV
 INVERSE = "approximate_inverse"
 GAUSS_SEIDEL = "gauss_seidel"
 SMOOTHERS = *DIAGONAL, *LINES, INVERSE, GAUSS_SEIDEL
-# Line relaxation with a larger eigenvalue is damped so much that Jacobi's iteration does better.
+# Above this eigenvalue, line relaxation needs so much damping that the Jacobi smoother is better.
 LARGEST_LINE_EIGENVALUE = 10.0
 
 
@@ -101,7 +101,7 @@ class DiagonalSmoother(schema.Stored):
         return sweeps == (1, 1) and len(self.steps) == 1
 
     def buffer_swaps(self, sweeps: int, from_zero: bool) -> int:
-        """How often x and the other vector change places; the first step from 0 writes x itself."""
+        """The number of swaps of x and the other vector; the first step from 0 writes x itself."""
         return max(0, len(self.steps) * sweeps - from_zero)
 
     def smooth_from_zero(self, vectors: LevelVectors, b: Array, x: Array, other: Array, sweeps: int) -> None:
@@ -116,7 +116,7 @@ class DiagonalSmoother(schema.Stored):
         self._relax(vectors, b, x, other, [*rest, *self.steps * (sweeps - 1)])
 
     def presmooth(self, vectors: LevelVectors, b: Array, x: Array, other: Array, sweeps: int) -> None:
-        """The same, and `vectors.residual` is the residual of the result; one step is fused with it."""
+        """`smooth_from_zero`, with the residual of the result in `vectors.residual`; one step is fused."""
         if sweeps == len(self.steps) == 1:
             factor = self.steps[0][1]
             vectors.ops.scale_residual(vectors.matrix, self.weights, factor, b, x, vectors.residual)
@@ -138,18 +138,18 @@ class DiagonalSmoother(schema.Stored):
 
 
 def largest_of_part(matrix: LevelMatrix, part: TridiagonalPart | InversePart, definite: bool) -> Steps[float]:
-    """The largest eigenvalue of M A for the part of a preconditioner M; `definite` is that M may be."""
-    csr, stored, ops = matrix.csr, part.stored, matrix.backend.multigrid.vector_ops
-    data = stored_array(csr.data, stored, csr.exponent)
-    operator = ops.Matrix(csr.indptr, csr.indices, data, csr.longest_row)
-    definite = matrix.definite and definite
-    return estimated_eigenvalue(
-        operator, stored, lambda r, z: part.solve_into(r, z, False), definite, matrix.backend
-    )
+    """The largest eigenvalue of M A for the part of a preconditioner M, which may be `definite`."""
+    csr, stored = matrix.csr, part.stored
+    operand = csr.operand(stored_array(csr.data, stored, csr.exponent))
+
+    def solve(r: Array, z: Array) -> None:
+        part.solve_into(r, z, False)
+
+    return estimated_eigenvalue(operand, stored, solve, matrix.definite and definite, matrix.backend)
 
 
 class PartSmoother(schema.Stored):
-    """Sweeps x += M (b - A x) with the part of a preconditioner M, which is damped where it has to be."""
+    """Sweeps x += M (b - A x) with the part of a preconditioner M, damped where needed."""
 
     kind: str
     part: TridiagonalPart | InversePart | GaussSeidelPart
@@ -203,7 +203,7 @@ class LineSmoother(PartSmoother):
 
     @classmethod
     def _damped(cls, matrix: LevelMatrix, kind: str, part: TridiagonalPart) -> Steps[Smoother]:
-        """With the damping that the largest eigenvalue demands; Jacobi's iteration where that is too much."""
+        """The smoother, damped by the largest eigenvalue; Jacobi's where the damping would be too strong."""
         largest = yield from largest_of_part(matrix, part, part.solver.positive_definite)
         stored = part.stored
         if largest > LARGEST_LINE_EIGENVALUE:
@@ -265,7 +265,6 @@ Smoother = DiagonalSmoother | LineSmoother | InverseSmoother | GaussSeidelSmooth
 
 
 def smoother_in_steps(matrix: LevelMatrix, stored: DType, kind: str, seed: int) -> Steps[Smoother]:
-    """The smoother of a level, from its matrix."""
     if kind in LINES:
         return (yield from LineSmoother.in_steps(matrix, stored, kind, seed))
     if kind == INVERSE:

@@ -1,4 +1,4 @@
-"""Multigrid as a solver by itself: the stationary iteration of cycles."""
+"""The stationary iteration x += M (b - A x) with multigrid cycles M, without a Krylov method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hierarchies as PyAMG's."""
+"""`pyamg_solver` converts a hierarchy to a `MultilevelSolver` of PyAMG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matching of rows to columns that maximises the product of the diagonal magnitudes."""
+"""A perfect matching of rows to columns maximizes the product of the diagonal magnitudes (MC64)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from linforest_precond.records.forest import Factor, magnitudes_of
 
 # The step of an auction is divided by this after each pass (epsilon-scaling).
 STEP_DIVISOR = 8
-# Rows that a pass leaves unmatched, and the last one leaves to the host: there a round of as many bids takes
-# as long as one on the GPU. Rows that a coarse pass leaves have their price wars with a small step: with 128
-# instead of 32, wing takes 8 times as many rounds.
+# A pass ends with this many rows unmatched, and the host matches those of the last pass: a round of so few
+# bids takes it as long as the GPU. Left over rows have price wars with a small step in the next pass: with
+# 128 instead of 32, wing takes 8 times as many rounds.
 LEFT_TO_HOST = 32
-# Balanced factors make forests of the scaled matrix better: with blocks, rajat19 takes 90 iterations instead
+# Balanced factors improve the forests of the scaled matrix: with blocks, rajat19 takes 90 iterations instead
 # of 390, olm1000 20 instead of 480.
 BALANCING_ITERATIONS = 16
 
@@ -58,7 +58,7 @@ def match_rows(csr: CheckedMatrix, tolerance: float) -> MatchedRows:
     backend.matching.balancing.balance(
         *pattern, weights, matched_weights, columns, prices, BALANCING_ITERATIONS
     )
-    # A price is a column's logarithm. Shifted so that rows and columns have factors of the same mean size.
+    # A price is the logarithm of a column factor; the shift gives row and column factors one geometric mean.
     mean = (2 * prices.sum() - matched_weights.sum(dtype=np.int64)) // max(2 * csr.n, 1)
     column = logs.powers(mean - prices)
     return MatchedRows(columns, rows, 1.0 / (matched * column[columns]), column)

@@ -1,4 +1,4 @@
-"""The record of a scaling: factors of rows and columns, and a row permutation."""
+"""`MatrixScaling` holds row and column factors and a row permutation: B = P D_r A D_c."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether B = D A D, which is symmetric where A is."""
+        """Whether B = D A D: B is then symmetric where A is."""
         # stall: one number, where it is asked for
         return self.permutation is None and all_set(self.row == self.column)
 
@@ -85,7 +85,7 @@ class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
         return sparse_like(given.given, csr.data, csr.indices, csr.indptr, (csr.n, csr.n))
 
     def applied(self, csr: CheckedMatrix) -> CheckedMatrix:
-        """The same for a checked matrix."""
+        """B of a checked matrix."""
         order = self.permutation
         order = None if order is None else order.astype(csr.indices.dtype, copy=False)
         arrays = csr.indptr, csr.indices, csr.data

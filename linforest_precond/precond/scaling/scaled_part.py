@@ -1,4 +1,4 @@
-"""The part of a preconditioner of a scaled matrix: M = D_c M(B) P D_r for B = P D_r A D_c."""
+"""`ScaledPart` applies the preconditioner of a scaled matrix: M = D_c M(B) P D_r for B = P D_r A D_c."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.number_types import held_bytes
-from linforest_precond.precond.part import Part
+from linforest_precond.precond.parts.number_types import held_bytes
+from linforest_precond.precond.parts.part import Part
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 
 
 @dataclass(frozen=True, eq=False)
 class ScaledPart:
-    """A part of B between scalings and the permutation; what it shows of itself is the inner part's."""
+    """The part of B between both scalings and the permutation, with the attributes of the inner part."""
 
     inner: Part
     scaling: MatrixScaling
@@ -52,7 +52,7 @@ class ScaledPart:
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         backend = self.scaling.backend
-        # One number for columns and type: a work space is looked up by it.
+        # The key of a work space: number of columns and type.
         key = b.shape[1] << 8 | ord(b.dtype.char), backend.runtime.streams.current()
         loan = self._vectors.take(key, lambda: backend.xp.empty(b.shape, b.dtype))
         if transpose:

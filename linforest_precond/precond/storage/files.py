@@ -1,4 +1,4 @@
-"""Preconditioners as .npz files: host arrays and a JSON header."""
+"""Preconditioners are saved as .npz files with host arrays and a JSON header."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from linforest_precond.precond.storage.schema import PreconditionerFileError
 
 FORMAT = "linforest_precond preconditioner"
 VERSION = 1
-# Names of the members that are no arrays of the preconditioner.
+# Members of the archive besides the arrays of the preconditioner.
 HEADER, DIGEST = "header", "digest"
-# Tells damage from contents that contradict each other.
+# The digest distinguishes a damaged file from contradictory contents.
 ALGORITHM = "sha256"
-# The arrays of a file take at most this many times its length, if it was compressed, or this many bytes.
+# The arrays of a file may have at most MOST_EXPANSION times its length, or ALWAYS_ALLOWED bytes.
 MOST_EXPANSION = 100
 ALWAYS_ALLOWED = 2**20
 
@@ -114,7 +114,7 @@ def load_preconditioner(path: str | os.PathLike[str]) -> Preconditioner:
 
 @contextmanager
 def _named_errors(source: str, what: str) -> Iterator[None]:
-    """Whatever a broken file leads its readers to raise, with the file's name."""
+    """Turn any exception of a reader into a `PreconditionerFileError` that names the file."""
     try:
         yield
     except MemoryError:

@@ -1,4 +1,4 @@
-"""Preconditioners packed as plain values and host arrays, for files and pickles."""
+"""Preconditioners are packed as plain values and host arrays, for files and pickles."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.matrix.checks import VALUE_DTYPES, value_dtype
 from linforest_precond.precond.kinds import all_kinds, kind_named
-from linforest_precond.precond.part import OperatorState, SetupTime
-from linforest_precond.precond.pattern_digest import PATTERN
+from linforest_precond.precond.parts.part import OperatorState, SetupTime
 from linforest_precond.precond.scaling.matrix_scaling import SCALING
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.pattern_digest import PATTERN
 from linforest_precond.precond.storage.schema import Checked, RecordSpec, Stored
 
 # A header of plain values, and host arrays by the names that it refers to.
 Packed: TypeAlias = tuple[dict[str, Any], dict[str, Array]]
 
-# No number in double precision has a larger binary exponent, or a smaller one than its negative.
+# Larger than the magnitude of every binary exponent in double precision.
 LARGEST_EXPONENT = 1100
 
 
@@ -89,7 +89,7 @@ def pack(value: Any, name: str, arrays: dict[str, Array]) -> Any:
 
 
 def unpack(checked: Any, xp: Any) -> Any:
-    """What `pack` was given, made of checked fields, with arrays in the library `xp`."""
+    """The inverse of `pack` for checked fields, with arrays in the library `xp`."""
     if isinstance(checked, np.ndarray):
         return xp.asarray(checked)
     if isinstance(checked, list):

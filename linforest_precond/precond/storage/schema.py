@@ -1,4 +1,4 @@
-"""Schemas of packed preconditioners: what files and pickles must hold before any of it is used.
+"""Schemas validate files and pickles of preconditioners before any array of them is used.
 
 A schema is a `FieldsSpec`, declared beside the class whose state it describes. The spec of a field is a
 function that returns the checked value, with arrays in place of references to them, or raises a
@@ -28,7 +28,7 @@ from linforest_precond.matrix.checks import VALUE_DTYPES
 
 Names: TypeAlias = dict[str, Any]
 Fields: TypeAlias = dict[str, Any]
-# The name of a field, what it must be, and whether it is.
+# Checks of a rule: the name of a field, the requirement in words, and whether it holds.
 Checks: TypeAlias = Iterator[tuple[str, str, bool | np.bool_]]
 Rule: TypeAlias = Callable[[Fields, Names], Checks]
 Spec: TypeAlias = Callable[[Any, "Scope"], Any]
@@ -68,10 +68,10 @@ class PreconditionerFileError(ValueError):
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a check is: the file, the name of the field, and the values of names so far."""
+    """The position of a check: the file, the name of the field, and the values of names so far."""
 
     source: str  # the file's name, for exceptions
-    arrays: dict[str, Any]  # host arrays by name, without those that were checked
+    arrays: dict[str, Any]  # host arrays by name; checked ones are removed
     names: Names = field(default_factory=dict)
     path: str = ""
 
@@ -100,7 +100,7 @@ def number(
     value: Any, scope: Scope, /, kind: Any, least: float = 0, most: float = LARGEST_INTEGER, name: str = ""
 ) -> Any:
     """A number of a type in [least, most], which may be the value of a name."""
-    # Kernels would be compiled anew for integers in place of reals.
+    # An integer in place of a real would compile kernels again.
     if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
         scope.fail(f"be of the type {kind.__name__}", value)
     if not least <= value <= most:
@@ -111,7 +111,7 @@ def number(
 
 
 integer = partial(number, int)
-# A length that others refer to by its name.
+# A length to which other specs refer by its name.
 size = partial(number, int, 0, LARGEST_INTEGER)
 
 
@@ -119,7 +119,7 @@ def real(least: float = -LARGEST_REAL, most: float = LARGEST_REAL) -> Spec:
     return number(float, least, most)
 
 
-# What the types in place of specs stand for.
+# The specs of the types bool, int and float.
 PLAIN: dict[Any, Spec] = {bool: number(bool), int: integer(), float: real(0.0)}
 
 
@@ -218,11 +218,11 @@ def _check_numbers(given: Array, scope: Scope, least: int, below: int) -> None:
             scope.fail(f"hold numbers from {least} to {below - 1}", [smallest, largest])
 
 
-# The numbers of a preconditioner have one type, `value`; its own numbers are in the precision of the matrix.
+# `numbers` are in the stored type, named `value`; `own_numbers` are in the precision of the matrix.
 numbers = partial(array, VALUE_DTYPES, "value")
 own_numbers = partial(array, VALUE_DTYPES, "")
 real_numbers = partial(array, tuple(dtype for dtype in VALUE_DTYPES if dtype.kind == "f"), "")
-# The index arrays of fields have one type, `index`, apart from the slots of entries in a matrix.
+# Index arrays have one type, named `index`; slots of entries have a type of their own.
 indices = partial(array, INDEX_DTYPES, "index")
 slots = partial(array, INDEX_DTYPES, "slot")
 counts = partial(array, (*INDEX_DTYPES, np.dtype(np.uint32), np.dtype(np.uint64)), "")
@@ -231,7 +231,7 @@ words = partial(array, (np.dtype(np.uint64),), "")
 
 
 class Checked(dict[str, Any]):
-    """Checked fields, and what is made of them."""
+    """Checked fields, with the function that restores an object from them."""
 
     make: Callable[..., Any]
 
@@ -267,10 +267,10 @@ class FieldsSpec:
 
 
 class Stored:
-    """Base of what is stored as the fields of a schema: its attributes of these names.
+    """Base of classes that are stored as the fields of a schema, their attributes of the same names.
 
-    A class names its schema, or one for each of its kinds, and is what is made of the fields: by its method
-    `from_state`, where it has one.
+    A class names its schema, or one for each of its kinds. Its method `from_state`, or else its constructor,
+    restores an object from the fields.
     """
 
     schema: ClassVar[FieldsSpec | dict[str, FieldsSpec]]

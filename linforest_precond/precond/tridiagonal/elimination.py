@@ -1,4 +1,4 @@
-"""The steps by which a (block) tridiagonal system is factored, where all of it is on one device."""
+"""The steps of the factorization of a (block) tridiagonal system on one device."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from linforest_precond.records.printing import numbers_of
 
 
 class Factorization:
-    """A factorization under way on one device, with the sweeps that are expected to be needed; no stall.
+    """An asynchronous factorization on one device, with the sweeps that solves are expected to need.
 
-    `symmetric` tells whether the matrix is expected to be; None where no sweeps are expected. `report` is
-    one of the backend that is read at the same time.
+    `symmetric` is the expected symmetry; None where no sweeps are expected. `report` is a report of the
+    backend that is read at the same time.
     """
 
     def __init__(self, bands: Triple, perturb: bool, symmetric: bool | None, report: Any = None) -> None:
@@ -36,10 +36,10 @@ class Factorization:
 
 
 class Elimination:
-    """What `TridiagonalSolver` decides upon and calls; over several ranks, the same steps are collective."""
+    """The steps of `TridiagonalSolver`; over several ranks, a subclass makes them collectively."""
 
-    collective = False  # whether others take part in solves, also in those of no rows
-    warns = True  # whether repairs are reported to the user here
+    collective = False  # whether other ranks take part in solves, also where this one has no rows
+    warns = True  # whether repairs are reported to the user by this object
 
     def factor(self, bands: Triple, perturb: bool) -> tuple[Array, list[int]]:
         """The inverses of the pivots, and the counters of `PivotFinding`."""
@@ -61,7 +61,7 @@ class Elimination:
     ) -> Any | None:
         """The solver without pivoting; None where rounding errors would grow.
 
-        It is that of the factorization which was `started` for these bands, where there is one.
+        A factorization that was `started` for these bands is used where there is one.
         """
         lower, diagonal, upper = bands
         method = None if started is None else started.sweeps(symmetric)
@@ -95,5 +95,5 @@ class Elimination:
         return overflowing_rows(method, bands)
 
     def total(self, rows: Array) -> int:
-        """How many rows are marked."""
+        """The number of marked rows."""
         return int(rows.sum())  # stall: reported to the user

@@ -1,4 +1,4 @@
-"""Singular (block) tridiagonal systems whose solutions would grow from row to row until they overflow.
+"""Singular segments of (block) tridiagonal systems are regularized where their solutions overflow.
 
 Elimination finds a singular segment at its last rows, and perturbs a pivot there. The solution then has a
 large multiple of the null vector, scaled to 1 in the perturbed row. Where the null vector decays towards that
@@ -36,7 +36,7 @@ def overflows(method: Any, bands: Triple, first: int = 0) -> Array:
     xp, diagonal = xp_of(bands[1]), bands[1]
     b = diagonal.shape[1] if diagonal.ndim == 3 else 1
     sizes = xp.repeat(row_sizes(bands), b)
-    # Different numbers between 1/2 and 3/2, by multiplicative hashing.
+    # Pseudorandom numbers between 1/2 and 3/2, by multiplicative hashing.
     places = xp.arange(first + 1, first + sizes.size + 1).astype(np.uint32)
     numbers = (places * np.uint32(2654435769)).astype(np.float64)
     right = (sizes * (numbers / 2.0**32 + 0.5)).astype(diagonal.dtype).reshape(-1, 1)

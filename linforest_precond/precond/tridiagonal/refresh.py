@@ -1,4 +1,4 @@
-"""Updates of bands from the user's own arrays, which are described in one pass and compared afterwards."""
+"""Updates gather bands from the user's own arrays, and validate these afterwards by the same pass."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.checks import VALUE_DTYPES
-from linforest_precond.precond.pattern_digest import PatternDigest
-from linforest_precond.precond.scaled_matrix import safe_limit
+from linforest_precond.precond.scaling.number_range import safe_limit
+from linforest_precond.precond.storage.pattern_digest import PatternDigest
 
 NAMES = {dtype: str(dtype) for dtype in VALUE_DTYPES}
 
 
 @dataclass(frozen=True, eq=False)
 class Refreshed:
-    """What is known of a matrix that was described in one pass; the names are those of `CSR`."""
+    """The results of the single pass over A, under the names that `CheckedMatrix` has for them."""
 
     A: MatrixLike
     n: int
@@ -49,9 +49,9 @@ def own_arrays(matrix: MatrixLike, pattern: PatternDigest) -> tuple[Array, Array
 def described(
     A: MatrixLike, report: Any, dtype: DType, stored: DType, pattern: PatternDigest
 ) -> Refreshed | None:
-    """What the pass over A has found; None where A's pattern is another one, or A needs more than a copy.
+    """The results of the pass over A; None where its pattern differs, or its values need the full check.
 
-    It does where it has entries that are not finite or at the edge of the number range, or weights whose sum
+    They do where entries are not finite or at the edge of the number range, or where the sum of weights
     overflows.
     """
     found = pattern.backend.forest.band_refresh.read_report(report, dtype)

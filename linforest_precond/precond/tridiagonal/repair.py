@@ -1,4 +1,4 @@
-"""Paths of a general matrix with weak pivots, artefacts of what the bands neglect: couplings are clipped.
+"""Couplings are clipped along paths of a general matrix whose pivots are weak for lack of neglected entries.
 
 A tridiagonal part may be worse than the diagonal: where the entries outside of it would have kept its pivots
 away from zero, elimination along a path ends in tiny pivots, or in pivots of the wrong sign, and the
@@ -30,7 +30,7 @@ Decision: TypeAlias = Callable[[Triple, Array], "Array | None"]
 def rows_to_repair(
     bands: Triple, inverse: Array, magnitudes: Array, order: Array | None = None
 ) -> Array | None:
-    """A mask of the (block) rows of all paths that are to be repaired; None may stand for no row.
+    """A mask of the (block) rows of all paths to be repaired; None may stand for no row.
 
     `magnitudes` are the sums of the magnitudes of A's rows, and `order` the row of A that each row of the
     system is, -1 for a ghost row; without it, they are in the order of the system, with 0 for ghost rows.

@@ -1,4 +1,4 @@
-"""Segments of (block) tridiagonal systems: rows between places where the couplings both ways vanish."""
+"""Segments are independent subsystems of a (block) tridiagonal system: no coupling joins them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def segments_of(bands: Triple) -> tuple[Array, Array]:
 
 
 def any_of_last(array: Array) -> Array:
-    """Whether any is true along the last axis, which has one entry for scalar bands: that is slow in CuPy."""
+    """`any` along the last axis; scalar bands have one entry there, for which CuPy's reduction is slow."""
     return array[..., 0] if array.shape[-1] == 1 else cast(Array, array.any(axis=-1))
 
 

@@ -1,4 +1,4 @@
-"""Several linear forests of one matrix, and polynomials: more work for each product, and fewer iterations."""
+"""`SeveralForestsPart` combines tridiagonal preconditioners of disjoint forests, and polynomials of them."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from typing import Any
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.graph.forest import pipeline
-from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.multigrid.eigenvalue_estimates import chebyshev_steps, largest_eigenvalue
-from linforest_precond.precond.number_types import held_bytes, stored_array
-from linforest_precond.precond.part_iteration import PartIteration, PartIterations, Steps, visits
-from linforest_precond.precond.record_schemas import MATRIX
-from linforest_precond.precond.repairs import Repairs, in_words
+from linforest_precond.precond.multigrid.eigenvalue_estimates import chebyshev_steps, estimated_eigenvalue
+from linforest_precond.precond.parts.lockstep import completed
+from linforest_precond.precond.parts.number_types import held_bytes, stored_array
+from linforest_precond.precond.parts.part import Repairs, in_words
+from linforest_precond.precond.parts.part_iteration import ONE_STEP, PartIterations, Steps, visits
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import MATRIX
 from linforest_precond.precond.tridiagonal.tridiagonal_part import SCHEMAS as LINE_SCHEMAS
 from linforest_precond.precond.tridiagonal.tridiagonal_part import TridiagonalPart
-from linforest_precond.records.forest import Bands, Forest, Ordering
+from linforest_precond.records.forest import Bands, Ordering
 
 COMBINATIONS = "multiplicative", "additive"
 MOST_FORESTS = 8
 MOST_STEPS = 8
-# The largest eigenvalue of T^-1 A that is aimed at: a sweep converges below 2, and estimates may be low.
+# T is scaled to this largest eigenvalue of T^-1 A: a sweep converges below 2, and estimates may be low.
 LARGEST_EIGENVALUE = 1.8
 # The lower end of the interval of a Chebyshev polynomial, as a share of the largest eigenvalue. An even
 # polynomial stays definite up to the sum of both ends.
@@ -77,12 +76,12 @@ class SeveralForestsPart(schema.Stored):
         hermitian = csr.n > 0 and csr.hermitian
         definite = hermitian and all(part.solver.positive_definite for part in parts)
         own = replace(csr.detached(), data=data, diagonal=diagonal)
-        plain = cls(csr.n, own, tuple(parts), combine, ((0.0, 1.0),), hermitian, definite)
+        plain = cls(csr.n, own, tuple(parts), combine, ONE_STEP, hermitian, definite)
         scaled = plain._scaled()
         return replace(scaled, steps=scaled._polynomial(degree))
 
     def _scaled(self) -> SeveralForestsPart:
-        """With damping factors, or with weights: shares of the forests in the coverage."""
+        """The parts damped by eigenvalues (multiplicative), or weighted by coverage (additive)."""
         if len(self.parts) == 1 or self.n == 0:
             return self
         if self.combine == "additive":
@@ -95,9 +94,9 @@ class SeveralForestsPart(schema.Stored):
         return replace(self, parts=parts)
 
     def _polynomial(self, degree: int) -> Steps:
-        """Chebyshev's where everything is definite; else a truncated Neumann series, damped where needed."""
+        """Chebyshev steps where everything is definite; else a truncated Neumann series, damped if needed."""
         if degree == 1 or self.n == 0:
-            return ((0.0, 1.0),)
+            return ONE_STEP
         largest = self._largest_eigenvalue(self.parts)
         if self.definite:
             return chebyshev_steps(largest, LOWEST_SHARE, degree)
@@ -105,10 +104,10 @@ class SeveralForestsPart(schema.Stored):
 
     def _largest_eigenvalue(self, parts: tuple[TridiagonalPart, ...]) -> float:
         """An estimate for the product of A with a sweep over some of the parts, or with their sum."""
-        matrix, stored = self._iterations.matrix, self.stored
-        fields = matrix, parts, self.combine, ((0.0, 1.0),), 1, stored
-        sweep = PartIteration(self._backend, *fields, transpose=False)
-        return largest_eigenvalue(matrix, stored, sweep.apply, self.definite, self._backend)
+        sweeps = PartIterations(self.csr, parts, self.combine, ONE_STEP, self.hermitian)
+        apply = sweeps.iteration(columns=1).apply
+        estimate = estimated_eigenvalue(sweeps.matrix, self.stored, apply, self.definite, self._backend)
+        return completed(estimate)
 
     def refreshed(self, csr: CheckedMatrix) -> SeveralForestsPart:
         parts = [part.refreshed(csr) for part in self.parts]
@@ -120,18 +119,18 @@ class SeveralForestsPart(schema.Stored):
 
     @property
     def forest(self) -> Any:
-        """The first one."""
+        """The first forest."""
         return self.parts[0].forest
 
     @property
     def ordering(self) -> Ordering | None:
         return self.parts[0].ordering
 
-    bands = None  # of several forests
+    bands = None  # each forest has its own
 
     @property
     def coverage(self) -> float:
-        """Of all forests together: they have no edge in common."""
+        """The coverage of all forests together: they have no edge in common."""
         return min(1.0, math.fsum(part.coverage for part in self.parts))
 
     @cached_property
@@ -157,7 +156,7 @@ class SeveralForestsPart(schema.Stored):
 
     @cached_property
     def cost(self) -> tuple[int, int, int]:
-        """Of one product: tridiagonal solves, products with A, and bytes read and written in all kernels."""
+        """The tridiagonal solves of one product, its products with A, and the bytes that all kernels move."""
         n, value, index = self.n, self.stored.itemsize, self.csr.indices.dtype.itemsize
         order, degree = visits(len(self.parts), self.combine), len(self.steps)
         of_sweep = len(order) - 1 if self.combine == "multiplicative" else 0
@@ -211,27 +210,6 @@ class SeveralForestsPart(schema.Stored):
         if degree == 1:
             return "none"
         return f"{'Chebyshev' if self.definite else 'truncated Neumann series'}, {degree} steps"
-
-
-def several_forests_part(
-    csr: CheckedMatrix,
-    stored: DType,
-    options: FactorOptions,
-    repair: str,
-    forests: int,
-    combine: str,
-    degree: int,
-) -> SeveralForestsPart:
-    """Disjoint forests of a checked matrix, with checked options; fewer where no edges are left."""
-    found = pipeline.bands_along_forests(csr, options, forests)
-    return SeveralForestsPart.of(
-        csr, [_part_of(csr, stored, *each, repair) for each in found], combine, degree
-    )
-
-
-def _part_of(csr: CheckedMatrix, stored: DType, forest: Forest, bands: Bands, repair: str) -> TridiagonalPart:
-    fields = {"kind": "tridiagonal", "forest": forest, "given": None, "own_forest": True, "repair": repair}
-    return TridiagonalPart.of(csr, stored, bands, **fields)
 
 
 def _times(part: TridiagonalPart, factor: float) -> TridiagonalPart:

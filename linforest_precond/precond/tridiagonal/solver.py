@@ -1,4 +1,4 @@
-"""Solvers of scalar and block tridiagonal systems: factored once, solved for one or many right-hand sides."""
+"""`TridiagonalSolver` factors a scalar or block tridiagonal system once, for many right-hand sides."""
 
 from __future__ import annotations
 
@@ -96,9 +96,11 @@ class TridiagonalSolver(Printed):
     positive_definite: bool
     nbytes: int
     _steps: Elimination = Elimination()
+    _blocks = False  # whether bands hold blocks
 
     def __init__(self, lower: Array, diagonal: Array, upper: Array, *, make_definite: bool = False) -> None:
-        self._factor(*_checked_bands(lower, diagonal, upper, blocks=False), make_definite=make_definite)
+        bands = _checked_bands(lower, diagonal, upper, self._blocks)
+        self._factor(*bands, make_definite=make_definite)
 
     @without_numpy_warnings
     def _factor(
@@ -242,13 +244,11 @@ class BlockTridiagonalSolver(TridiagonalSolver):
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
 
-    def __init__(self, lower: Array, diagonal: Array, upper: Array, *, make_definite: bool = False) -> None:
-        self._factor(*_checked_bands(lower, diagonal, upper, blocks=True), make_definite=make_definite)
+    _blocks = True
 
 
 def solver_of(
     bands: Bands,
-    *,
     make_definite: bool = True,
     perturb: bool = True,
     decide: Decision | None = None,

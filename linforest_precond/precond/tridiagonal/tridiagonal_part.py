@@ -1,4 +1,4 @@
-"""(Block) tridiagonal bands of a permuted matrix as the part of an operator."""
+"""`TridiagonalPart` holds the factored (block) tridiagonal bands of a permuted matrix."""
 
 from __future__ import annotations
 
@@ -21,13 +21,18 @@ from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.doors import as_pattern
-from linforest_precond.precond.lockstep import Steps, completed
-from linforest_precond.precond.number_types import held_bytes, stored_arrays
-from linforest_precond.precond.part import coverage_in_words
-from linforest_precond.precond.pattern_digest import PatternDigest
-from linforest_precond.precond.record_schemas import BANDS, BLOCK_BANDS, BLOCK_FOREST, FOREST, ORDERING
-from linforest_precond.precond.repairs import Repairs, happened, in_words
+from linforest_precond.precond.parts.lockstep import Steps, completed
+from linforest_precond.precond.parts.number_types import held_bytes, stored_arrays
+from linforest_precond.precond.parts.part import Repairs, coverage_in_words, happened, in_words
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.pattern_digest import PatternDigest
+from linforest_precond.precond.storage.record_schemas import (
+    BANDS,
+    BLOCK_BANDS,
+    BLOCK_FOREST,
+    FOREST,
+    ORDERING,
+)
 from linforest_precond.precond.tridiagonal.elimination import Factorization
 from linforest_precond.precond.tridiagonal.refresh import Refreshed, described, own_arrays
 from linforest_precond.precond.tridiagonal.repair import Decision, rows_to_repair
@@ -36,7 +41,6 @@ from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solv
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 
 REPAIRS = "auto", "none"
-NO_REPAIRS: dict[str, Any] = {"make_definite": False, "perturb": False}
 
 
 def one_source_of_order(fields: schema.Fields, names: schema.Names) -> schema.Checks:
@@ -48,7 +52,7 @@ WEIGHTS: dict[str, schema.Spec | type] = {
     "weights": schema.items(float, float, float),
     "repair": schema.one_of(*REPAIRS),
 }
-# Of files that were written before there were such fields.
+# Values of fields that older files lack.
 DEFAULTS = {"repair": "auto", "repaired": None}
 SCHEMAS = {
     "tridiagonal": schema.FieldsSpec(
@@ -89,7 +93,7 @@ class TridiagonalPart(schema.Stored):
     bands: Bands
     forest: Forest | BlockForest | None
     given: Ordering | None  # the user's ordering, where there is no forest
-    own_forest: bool  # whether the forest was made here from this pattern: its slots refer to A's entries
+    own_forest: bool  # whether the setup made the forest: its slots are those of A
     weights: tuple[float, float, float]  # of A: total off-diagonal, next to the diagonal; the scale of both
     repair: str  # one of `REPAIRS`
     solver: TridiagonalSolver
@@ -119,11 +123,20 @@ class TridiagonalPart(schema.Stored):
 
         stored_bands = bands if isinstance(csr, Refreshed) else _stored_bands(bands, stored, csr.exponent)
         if started is None and isinstance(csr, CheckedMatrix):
-            # `csr.symmetric` is about magnitudes: a complex matrix is Hermitian more often than symmetric.
+            # `csr.symmetric` compares magnitudes: a complex matrix is more often Hermitian than symmetric.
             symmetric = None if csr.symmetric and stored.kind == "c" else csr.symmetric
             started = started_factorization(stored_bands, symmetric, perturb=fields["repair"] == "auto")
         yield
         return cls._solved(stored_bands, decide, started=started, n=csr.n, weights=weights, **fields)
+
+    @classmethod
+    def along_forest(
+        cls, csr: CheckedMatrix, stored: DType, forest: Forest | BlockForest, bands: Bands, repair: str
+    ) -> Steps[TridiagonalPart]:
+        """The part of a matrix along a forest that the setup made of it."""
+        kind = "block_tridiagonal" if isinstance(forest, BlockForest) else "tridiagonal"
+        fields = {"kind": kind, "forest": forest, "given": None, "own_forest": True, "repair": repair}
+        return cls.in_steps(csr, stored, bands, **fields)
 
     @classmethod
     def factored(cls, bands: Bands, repaired: Array | None = None, **fields: Any) -> TridiagonalPart:
@@ -135,8 +148,9 @@ class TridiagonalPart(schema.Stored):
     def _solved(
         cls, bands: Bands, decide: Decision, repair: str, started: Factorization | None = None, **fields: Any
     ) -> TridiagonalPart:
-        repairs = {"make_definite": True, "decide": decide} if repair == "auto" else NO_REPAIRS
-        return cls(bands=bands, repair=repair, **fields, solver=solver_of(bands, **repairs, started=started))
+        auto = repair == "auto"
+        solver = solver_of(bands, auto, auto, decide if auto else None, started)
+        return cls(bands=bands, repair=repair, **fields, solver=solver)
 
     @classmethod
     def from_state(cls, own_forest: bool, repair: str = "auto", **fields: Any) -> TridiagonalPart:
@@ -190,14 +204,14 @@ class TridiagonalPart(schema.Stored):
         if arrays is None or slots.entries != pattern.entries:
             return None
         report, gathered = pattern.backend.forest.band_refresh.refresh(*arrays, slots)
-        # The factorization begins before the report is read. Where that is accepted, no entry overflows.
+        # The factorization is launched before the report is read; an accepted report excludes overflow.
         bands = Bands(*(band.astype(self.stored, copy=False) for band in gathered))
         old, started = self.solver, self.start(bands, report)
         found = described(A, report, arrays[2].dtype, self.stored, pattern)
         if found is None:
             return None
         part = self.of(found, self.stored, bands, started=started, **self._kept)
-        # Bands that are no longer Hermitian may be so to rounding, which only the check of A tells.
+        # Bands that are no longer exactly Hermitian may be so to rounding; only the check of A decides.
         return None if old.hermitian and not part.solver.hermitian else part
 
     def start(self, bands: Bands, report: Any = None) -> Factorization:
@@ -314,7 +328,7 @@ def order_of(forest: Forest | BlockForest | None, given: Ordering | None) -> Arr
 
 
 def repairs_of(solver: TridiagonalSolver) -> Repairs:
-    """What was repaired in the tridiagonal system."""
+    """The repairs of the tridiagonal system, by name."""
     clips = bool(solver.repaired_couplings)
     return happened(
         made_definite=int(solver.clipped),
@@ -340,21 +354,16 @@ def scalar_part_in_steps(
     forest = given = None
     is_name = isinstance(ordering, str)
     if is_name and ordering == "forest":
-        forest, bands = pipeline.bands_along_forest(csr, options)
-    elif isinstance(ordering, Forest):
+        found = pipeline.bands_along_forest(csr, options)
+        return TridiagonalPart.along_forest(csr, stored, *found, repair)
+    if isinstance(ordering, Forest):
         forest = checked_forest(ordering, csr.n, csr.backend, "ordering")
         bands = copy_bands(csr, forest)
     else:
         given = _given_order(ordering, csr)
         bands = _bands_in_order(csr, given)
-    fields = {
-        "kind": "tridiagonal",
-        "forest": forest,
-        "given": given,
-        "own_forest": is_name,
-        "repair": repair,
-    }
-    return TridiagonalPart.in_steps(csr, stored, bands, **fields)
+    fields = {"kind": "tridiagonal", "forest": forest, "given": given, "own_forest": is_name}
+    return TridiagonalPart.in_steps(csr, stored, bands, repair=repair, **fields)
 
 
 def block_part(
@@ -366,9 +375,8 @@ def block_part(
     """
     block_size = 2 ** (len(candidates[0]) - 1)
     csr.backend.runtime.prefetch.prefetch("tridiagonal", csr, stored, block_size)
-    forest, bands = pipeline.bands_along_block_forest(csr, candidates, partners)
-    fields = {"kind": "block_tridiagonal", "forest": forest, "given": None, "own_forest": True}
-    return TridiagonalPart.of(csr, stored, bands, repair=repair, **fields)
+    found = pipeline.bands_along_block_forest(csr, candidates, partners)
+    return completed(TridiagonalPart.along_forest(csr, stored, *found, repair))
 
 
 def _stored_bands(bands: Bands, stored: DType, exponent: int | None) -> Bands:

@@ -18,9 +18,9 @@ from linforest_precond.backends.array_libraries import device_name, xp_of
 from linforest_precond.graph.reordering.permute import ordering_of, permute
 from linforest_precond.precond.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
-from linforest_precond.precond.jacobi import jacobi
 from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.products import LIBRARIES
+from linforest_precond.precond.relaxation.jacobi import jacobi
 from linforest_precond.precond.tridiagonal.tridiagonal import block_tridiagonal, tridiagonal
 from linforest_precond.solvers import History, Status, bicgstab
 from linforest_precond.solvers.residual_bands import extremes

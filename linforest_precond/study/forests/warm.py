@@ -13,7 +13,7 @@ import numpy as np
 
 from linforest_precond import matrices
 from linforest_precond.backends.cpu.runtime.jit import cache_folder, threads_for_small_arrays
-from linforest_precond.precond.jacobi import jacobi
+from linforest_precond.precond.relaxation.jacobi import jacobi
 from linforest_precond.precond.tridiagonal.solver import BlockTridiagonalSolver
 from linforest_precond.precond.tridiagonal.tridiagonal import tridiagonal
 from linforest_precond.study.forests.convergence import System, convergence

@@ -1,4 +1,4 @@
-"""The numbers that a preconditioner stores: their types and their bytes."""
+"""Types of stored numbers and of products, and the bytes that objects hold."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.flags import all_set
 from linforest_precond.matrix.checks import VALUE_DTYPES
+from linforest_precond.precond.parts.work_vectors import WorkVectors
 
 
 def stored_dtype(dtype: npt.DTypeLike | None, of_matrix: DType) -> DType:
@@ -56,7 +57,10 @@ def stored_arrays(arrays: Sequence[Array], dtype: DType, exponents: Sequence[int
 
 
 def held_bytes(*things: Any) -> int:
-    """The bytes of all arrays in records, objects of this package and tuples, each counted once."""
+    """The bytes of all arrays in records, objects of this package and tuples, each counted once.
+
+    `WorkVectors` are not counted.
+    """
     arrays: dict[int, int] = {}
     pending = list(things)
     while pending:
@@ -66,7 +70,7 @@ def held_bytes(*things: Any) -> int:
             arrays[address] = max(thing.nbytes, arrays.get(address, 0))
         elif isinstance(thing, tuple | list):
             pending += thing
-        elif type(thing).__module__.startswith("linforest_precond"):
+        elif type(thing).__module__.startswith("linforest_precond") and not isinstance(thing, WorkVectors):
             pending += getattr(thing, "__dict__", {}).values()
     return sum(arrays.values())
 
@@ -82,7 +86,6 @@ def _address(array: Any) -> int:
 
 @functools.cache
 def result_dtype(of_operator: DType, of_vector: DType) -> DType:
-    """The type of a product."""
     if of_vector.kind not in "biufc" or np.promote_types(of_operator, of_vector) not in VALUE_DTYPES:
         raise TypeError(f"r must hold numbers of at most double precision, got {of_vector}")
     return np.promote_types(of_operator, of_vector)

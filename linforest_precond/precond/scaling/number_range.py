@@ -1,4 +1,4 @@
-"""Matrices at the edge of the number range are scaled by a power of two before they are factored."""
+"""Matrices at the edge of the floating-point range are scaled by a power of two before the setup."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def scaled_into_range(csr: CheckedMatrix, stored: DType) -> tuple[CheckedMatrix,
 
 
 def safe_limit(stored: DType) -> int:
-    """The exponents of largest entries in the safe range are at most this, and at least minus this."""
+    """The largest magnitude of exponents in the safe range."""
     return int(SAFE_SHARE * np.finfo(stored).maxexp)
 
 
 def exponent_down(largest: int, least: int, stored: DType) -> int:
-    """By which a matrix is scaled down, for the exponents of its largest and smallest entries."""
+    """The exponent of the scaling of large matrices, from those of the largest and smallest entries."""
     return int(max(largest - safe_limit(stored), min(largest, least - 1 - np.finfo(stored).minexp)))

@@ -1,18 +1,35 @@
-"""Parts: what implements a kind of preconditioner inside its operator; and what else an operator holds."""
+"""`Part` is the implementation of a kind of preconditioner; an operator holds it in an `OperatorState`."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.returns import BandSlots
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.pattern_digest import PatternDigest
-from linforest_precond.precond.repairs import Repairs
+from linforest_precond.precond.storage.pattern_digest import PatternDigest
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
+
+# The repairs of a matrix, by name: how many, or how large; empty where none was needed.
+Repairs: TypeAlias = dict[str, float]
+
+# Text for print, with counts as placeholders; names without a text are placeholders in others.
+WORDS = {
+    "made_definite": "off-diagonal entries clipped to make it positive definite",
+    "couplings_clipped": "{couplings_clipped:,} couplings of {paths_clipped:,} paths with weak pivots "
+    "clipped",
+    "diagonal_shift": "diagonal shifted by {diagonal_shift:g} times its rows' norms, after {breakdowns} "
+    "breakdowns",
+    "shifts_failed": "no Cholesky factors with any of {shifts_failed} shifts",
+    "pivots_perturbed": "{pivots_perturbed:,} pivots perturbed",
+    "rows_regularized": "{rows_regularized:,} rows regularized",
+    "rows_not_definite": "{rows_not_definite:,} rows left out entries, as A is not definite",
+    "rows_dependent": "{rows_dependent:,} rows left out dependent entries",
+    "rows_of_identity": "{rows_of_identity:,} rows are those of the identity",
+}
 
 
 class Part(Protocol):
@@ -50,13 +67,13 @@ class Part(Protocol):
         """Apply to the columns of b; both are of type `stored` or its double precision, and not checked."""
 
     def refreshed(self, csr: CheckedMatrix) -> Part:
-        """The same part with the values of a matrix of the same pattern."""
+        """The part of another matrix of the same pattern."""
 
     def state(self) -> dict[str, Any]:
         """The fields of the kind's schema, of types that `storage.operator_state` can pack."""
 
     def described(self) -> list[tuple[str, str]]:
-        """Lines for print."""
+        """Names and values for print."""
 
 
 @runtime_checkable
@@ -75,11 +92,24 @@ class OnPermutedVectors(Protocol):
     """A part whose rows are those of A in an order, and which can take vectors in that order."""
 
     def on_permuted_vectors(self) -> Part | None:
-        """The same part on vectors in its order; None where it has ghost rows, or is on such vectors."""
+        """The part on permuted vectors; None where it has ghost rows, or is on permuted vectors already."""
+
+
+def happened(**counts: float) -> Repairs:
+    """The repairs that were made, without those that were not needed."""
+    return {name: count for name, count in counts.items() if count}
+
+
+def in_words(repairs: Repairs, positive_definite: bool) -> str:
+    """The repairs in one line, and whether the preconditioner is for CG."""
+    found = [WORDS[name].format_map(repairs) for name in WORDS if name in repairs]
+    if not positive_definite:
+        found.append("not known to be positive definite: not for CG")
+    return "; ".join(found) or "none"
 
 
 def coverage_in_words(part: Any) -> str:
-    """For print: the coverage, and in parentheses that of the sub- and superdiagonal in A's own order."""
+    """The coverage for print, with that of the sub- and superdiagonal in A's own order."""
     return (
         f"{part.coverage:.4f} of the off-diagonal weight ({part.identity_coverage:.4f} next to A's diagonal)"
     )
@@ -101,7 +131,7 @@ class SetupTime:
 
 
 class OperatorState(NamedTuple):
-    """All that a `Preconditioner` is made of; the part is that of A 2**-exponent.
+    """The state of a `Preconditioner`; the part is that of A 2**-exponent.
 
     `symmetry`, as `CheckedMatrix.rounding_in_words`, is for print alone and not stored. `systems` are the
     number of systems in a stack and the rows of each.

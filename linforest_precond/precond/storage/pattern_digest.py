@@ -1,4 +1,4 @@
-"""Digests of sparsity patterns, by which `update` recognizes a matrix of the same pattern."""
+"""`update` recognizes a matrix of the same sparsity pattern by a digest of its index arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computations that yield before they wait for the device, so that several run in lockstep.
+"""Setups as generators that yield before each stall, so that several run in lockstep.
 
 The device works on one of them while the host prepares the others.
 """
@@ -28,5 +28,4 @@ def in_lockstep(computations: Iterable[Steps[Result]]) -> list[Result]:
 
 
 def completed(steps: Steps[Result]) -> Result:
-    """The result of one computation."""
     return in_lockstep([steps])[0]

@@ -1,4 +1,4 @@
-"""Jacobi and block Jacobi preconditioners: the inverses of A's diagonal entries or diagonal blocks."""
+"""`jacobi` and `block_jacobi` invert the diagonal entries or the diagonal blocks of A."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.kinds import Face, Kind, register
-from linforest_precond.precond.memory_sizes import Sizes
-from linforest_precond.precond.number_types import held_bytes, stored_array
-from linforest_precond.precond.part import coverage_in_words
+from linforest_precond.precond.kinds import Face, Kind, Sizes, register
+from linforest_precond.precond.parts.number_types import held_bytes, stored_array
+from linforest_precond.precond.parts.part import Repairs, coverage_in_words, happened, in_words
 from linforest_precond.precond.preconditioner import Preconditioner
-from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.storage import schema

@@ -1,4 +1,4 @@
-"""Gauss-Seidel and SOR preconditioners by the colours of a vertex colouring."""
+"""`gauss_seidel` sets up multicolour Gauss-Seidel and SOR preconditioners."""
 
 from __future__ import annotations
 
@@ -25,16 +25,15 @@ from linforest_precond.precond.ilu.triangular_solves import (
     adjoint,
     with_triangles,
 )
-from linforest_precond.precond.kinds import Face, Kind, register
-from linforest_precond.precond.memory_sizes import Sizes
-from linforest_precond.precond.number_types import held_bytes, stored_array
-from linforest_precond.precond.part_iteration import PartIterations
+from linforest_precond.precond.kinds import Face, Kind, Sizes, register
+from linforest_precond.precond.parts.number_types import held_bytes, stored_array
+from linforest_precond.precond.parts.part import Repairs, happened, in_words
+from linforest_precond.precond.parts.part_iteration import ONE_STEP, PartIterations
 from linforest_precond.precond.preconditioner import Preconditioner
-from linforest_precond.precond.record_schemas import MATRIX, ORDERING
-from linforest_precond.precond.repairs import Repairs, happened, in_words
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import MATRIX, ORDERING
 from linforest_precond.records.forest import Ordering
 
 MOST_SWEEPS = 1000
@@ -211,7 +210,7 @@ class GaussSeidelPart(TriangularSolves):
         )
 
     def warned(self) -> GaussSeidelPart:
-        """This part, after a warning if the diagonal has zeros."""
+        """Warn about zeros on the diagonal, and return this part."""
         if self.lifted:
             warn_user(f"{self.lifted} pivots count as 1: the diagonal of A has zeros")
         return self
@@ -223,7 +222,7 @@ class GaussSeidelPart(TriangularSolves):
         return cls(relaxation=Relaxation(omega, sweeps, symmetric), **with_triangles(fields))
 
     def with_values(self, csr: CheckedMatrix) -> GaussSeidelPart:
-        """The same colours with the values of another matrix."""
+        """The part of another matrix of the pattern, with the same colours."""
         schedule = Schedule("colors", self.ordering, self.starts)
         return self.of(csr, self.stored, schedule, self.relaxation)
 
@@ -235,7 +234,7 @@ class GaussSeidelPart(TriangularSolves):
         """The first sweep is a solve, the others correct its result."""
         assert self.csr is not None
         sweep = replace(self, relaxation=replace(self.relaxation, sweeps=1), csr=None)
-        steps = ((0.0, 1.0),) * self.sweeps
+        steps = ONE_STEP * self.sweeps
         return PartIterations(self.csr, (sweep,), "multiplicative", steps, self.cholesky)
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:

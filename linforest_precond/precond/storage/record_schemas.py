@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from linforest_precond.graph.forest.pairs import PAIRINGS
 from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.storage import schema
 from linforest_precond.precond.storage.schema import Checks, Fields, Names, RecordSpec, Spec, nested
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
@@ -22,7 +23,7 @@ def rank_inverts_order(fields: Fields, names: Names) -> Checks:
 
 
 def paths_follow_order(fields: Fields, names: Names) -> Checks:
-    """Sorted by path id and position, each path begins with its lower end, which is its id, at position 1."""
+    """Vertices are sorted by path id and position; position 1 is the lower end, whose index is the id."""
     order = fields["ordering"]["order"]
     path, position = fields["path_id"][order], fields["position"][order]
     starts, places = position == 1, np.arange(order.size)
@@ -138,4 +139,11 @@ MATRIX = RecordSpec(
     columns_ascend,
     diagonal_is_stored,
     name="CSR",  # in files
+)
+
+RECTANGLE = RecordSpec(
+    RectangularCSR,
+    {"width": schema.size("width"), **csr_arrays(below="width")},
+    columns_ascend,
+    name="Rectangle",  # in files
 )

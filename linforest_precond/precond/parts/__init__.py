@@ -1,0 +1,1 @@
+"""The parts of operators: their protocol, stored numbers, iterations with parts, setups in lockstep."""

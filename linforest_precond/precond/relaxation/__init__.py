@@ -1,0 +1,1 @@
+"""Relaxation methods as preconditioners: Jacobi, block Jacobi, Gauss-Seidel and SOR."""
