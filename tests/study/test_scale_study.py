@@ -16,7 +16,7 @@ from matching_oracles import edges_of, largest_weight
 import linforest_precond as lf
 from linforest_precond.study import run_paper, timing
 from linforest_precond.study.cases import Case, Source
-from linforest_precond.study.published import scale_tables
+from linforest_precond.study.published import named_rows
 from linforest_precond.study.scale import batches, findings, optimum
 from linforest_precond.study.scale.graphs import fetch, generated_case, mycielskian, uniform_graph, weighted
 from linforest_precond.study.settings import Settings
@@ -65,8 +65,8 @@ def numbers(column, cell):
 
 def test_published_tables_are_those_of_a_second_transcription():
     second = transcribed()
-    assert scale_tables().keys() == second.keys()
-    for graph, row in scale_tables().items():
+    assert named_rows("scale").keys() == second.keys()
+    for graph, row in named_rows("scale").items():
         assert row == pytest.approx(second[graph]), graph
 
 

@@ -1,13 +1,13 @@
-"""Times and throughputs of figures 3, 5 and 6: `Timings` of a case, and CSV tables."""
+"""Times and throughputs of figures 3, 5 and 6: `Timings` of a case, and CSV files."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.study.csv_tables import CsvTable
 from linforest_precond.study.forests.tables import IDENTITY, identity
+from linforest_precond.study.listings import Listing
 from linforest_precond.study.number_formats import missing
-from linforest_precond.study.results import JsonObject, dig, done
+from linforest_precond.study.results import CASE, JsonObject, dig, done
 
 WAYS = ("paper", "ours")
 METHODS = ("bidirectional_scan", "list_ranking")
@@ -99,22 +99,18 @@ def quotient(a: float | None, b: float | None) -> float | None:
     return None if a is None or b is None or missing(a) or missing(b) or not b else a / b
 
 
-def performance_tables(study: JsonObject) -> list[CsvTable]:
-    """The tables of times and throughputs."""
-    cases = [(case, Timings(case)) for case in done(study, "performance")]
-    return [_times(cases), _propositions(cases), _launches(cases)]
+def timings(study: JsonObject) -> list[tuple[JsonObject, Timings]]:
+    """The cases with the part "performance"."""
+    return [(case, Timings(case)) for case in done(study, "performance")]
 
 
-def _times(cases: list[tuple[JsonObject, Timings]]) -> CsvTable:
-    """One row for each matrix: figures 5 and 6 in numbers."""
-    rows = [identity(case) | _time_fields(timings) for case, timings in cases]
-    columns = dict.fromkeys(column for row in rows for column in row)
-    text = "times of scans, permutations and setups: figures 5 and 6"
-    return CsvTable("performance", tuple(columns) or IDENTITY, rows, text)
+def _times(study: JsonObject) -> list[JsonObject]:
+    """A row for each matrix: figures 5 and 6 in numbers."""
+    return [identity(case) | _time_fields(found) for case, found in timings(study)]
 
 
-def _time_fields(timings: Timings) -> dict[str, Any]:
-    row: dict[str, Any] = {
+def _time_fields(timings: Timings) -> JsonObject:
+    row: JsonObject = {
         "precision": timings.record.get("precision"),
         "copy_gb_per_s": timings.copy,
         "sequential_scan_seconds": timings.sequential,
@@ -129,28 +125,48 @@ def _time_fields(timings: Timings) -> dict[str, Any]:
     return row
 
 
-def _propositions(cases: list[tuple[JsonObject, Timings]]) -> CsvTable:
-    """One row for each matrix, precision, k and n: figure 3 in numbers."""
-    columns = ("dtype", "k", "n", "seconds", "gb_per_s", "vertices")
-    rows = [
-        {"name": case["name"], **{column: row.get(column) for column in columns}}
-        | {"active": timings.active(row), "per_spmv": timings.proposition_per_spmv(row)}
-        | {f"spmv_{key}": timings.spmv(key, row["dtype"]) for key in SPMV}
-        for case, timings in cases
-        for row in timings.propositions
+def _propositions(study: JsonObject) -> list[JsonObject]:
+    """A row for each matrix, precision, k and n: figure 3 in numbers."""
+    return [
+        {CASE: case, **row, "active": found.active(row), "per_spmv": found.proposition_per_spmv(row)}
+        | {f"spmv_{key}": found.spmv(key, row["dtype"]) for key in SPMV}
+        for case, found in timings(study)
+        for row in found.propositions
     ]
-    names = ("name", *columns, "active", "per_spmv", *(f"spmv_{key}" for key in SPMV))
-    text = "times and throughputs of propositions: figure 3"
-    return CsvTable("performance_propositions", names, rows, text)
 
 
-def _launches(cases: list[tuple[JsonObject, Timings]]) -> CsvTable:
-    """One row for each launch of a step of Algorithm 3: figure 5 in numbers; empty on the CPU."""
-    rows = [
-        {"name": case["name"], "scan": kind, "step": step, "gb_per_s": speed}
-        for case, timings in cases
-        for kind, speeds in timings.launches.items()
+def _launches(study: JsonObject) -> list[JsonObject]:
+    """A row for each launch of a step of Algorithm 3: figure 5 in numbers; empty on the CPU."""
+    return [
+        {CASE: case, "scan": kind, "step": step, "gb_per_s": speed}
+        for case, found in timings(study)
+        for kind, speeds in found.launches.items()
         for step, speed in enumerate(speeds)
     ]
-    text = "throughput of each launch of Algorithm 3: figure 5, on the GPU only"
-    return CsvTable("performance_launches", ("name", "scan", "step", "gb_per_s"), rows, text)
+
+
+LISTINGS = (
+    Listing(
+        "performance",
+        "times of scans, permutations and setups: figures 5 and 6",
+        _times,
+        *(CASE, *IDENTITY),
+        case="name",
+        all_fields=True,
+    ),
+    Listing(
+        "performance_propositions",
+        "times and throughputs of propositions: figure 3",
+        _propositions,
+        *(CASE, "dtype", "k", "n", "seconds", "gb_per_s", "vertices", "active", "per_spmv"),
+        *(f"spmv_{key}" for key in SPMV),
+        case="name",
+    ),
+    Listing(
+        "performance_launches",
+        "throughput of each launch of Algorithm 3: figure 5, on the GPU only",
+        _launches,
+        *(CASE, "scan", "step", "gb_per_s"),
+        case="name",
+    ),
+)

@@ -23,6 +23,7 @@ from linforest_precond.study.forests.performance_plots import scan_times as scan
 from linforest_precond.study.forests.performance_plots import setup_breakdown as setup_breakdown
 from linforest_precond.study.forests.tables import history
 from linforest_precond.study.number_formats import missing
+from linforest_precond.study.paper import by_name
 from linforest_precond.study.results import JsonObject, done, label
 
 # A colour, distinct in grey and for every kind of colour blindness, and a marker.
@@ -137,3 +138,14 @@ def convergence(study: JsonObject, columns: int = 3) -> Figure:
     for ax in list(panels):  # those after the last case
         ax.set_visible(False)
     return figure
+
+
+FIGURES = by_name(
+    propositions,
+    later_propositions,
+    proposition_throughput,
+    convergence,
+    scan_launches,
+    scan_times,
+    setup_breakdown,
+)

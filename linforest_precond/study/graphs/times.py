@@ -11,7 +11,6 @@ from linforest_precond.matrices.arrays import on_device
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
 from linforest_precond.study.graphs.families import FAMILIES, Family, same_bits
-from linforest_precond.study.graphs.graphs import random_digraph
 from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
@@ -62,10 +61,3 @@ def _median(call: Callable[[], T], repeats: int, device: str) -> tuple[float, T]
         return seconds, answer
     del answer
     return timing.median_time(call, repeats, device)
-
-
-def warm_up(settings: Settings) -> None:
-    """Compile everything on a small graph."""
-    A = on_device(random_digraph(40, 0.1), settings.device)
-    for part in settings.parts:
-        measured(part, A, Case("40@0.1", "small", "generated"), settings)

@@ -7,16 +7,17 @@ from typing import Any
 
 from linforest_precond.study.grid2d.algorithms import NAMES
 from linforest_precond.study.listings import Column, Listing
-from linforest_precond.study.number_formats import count, digits3, fixed
+from linforest_precond.study.number_formats import count, digits3, rounded, two_digits, words
 from linforest_precond.study.results import CASE, JsonObject, done
 
 # Bytes of a vertex in a dense round of PageRank: 16 in its column group (exact sums), 8 in its row group.
 ROUND_BYTES = 24
 
 
-def largest(study: JsonObject, part: str) -> JsonObject | None:
-    """The finished case of a part with the most vertices."""
-    return max(done(study, part), key=lambda case: case["rows"], default=None)
+def rows_of_largest(rows: list[JsonObject]) -> list[JsonObject]:
+    """The rows of the case with the most vertices."""
+    largest = max((row[CASE] for row in rows), key=lambda case: case["rows"], default=None)
+    return [row for row in rows if row[CASE] is largest]
 
 
 def rounds(study: JsonObject) -> list[JsonObject]:
@@ -84,13 +85,8 @@ def balance(study: JsonObject) -> list[JsonObject]:
 
 def times(study: JsonObject) -> list[JsonObject]:
     return [
-        {
-            CASE: case,
-            "algorithm": f"{name}, {NAMES[name]}",
-            "p": row["p"],
-            "seconds": whole,
-            "in_groups": inside,
-        }
+        {CASE: case, "algorithm": f"{name}, {NAMES[name]}", "p": row["p"]}
+        | {"seconds": whole, "in_groups": inside}
         for case in done(study, "times")
         for row in case["times"]["ranks"]
         for name, (whole, inside) in row["seconds"].items()
@@ -101,98 +97,80 @@ def _kilobytes(value: Any) -> str:
     return f"{value / 1000:,.1f}"
 
 
-def _two(value: Any) -> str:
-    return fixed(value, 2)
-
-
-def _rounded(value: Any) -> str:
-    return count(round(value))
-
-
-SENT = (
-    Column("bytes", "kB of a rank", _kilobytes),
-    Column("rank_calls", "Calls of a rank", _rounded),
-)
+SENT = Column("bytes", "kB of a rank", _kilobytes), Column("rank_calls", "Calls of a rank", rounded)
+GRAPH, ALGORITHM, RANKS = Column(CASE, "Graph"), Column("algorithm", "Algorithm"), Column("p", "Ranks", count)
 LISTINGS = (
     Listing(
         "rounds",
         "a dense round of PageRank on R x C ranks, and an exchange of ghosts between rows",
-        (
-            Column(CASE, "Graph"),
-            Column("p", "Ranks", count),
-            Column("calls", "2D: calls of all ranks", count),
-            Column("row_messages", "Rows: messages", count),
-            Column("bytes", "2D: kB of a rank", _kilobytes),
-            Column("bound", "24 n / √p", _kilobytes),
-            Column("row_bytes", "Rows: kB of a rank", _kilobytes),
-        ),
         rounds,
+        GRAPH,
+        RANKS,
+        Column("calls", "2D: calls of all ranks", count),
+        Column("row_messages", "Rows: messages", count),
+        Column("bytes", "2D: kB of a rank", _kilobytes),
+        Column("bound", "24 n / √p", _kilobytes),
+        Column("row_bytes", "Rows: kB of a rank", _kilobytes),
     ),
     Listing(
         "scaling",
         "bytes of the busiest rank and calls of a rank by the number of ranks, as in figures 6.3 and 6.8",
-        (Column(CASE, "Graph"), Column("algorithm", "Algorithm"), Column("p", "Ranks", count), *SENT),
         scaling,
-        ("messages", "balance"),
+        GRAPH,
+        ALGORITHM,
+        RANKS,
+        *SENT,
+        "messages",
+        "balance",
     ),
     Listing(
         "weak",
         "graphs that grow as the ranks do, as in figure 6.4",
-        (
-            Column("kind", "Graphs"),
-            Column("algorithm", "Algorithm"),
-            Column("p", "Ranks", count),
-            Column("n_per_rank", "Vertices a rank", count),
-            *SENT,
-        ),
         weak,
+        Column("kind", "Graphs"),
+        ALGORITHM,
+        RANKS,
+        Column("n_per_rank", "Vertices a rank", count),
+        *SENT,
     ),
     Listing(
         "variants",
         "connected components with one optimization after the other, as in figure 6.6",
-        (
-            Column(CASE, "Graph"),
-            Column("variant", "Variant"),
-            Column("rounds", "Rounds", count),
-            Column("dense", "Dense ones", count),
-            Column("edges", "Edges visited", count),
-            *SENT,
-        ),
         variants,
-        ("p",),
+        GRAPH,
+        Column("variant", "Variant"),
+        Column("rounds", "Rounds", count),
+        Column("dense", "Dense ones", count),
+        Column("edges", "Edges visited", count),
+        *SENT,
+        "p",
     ),
     Listing(
         "shapes",
         "connected components on grids of R x C ranks, as in figure 6.7",
-        (
-            Column(CASE, "Graph"),
-            Column("grid", "R × C"),
-            *SENT,
-            Column("over_least", "In units of the least", _two),
-            Column("balance", "Edges, most / mean", _two),
-        ),
         shapes,
-        ("p",),
+        GRAPH,
+        Column("grid", "R × C"),
+        *SENT,
+        Column("over_least", "In units of the least", two_digits),
+        Column("balance", "Edges, most / mean", two_digits),
+        "p",
     ),
     Listing(
         "balance",
         "the most edges of a rank in units of the mean, by the distribution of the vertices, 8 x 8 ranks",
-        (
-            Column(CASE, "Graph"),
-            *(Column(name, name.capitalize(), _two) for name in ("striped", "blocks", "random")),
-        ),
         balance,
+        GRAPH,
+        *(Column(name, words(name), two_digits) for name in ("striped", "blocks", "random")),
     ),
     Listing(
         "times",
         "seconds of the slowest rank of MPI, and those in calls of its groups",
-        (
-            Column(CASE, "Graph"),
-            Column("algorithm", "Algorithm"),
-            Column("p", "Ranks", count),
-            Column("seconds", "Seconds", digits3),
-            Column("in_groups", "In calls of groups", digits3),
-        ),
         times,
+        GRAPH,
+        ALGORITHM,
+        RANKS,
+        Column("seconds", "Seconds", digits3),
+        Column("in_groups", "In calls of groups", digits3),
     ),
 )

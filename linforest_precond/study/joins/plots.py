@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from linforest_precond.study.drawing import STAGES, case_rows, decades, legend_above, panels, styled
+from linforest_precond.study.drawing import (
+    STAGES,
+    Figure,
+    bars,
+    case_rows,
+    decades,
+    finish,
+    legend_above,
+    panels,
+    styled,
+)
 from linforest_precond.study.joins.measures import SHARES
 from linforest_precond.study.joins.tables import LOWER, SHORT, quality, times
+from linforest_precond.study.paper import by_name
 from linforest_precond.study.results import CASE, JsonObject, done, label
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SCALED = ("FLICKR", "KOSARAK", "GDELT", "MIND", "LIVEJ")  # of figure 5.4
 MARKERS = {"gd": "o", "ps": "s"}
@@ -30,8 +36,7 @@ def errors(study: JsonObject) -> Figure:
             theirs = [row[f"paper_{short}_{quantity}"] for row in rows]
             known = [(value, y) for value, y in zip(theirs, ys) if value is not None]
             ax.plot(*zip(*known) if known else ((), ()), marker, color=shade, ms=5, fillstyle="none")
-    ax.set_xlabel("recall, precision")
-    legend_above(figure, ax, columns=2)
+    finish(figure, ax, "recall, precision", columns=2)
     return figure
 
 
@@ -40,15 +45,8 @@ def verification(study: JsonObject) -> Figure:
     """Microseconds of the verification of a pair of sets, by matching."""
     rows = times(study)
     figure, ax = case_rows([row[CASE] for row in rows])
-    height = 0.8 / len(SHORT)
-    for place, (colour, short) in enumerate(zip(STAGES, SHORT.values())):
-        ys = [row - 0.4 + (place + 0.5) * height for row in range(len(rows))]
-        ax.barh(
-            ys, [row.get(f"{short}_us", 0) for row in rows], height=0.9 * height, color=colour, label=short
-        )
-    decades(ax, "x")
-    ax.set_xlabel("µs a pair")
-    legend_above(figure, ax, columns=4)
+    bars(ax, {short: [row.get(f"{short}_us", 0) for row in rows] for short in SHORT.values()})
+    finish(figure, ax, "µs a pair", logarithmic="x", columns=4)
     return figure
 
 
@@ -70,6 +68,4 @@ def scaling(study: JsonObject) -> Figure:
     return figure
 
 
-def figures(study: JsonObject) -> dict[str, Figure]:
-    """All figures by name."""
-    return {draw.__name__: draw(study) for draw in (errors, verification, scaling)}
+FIGURES = by_name(errors, verification, scaling)

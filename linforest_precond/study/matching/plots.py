@@ -9,27 +9,24 @@ from linforest_precond.study.drawing import (
     STAGES,
     Axes,
     Figure,
+    bars,
     colour_of_case,
+    curve,
     decades,
+    finish,
     legend_above,
+    name_rows,
     panels,
     positive,
     styled,
     wrapped,
 )
 from linforest_precond.study.matching.measures import METHODS, PROPOSALS, SPEEDUPS
-from linforest_precond.study.published import matching_numbers
+from linforest_precond.study.matching.tables import NAMES
+from linforest_precond.study.paper import by_name
+from linforest_precond.study.published import keyed_numbers
 from linforest_precond.study.results import JsonObject, done, label
 
-NAMES = {
-    "random": "random",
-    "weighted": "weighted",
-    "locally_dominant": "locally dominant",
-    "suitor": "suitor",
-    "serial_random": "Algorithm 1, random",
-    "serial_weighted": "Algorithm 1, weighted",
-    "greedy": "Algorithm 2",
-}
 SPEEDUP_NAMES = {
     "random": "random / Algorithm 1",
     "weighted": "weighted / Algorithm 1",
@@ -42,6 +39,9 @@ RATIOS = {
     "gain": "weight: weighted / Algorithm 1",
     "greedy": "weight: weighted / Algorithm 2",
 }
+
+
+LOOK = {"linewidth": 1.2, "markersize": 2.5}
 
 
 @styled
@@ -59,8 +59,8 @@ def rounds(study: JsonObject) -> Figure:
     return figure
 
 
-def _curve(ax: Axes, x: Any, y: Any, place: int, name: str, **look: Any) -> None:
-    ax.plot(x, y, color=colour_of_case(place), linewidth=1.2, marker="o", markersize=2.5, label=name, **look)
+def _curve(ax: Axes, x: Any, y: Any, place: int, name: str) -> None:
+    ax.plot(x, y, "o-", color=colour_of_case(place), label=name, **LOOK)
 
 
 @styled
@@ -79,7 +79,7 @@ def colours(study: JsonObject) -> Figure:
         _curve(right, found["p"], found["random"]["first"], place, label(case))
         right.plot(found["p"], found["independent"], color=colour_of_case(place), linestyle=":", linewidth=1)
     for ax in (left, right):
-        ax.axvline(matching_numbers()["best_probability"], color=GREY, linewidth=0.8, linestyle=":")
+        ax.axvline(keyed_numbers("matching")["best_probability"], color=GREY, linewidth=0.8, linestyle=":")
         ax.set_xlabel("probability of blue")
     left.legend(fontsize=6.5)
     right.legend(fontsize=6.5, loc="center left", bbox_to_anchor=(1, 0.5))
@@ -126,7 +126,7 @@ def quality(study: JsonObject) -> Figure:
                 capsize=2,
                 linewidth=0.8,
             )
-        ax.axhline(matching_numbers()[key], color=STAGES[5], linewidth=1, linestyle="--")
+        ax.axhline(keyed_numbers("matching")[key], color=STAGES[5], linewidth=1, linestyle="--")
         decades(ax, "x")
         ax.set_xlabel("edges")
         ax.set_ylabel(name)
@@ -137,15 +137,12 @@ def quality(study: JsonObject) -> Figure:
 def speedups(study: JsonObject) -> Figure:
     """Figure 5, speedups over the sequential algorithms by the number of edges."""
     figure, (ax,) = panels(1, width=6.5, height=3.2)
+    found = [case["times"] for case in done(study, "times")]
     for place, name in enumerate(SPEEDUPS):
-        points = [(case["times"]["edges"], case["times"]["speedups"][name]) for case in done(study, "times")]
-        edges, quotients = zip(*sorted(points)) if points else ((), ())
-        _curve(ax, edges, quotients, place, SPEEDUP_NAMES[name])
+        points = ((each["edges"], each["speedups"][name]) for each in found)
+        curve(ax, points, colour_of_case(place), SPEEDUP_NAMES[name], **LOOK)
     ax.axhline(1, color=GREY, linewidth=0.8, linestyle="--")
-    decades(ax)
-    ax.set_xlabel("edges")
-    ax.set_ylabel("speedup")
-    legend_above(figure, ax, columns=2)
+    finish(figure, ax, "edges", "speedup", "xy", columns=2)
     return figure
 
 
@@ -153,13 +150,11 @@ def speedups(study: JsonObject) -> Figure:
 def times(study: JsonObject) -> Figure:
     """Times by the number of vertices and by the number of edges."""
     figure, axes = panels(2, height=3.3)
-    names = ("serial_random", "serial_weighted", "greedy", *METHODS)
+    found = [case["times"] for case in done(study, "times")]
     for ax, axis in zip(axes, ("vertices", "edges")):
-        for place, name in enumerate(names):
-            cases = done(study, "times")
-            points = sorted((case["times"][axis], case["times"]["seconds"][name]) for case in cases)
-            x, y = zip(*points) if points else ((), ())
-            _curve(ax, x, y, place, NAMES[name])
+        for place, name in enumerate(("serial_random", "serial_weighted", "greedy", *METHODS)):
+            points = ((each[axis], each["seconds"][name]) for each in found)
+            curve(ax, points, colour_of_case(place), NAMES[name], **LOOK)
         decades(ax)
         ax.set_xlabel(axis)
         ax.set_ylabel("seconds")
@@ -172,26 +167,20 @@ def arrangement(study: JsonObject) -> Figure:
     """The weighted ratio with the own weights, the same shuffled, and random factors of the vertices."""
     cases = done(study, "arrangement")
     figure, (left, right) = panels(2, height=1.3 + 0.28 * max(len(cases), 6))
-    places = range(len(cases))
-    for shift, (key, colour) in zip((-0.2, 0.2), (("own", STAGES[0]), ("shuffled", STAGES[4]))):
-        gains = [case["arrangement"][key]["gain"] for case in cases]
-        left.barh([place + shift for place in places], gains, height=0.38, color=colour, label=key)
-    left.set_yticks(places, [wrapped(label(case)) for case in cases], fontsize=8)
-    left.set_ylim(max(len(cases), 1) - 0.5, -0.5)
-    left.axvline(matching_numbers()["gain"], color=STAGES[5], linewidth=1, linestyle="--")
+    gains = {key: [case["arrangement"][key]["gain"] for case in cases] for key in ("own", "shuffled")}
+    bars(left, gains, (STAGES[0], STAGES[4]))
+    name_rows(left, [wrapped(label(case)) for case in cases], fontsize=8)
+    left.axvline(keyed_numbers("matching")["gain"], color=STAGES[5], linewidth=1, linestyle="--")
     left.set_xlabel("weight: weighted / Algorithm 1")
     left.legend(fontsize=7, loc="lower right")
     for place, case in enumerate(cases):
         found = case["arrangement"]
         _curve(right, found["sigmas"], found["scaled"]["gain"], place, label(case))
-    right.axhline(matching_numbers()["gain"], color=STAGES[5], linewidth=1, linestyle="--")
+    right.axhline(keyed_numbers("matching")["gain"], color=STAGES[5], linewidth=1, linestyle="--")
     right.set_xlabel("standard deviation of log₂ of the vertices' factors")
     right.set_ylabel("weight: weighted / Algorithm 1")
     right.legend(fontsize=6.5, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
 
-def figures(study: JsonObject) -> dict[str, Figure]:
-    """All figures by name."""
-    draw = (rounds, colours, threads, quality, speedups, times, arrangement)
-    return {each.__name__: each(study) for each in draw}
+FIGURES = by_name(rounds, colours, threads, quality, speedups, times, arrangement)

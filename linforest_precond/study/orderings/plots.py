@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from linforest_precond.study.drawing import GREY, STAGES, colour_of_case, legend_above, panels, styled
+from linforest_precond.study.drawing import (
+    GREY,
+    Figure,
+    bars,
+    colour_of_case,
+    curve,
+    finish,
+    legend_above,
+    name_rows,
+    panels,
+    styled,
+)
 from linforest_precond.study.orderings.measures import TIMED
 from linforest_precond.study.orderings.tables import NATURAL, means, quantity
+from linforest_precond.study.paper import by_name
 from linforest_precond.study.results import JsonObject, done, label
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 AGAINST = ("spmv", "pagerank")
 
@@ -25,9 +33,8 @@ def times(study: JsonObject) -> Figure:
             found = case["orderings"]
             gap, time = (quantity(found[NATURAL], name) or math.nan for name in ("log_gap", key))
             pairs = [(quantity(one, "log_gap"), quantity(one, key)) for one in found.values()]
-            points = sorted((a / gap, b / time) for a, b in pairs if a and b)
-            xs, ys = zip(*points) if points else ((), ())
-            ax.plot(xs, ys, "o-", markersize=3, linewidth=0.6, color=colour_of_case(place), label=label(case))
+            points = [(a / gap, b / time) for a, b in pairs if a and b]
+            curve(ax, points, colour_of_case(place), label(case), linewidth=0.6)
         ax.axhline(1.0, color=GREY, linewidth=0.5)
         ax.set_xlabel("log gap / natural")
         ax.set_ylabel(f"{TIMED[key]} / natural")
@@ -41,19 +48,13 @@ def gains(study: JsonObject) -> Figure:
     rows = means(study)
     figure, (ax,) = panels(1, width=7.5, height=1.2 + 0.5 * len(rows))
     shown = [key for key in TIMED if any(row[key] for row in rows)]
-    height = 0.8 / max(len(shown), 1)
-    for place, key in enumerate(shown):
-        ys = [row - 0.4 + (place + 0.5) * height for row in range(len(rows))]
-        widths = [row[key] or 0 for row in rows]
-        ax.barh(ys, widths, height=0.9 * height, color=STAGES[place % len(STAGES)], label=TIMED[key])
+    bars(ax, {TIMED[key]: [row[key] or 0 for row in rows] for key in shown})
     for place, row in enumerate(rows):
         if row["paper_time"]:
             ax.plot([row["paper_time"]] * 2, [place - 0.4, place + 0.4], color="black", linewidth=1.2)
     ax.axvline(1.0, color=GREY, linewidth=0.5)
-    ax.set_yticks(range(len(rows)), [row["ordering"] for row in rows])
-    ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
-    ax.set_xlabel("natural / ordering")
-    legend_above(figure, ax, columns=4)
+    name_rows(ax, [row["ordering"] for row in rows])
+    finish(figure, ax, "natural / ordering", columns=4)
     return figure
 
 
@@ -73,6 +74,4 @@ def refinement(study: JsonObject) -> Figure:
     return figure
 
 
-def figures(study: JsonObject) -> dict[str, Figure]:
-    """All figures by name."""
-    return {draw.__name__: draw(study) for draw in (times, gains, refinement)}
+FIGURES = by_name(times, gains, refinement)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from statistics import correlation, geometric_mean
-from typing import Any
 
 from linforest_precond.study.listings import Column, Listing
-from linforest_precond.study.number_formats import count, fixed, seconds
+from linforest_precond.study.number_formats import count, fixed, seconds, three_digits, two_digits
 from linforest_precond.study.orderings.measures import TIMED
-from linforest_precond.study.published import named_rows
+from linforest_precond.study.published import published_number
 from linforest_precond.study.results import CASE, JsonObject, done
 
 NATURAL = "natural"
@@ -48,7 +47,7 @@ def means(study: JsonObject) -> list[JsonObject]:
     cases = done(study, "orderings")
     names = dict.fromkeys(name for case in cases for name in case["orderings"])
     return [
-        {"ordering": name, "paper_time": named_rows("orderings").get(LIKE.get(name, ""), {}).get("time")}
+        {"ordering": name, "paper_time": published_number("orderings", LIKE.get(name), "time")}
         | {key: mean_of(gains(cases, name, key)) for key in (*QUALITIES, *TIMED)}
         | {"time": mean_of([gain for key in ALGORITHMS for gain in gains(cases, name, key)])}
         for name in names
@@ -82,10 +81,10 @@ def correlations(study: JsonObject) -> list[JsonObject]:
     """Pearson's coefficients of metrics and times, each in units of the worst ordering of its case."""
     rows = []
     for key, title in {"misses": "misses", **TIMED}.items():
-        paper = named_rows("orderings").get(ALGORITHMS.get(key, ""), {})
         row: JsonObject = {"quantity": title}
         for metric in ("linear_gap", "log_gap"):
-            row |= {metric: correlated(study, metric, key), f"paper_{metric}": paper.get(metric)}
+            theirs = published_number("orderings", ALGORITHMS.get(key), metric)
+            row |= {metric: correlated(study, metric, key), f"paper_{metric}": theirs}
         rows += [row] if row["log_gap"] is not None else []
     return rows
 
@@ -129,62 +128,53 @@ def _products(case: JsonObject, row: JsonObject) -> float | None:
     return row["seconds"] / natural["times"]["spmv"] if natural else None
 
 
-def _two(value: Any) -> str:
-    return fixed(value, 2)
-
-
 LISTINGS = (
     Listing(
         "means",
         "geometric means over the graphs of natural / ordering, as in table 2.3",
-        (
-            Column("ordering", "Ordering"),
-            *(Column(key, title, _two) for key, title in (QUALITIES | TIMED).items()),
-            Column("time", "PageRank, components, Louvain", _two, "paper_time"),
-        ),
         means,
+        Column("ordering", "Ordering"),
+        *(Column(key, title, two_digits) for key, title in (QUALITIES | TIMED).items()),
+        Column("time", "PageRank, components, Louvain", two_digits, "paper_time"),
     ),
     Listing(
         "best",
         "each graph in its natural order, and the fastest ordering for each kernel",
-        (
-            Column(CASE, "Graph"),
-            Column("rows", "Vertices", count),
-            Column("log_gap_per_entry", "Log gap per entry", _two),
-            Column("misses", "Misses per entry", lambda value: fixed(value, 3)),
-            Column("spmv", "SpMV", seconds),
-            *(Column(f"shown_{key}", f"Best {title}") for key, title in TIMED.items()),
-        ),
         best,
+        Column(CASE, "Graph"),
+        Column("rows", "Vertices", count),
+        Column("log_gap_per_entry", "Log gap per entry", two_digits),
+        Column("misses", "Misses per entry", three_digits),
+        Column("spmv", "SpMV", seconds),
+        *(Column(f"shown_{key}", f"Best {title}") for key, title in TIMED.items()),
     ),
     Listing(
         "correlations",
         "correlation of the metrics with misses and times, as in table 2.2",
-        (
-            Column("quantity", "Quantity"),
-            Column("linear_gap", "Linear gap", _two, "paper_linear_gap"),
-            Column("log_gap", "Log gap", _two, "paper_log_gap"),
-        ),
         correlations,
+        Column("quantity", "Quantity"),
+        Column("linear_gap", "Linear gap", two_digits, "paper_linear_gap"),
+        Column("log_gap", "Log gap", two_digits, "paper_log_gap"),
     ),
     Listing(
         "orderings",
         "metrics, modelled misses for each entry, and seconds of every ordering",
-        (Column(CASE, "Graph"), Column("ordering", "Ordering")),
         all_orderings,
-        ("seconds", *QUALITIES, *TIMED),
+        Column(CASE, "Graph"),
+        Column("ordering", "Ordering"),
+        "seconds",
+        *QUALITIES,
+        *TIMED,
     ),
     Listing(
         "refinement",
         "refinement of the natural order by the share of the vertices, section 2.6.2",
-        (
-            Column(CASE, "Graph"),
-            Column("metric", "Metric"),
-            Column("fraction", "Share of the vertices", lambda value: f"{100 * value:g} %"),
-            Column("gain", "Gain in %", _two),
-            Column("seconds", "Time", seconds),
-            Column("products", "In products", lambda value: count(math.ceil(value))),
-        ),
         refined,
+        Column(CASE, "Graph"),
+        Column("metric", "Metric"),
+        Column("fraction", "Share of the vertices", lambda value: f"{100 * value:g} %"),
+        Column("gain", "Gain in %", two_digits),
+        Column("seconds", "Time", seconds),
+        Column("products", "In products", lambda value: count(math.ceil(value))),
     ),
 )

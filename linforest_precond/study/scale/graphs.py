@@ -70,9 +70,7 @@ def fetch(source: Source, case: Case) -> tuple[Case, Any]:
         kind, _, size = case.name.partition(":")
         found, A = case, GENERATED[kind](int(size))
     else:
-        host = Source("cpu", source.offline)
-        found, A = host.fetch(case)
-        source.offline = host.offline
+        found, A = source.fetch_on_host(case)
     W, drawn = weighted(A)
     note = "; ".join(filter(None, (found.note, "uniform random weights" if drawn else None)))
     return replace(found, note=note or None), W
