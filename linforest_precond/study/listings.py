@@ -1,13 +1,15 @@
-"""`Listing`: a table of a study, as a CSV file and in the report."""
+"""`Tables`: the tables of a study, as CSV files and in the report."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from linforest_precond.study.csv_tables import CsvTable
 from linforest_precond.study.report_tables import Cell, Heading, Row
-from linforest_precond.study.results import CASE, JsonObject
+from linforest_precond.study.results import JsonObject
+
+Rows: TypeAlias = Callable[[JsonObject], list[JsonObject]]
 
 
 class Column(NamedTuple):
@@ -24,59 +26,42 @@ class Column(NamedTuple):
 
 
 class Listing:
-    """
-    A table: records of a study, and its columns.
-
-    Parameters
-    ----------
-    name : str
-        Of the CSV file, and the variable of the template.
-    description : str
-        Of the CSV file, in the report's list of files; without one there is no file.
-    rows : callable
-        study -> the records. The field `CASE` holds the record of a case.
-    *columns : Column or str
-        A string is a field of the CSV file that the report does not have.
-    closing : callable
-        study -> last rows, which the report alone has.
-    case : str
-        The heading of the names of the cases in the CSV file.
-    missing : str
-        The text of missing values in the report.
-    all_fields : bool
-        Whether the CSV file has all other fields of the records, too.
-    """
+    """A table of a study, made by `Tables.listing`."""
 
     def __init__(
         self,
         name: str,
         description: str,
-        rows: Callable[[JsonObject], list[JsonObject]],
-        *columns: Column | str,
-        closing: Callable[[JsonObject], list[JsonObject]] = lambda study: [],
-        case: str = CASE,
-        missing: str = "",
-        all_fields: bool = False,
+        rows: Rows,
+        columns: tuple[Column | str, ...],
+        closing: Rows,
+        missing: str,
     ) -> None:
         self.name, self.description, self.rows, self.columns = name, description, rows, columns
-        self.closing, self.case, self.missing, self.all_fields = closing, case, missing, all_fields
+        self.closing, self.missing = closing, missing
         self.in_csv = bool(description)
         self.shown_columns = [column for column in columns if isinstance(column, Column)]
         self.in_report = bool(self.shown_columns)
 
     def csv(self, study: JsonObject) -> CsvTable:
-        """The CSV file; a published value is beside ours unless its field is a column of its own."""
-        fields: list[str] = []
-        for column in self.columns:
-            names = (column,) if isinstance(column, str) else (column.field, column.published)
-            others = {other for other in self.columns if other is not column and isinstance(other, str)}
-            fields += [name for name in names if isinstance(name, str) and name not in others]
+        """The CSV file."""
         rows = self.rows(study)
-        if self.all_fields:
+        fields = self._fields(rows)
+        named = [{field: _name(row[field]) for field in fields if field in row} for row in rows]
+        return CsvTable(self.name, fields, named, self.description)
+
+    def _fields(self, rows: list[JsonObject]) -> tuple[str, ...]:
+        """A published value is beside ours unless a string names its field, too."""
+        words = [column.split() if isinstance(column, str) else [] for column in self.columns]
+        named = {word for each in words for word in each}
+        fields: list[str] = []
+        for column, own in zip(self.columns, words):
+            shown = (column.field, column.published) if isinstance(column, Column) else ()
+            fields += own + [name for name in shown if isinstance(name, str) and name not in named]
+        if "*" in named:
+            fields.remove("*")
             fields += dict.fromkeys(name for row in rows for name in row if name not in fields)
-        named = [row | ({self.case: row[CASE]["name"]} if CASE in row else {}) for row in rows]
-        columns = tuple(self.case if name == CASE else name for name in fields)
-        return CsvTable(self.name, columns, named, self.description)
+        return tuple(fields)
 
     def shown(self, study: JsonObject) -> list[Row]:
         """The rows for the macro `table`."""
@@ -88,8 +73,58 @@ class Listing:
         if callable(column.field):
             return column.field(row)
         value = row.get(column.field)
-        if column.field == CASE or isinstance(value, Cell):
+        if isinstance(value, Cell | dict):  # a dict is the record of a case
             return value
         published = row.get(column.published) if column.published else None
         text = self.missing if value is None else column.show(value)
         return Cell(text, None if published is None else column.show(published))
+
+
+class Tables(list[Listing]):
+    """The tables of a study: decorated functions from the study to records, in the order of definition."""
+
+    def listing(
+        self,
+        *columns: Column | str,
+        name: str | None = None,
+        closing: Rows = lambda study: [],
+        missing: str = "",
+        csv: bool = True,
+    ) -> Callable[[Rows], Rows]:
+        """
+        A decorator: the records that a function returns are a table.
+
+        The first paragraph of its docstring describes the CSV file in the report's list of files. A value
+        that is the record of a case is shown as the name of the case.
+
+        Parameters
+        ----------
+        *columns : Column or str
+            A string names fields of the CSV file that the report does not have; "*" are all further ones.
+        name : str, optional
+            Of the CSV file, and the variable of the template; by default the function's.
+        closing : callable
+            study -> last rows, which the report alone has.
+        missing : str
+            The text of missing values in the report.
+        csv : bool
+            Whether there is a CSV file.
+        """
+
+        def added(rows: Rows) -> Rows:
+            description = _in_a_list(rows.__doc__ or "") if csv else ""
+            self.append(Listing(name or rows.__name__, description, rows, columns, closing, missing))
+            return rows
+
+        return added
+
+
+def _in_a_list(docstring: str) -> str:
+    """The first paragraph without its full stop; lower case, unless it begins with a name."""
+    text = " ".join(docstring.partition("\n\n")[0].split()).removesuffix(".")
+    return text[0].lower() + text[1:] if text.split()[0][1:].islower() or text[1] == " " else text
+
+
+def _name(value: Any) -> Any:
+    """The name of a case; other values as they are."""
+    return value["name"] if isinstance(value, dict) else value

@@ -11,10 +11,10 @@ from linforest_precond.study.forests.convergence import convergence
 from linforest_precond.study.forests.coverage import coverages
 from linforest_precond.study.forests.findings import findings
 from linforest_precond.study.forests.performance import performance
-from linforest_precond.study.forests.performance_tables import LISTINGS as PERFORMANCE_LISTINGS
+from linforest_precond.study.forests.performance_tables import TABLES as TIMES
 from linforest_precond.study.forests.report import report
 from linforest_precond.study.forests.settings import ForestSettings
-from linforest_precond.study.forests.tables import LISTINGS
+from linforest_precond.study.forests.tables import TABLES
 from linforest_precond.study.forests.warm import warm_up
 from linforest_precond.study.paper import Paper
 from linforest_precond.study.results import JsonObject
@@ -50,7 +50,7 @@ def _performance(A: Any, case: Case, settings: ForestSettings) -> JsonObject:
 FORESTS = Paper(
     name="forests",
     measures={"coverage": _coverage, "convergence": _convergence, "performance": _performance},
-    listings=(*LISTINGS, *PERFORMANCE_LISTINGS),
+    listings=[*TABLES, *TIMES],
     plots=plots,
     findings=findings,
     variables=report,

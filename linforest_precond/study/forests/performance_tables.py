@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from linforest_precond.study.forests.tables import IDENTITY, identity
-from linforest_precond.study.listings import Listing
+from linforest_precond.study.listings import Tables
 from linforest_precond.study.number_formats import missing
-from linforest_precond.study.results import CASE, JsonObject, dig, done
+from linforest_precond.study.results import JsonObject, dig, done
 
 WAYS = ("paper", "ours")
 METHODS = ("bidirectional_scan", "list_ranking")
 PERMUTATIONS = ("radix_sort", "scan")
 SPMV = ("seconds", "gb_per_s")
+
+
+TABLES = Tables()
 
 
 class Timings:
@@ -104,8 +107,9 @@ def timings(study: JsonObject) -> list[tuple[JsonObject, Timings]]:
     return [(case, Timings(case)) for case in done(study, "performance")]
 
 
-def _times(study: JsonObject) -> list[JsonObject]:
-    """A row for each matrix: figures 5 and 6 in numbers."""
+@TABLES.listing(*IDENTITY, "*")
+def performance(study: JsonObject) -> list[JsonObject]:
+    """Times of scans, permutations and setups: figures 5 and 6."""
     return [identity(case) | _time_fields(found) for case, found in timings(study)]
 
 
@@ -125,48 +129,23 @@ def _time_fields(timings: Timings) -> JsonObject:
     return row
 
 
-def _propositions(study: JsonObject) -> list[JsonObject]:
-    """A row for each matrix, precision, k and n: figure 3 in numbers."""
+@TABLES.listing("name dtype k n seconds gb_per_s vertices active per_spmv", *(f"spmv_{key}" for key in SPMV))
+def performance_propositions(study: JsonObject) -> list[JsonObject]:
+    """Times and throughputs of propositions: figure 3."""
     return [
-        {CASE: case, **row, "active": found.active(row), "per_spmv": found.proposition_per_spmv(row)}
+        {"name": case, **row, "active": found.active(row), "per_spmv": found.proposition_per_spmv(row)}
         | {f"spmv_{key}": found.spmv(key, row["dtype"]) for key in SPMV}
         for case, found in timings(study)
         for row in found.propositions
     ]
 
 
-def _launches(study: JsonObject) -> list[JsonObject]:
-    """A row for each launch of a step of Algorithm 3: figure 5 in numbers; empty on the CPU."""
+@TABLES.listing("name scan step gb_per_s")
+def performance_launches(study: JsonObject) -> list[JsonObject]:
+    """Throughput of each launch of Algorithm 3: figure 5, on the GPU only."""
     return [
-        {CASE: case, "scan": kind, "step": step, "gb_per_s": speed}
+        {"name": case, "scan": kind, "step": step, "gb_per_s": speed}
         for case, found in timings(study)
         for kind, speeds in found.launches.items()
         for step, speed in enumerate(speeds)
     ]
-
-
-LISTINGS = (
-    Listing(
-        "performance",
-        "times of scans, permutations and setups: figures 5 and 6",
-        _times,
-        *(CASE, *IDENTITY),
-        case="name",
-        all_fields=True,
-    ),
-    Listing(
-        "performance_propositions",
-        "times and throughputs of propositions: figure 3",
-        _propositions,
-        *(CASE, "dtype", "k", "n", "seconds", "gb_per_s", "vertices", "active", "per_spmv"),
-        *(f"spmv_{key}" for key in SPMV),
-        case="name",
-    ),
-    Listing(
-        "performance_launches",
-        "throughput of each launch of Algorithm 3: figure 5, on the GPU only",
-        _launches,
-        *(CASE, "scan", "step", "gb_per_s"),
-        case="name",
-    ),
-)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any, NamedTuple
 
 from linforest_precond.matrices.catalogue import PaperMatrix, catalogue
 from linforest_precond.study.forests.coverage import BLOCK_PERIODS, CONFIGURATIONS, DEGREES
-from linforest_precond.study.listings import Listing
+from linforest_precond.study.listings import Tables
 from linforest_precond.study.number_formats import missing
-from linforest_precond.study.results import CASE, JsonObject, dig, done, is_standin
+from linforest_precond.study.results import JsonObject, dig, done, is_standin
 
 
 class Quantity(NamedTuple):
@@ -121,13 +120,14 @@ def published_coverage(case: JsonObject, precond: str) -> float | None:
     return None if paper is None or value is None else value(paper)
 
 
-IDENTITY = ("title", "paper", "origin", "at_paper_size")
+TABLES = Tables()
+IDENTITY = ("name", "title", "paper", "origin", "at_paper_size")
 TIES = ("charge", "ties_parallel", "ties_sequential")
 
 
 def identity(case: JsonObject) -> JsonObject:
     """What a case is, for CSV files."""
-    return {CASE: case, **{field: case.get(field) for field in IDENTITY}}
+    return {field: case.get(field) for field in IDENTITY}
 
 
 def _compared(case: JsonObject, quantities: Iterable[Quantity]) -> JsonObject:
@@ -144,12 +144,17 @@ def _triple(quantity: Quantity) -> tuple[str, ...]:
     return names[:2] if quantity.digits is None else names
 
 
-def _sizes(study: JsonObject) -> list[JsonObject]:
-    """Every case with its size beside table 3."""
+def _triples(quantities: Iterable[Quantity]) -> list[str]:
+    return [name for quantity in quantities for name in _triple(quantity)]
+
+
+@TABLES.listing(*IDENTITY, "status error note seconds", *_triples(TABLE3))
+def coverage_table3(study: JsonObject) -> list[JsonObject]:
+    """Every matrix with its size, as in table 3."""
     return [case | _compared(case, TABLE3) for case in study["cases"]]
 
 
-def _covered_rows(quantities: tuple[Quantity, ...], study: JsonObject) -> list[JsonObject]:
+def _covered(study: JsonObject, quantities: Iterable[Quantity]) -> list[JsonObject]:
     """Coverages beside the paper's, with the configuration that is compared."""
     return [
         {"charge": case["coverage"].get("charge")}
@@ -157,6 +162,18 @@ def _covered_rows(quantities: tuple[Quantity, ...], study: JsonObject) -> list[J
         | _compared(case, quantities)
         for case in done(study, "coverage")
     ]
+
+
+@TABLES.listing(*IDENTITY, *TIES, *_triples(TABLE4))
+def coverage_table4(study: JsonObject) -> list[JsonObject]:
+    """Coverages of the [0,2]-factors, as in table 4."""
+    return _covered(study, TABLE4)
+
+
+@TABLES.listing(*IDENTITY, *TIES, *_triples(TABLE5))
+def coverage_table5(study: JsonObject) -> list[JsonObject]:
+    """Coverages of the [0,n]-factors and the 2×2 blocks, as in table 5."""
+    return _covered(study, TABLE5)
 
 
 def by_rule(case: JsonObject, rule: str) -> JsonObject:
@@ -172,20 +189,22 @@ def rules(case: JsonObject) -> list[str]:
     return sorted(measured, key=lambda rule: rule != compared)
 
 
-def _ties(study: JsonObject) -> list[JsonObject]:
-    """A row for each matrix and order among equal weights."""
+@TABLES.listing("name ties", *dict.fromkeys(quantity.key for quantity in (*TABLE4, *TABLE5)))
+def coverage_ties(study: JsonObject) -> list[JsonObject]:
+    """The same for each order among equal weights."""
     return [
-        {CASE: case, "ties": rule}
+        {"name": case, "ties": rule}
         | {quantity.key: quantity.ours(by_rule(case, rule)) for quantity in (*TABLE4, *TABLE5)}
         for case in done(study, "coverage")
         for rule in rules(case)
     ]
 
 
-def _charges(study: JsonObject) -> list[JsonObject]:
-    """A row for each matrix, hash of the charges and seed: coverages of the parallel factors."""
+@TABLES.listing("name charge seed", *(f"parallel_{n}" for n in DEGREES))
+def coverage_charges(study: JsonObject) -> list[JsonObject]:
+    """Coverages by the hash of the charges and the seed."""
     return [
-        {CASE: case, "charge": charge, "seed": seed}
+        {"name": case, "charge": charge, "seed": seed}
         | {f"parallel_{n}": values[seed] for n, values in by_degree.items()}
         for case in done(study, "coverage")
         for charge, by_degree in (case["coverage"].get("charges") or {}).items()
@@ -193,10 +212,11 @@ def _charges(study: JsonObject) -> list[JsonObject]:
     ]
 
 
-def _single_precision(study: JsonObject) -> list[JsonObject]:
-    """A row for each grid and number of partial sums."""
+@TABLES.listing("name parts identity scale")
+def coverage_single_precision(study: JsonObject) -> list[JsonObject]:
+    """Coverages of the ANISO grids with sums in single precision."""
     return [
-        {CASE: case, **row}
+        {"name": case, **row}
         for case in done(study, "coverage")
         for row in case["coverage"].get("single_precision") or []
     ]
@@ -207,8 +227,13 @@ def runs(study: JsonObject) -> list[tuple[JsonObject, JsonObject]]:
     return [(case, run) for case in done(study, "convergence") for run in case["convergence"]["runs"]]
 
 
-def _solves(study: JsonObject) -> list[JsonObject]:
-    """A row for each matrix and preconditioner."""
+@TABLES.listing(
+    *IDENTITY,
+    "rtol maxiter precond status info iterations median_iterations",
+    "setup_seconds solve_seconds residual error coverage coverage_paper",
+)
+def convergence_summary(study: JsonObject) -> list[JsonObject]:
+    """One row for each matrix and preconditioner."""
     return [
         identity(case)
         | {option: case["convergence"].get(option) for option in ("rtol", "maxiter")}
@@ -218,10 +243,17 @@ def _solves(study: JsonObject) -> list[JsonObject]:
     ]
 
 
-def _histories(study: JsonObject) -> list[JsonObject]:
-    """A row for each recorded iteration."""
+@TABLES.listing("name precond iteration residual error")
+def convergence_histories(study: JsonObject) -> list[JsonObject]:
+    """Residual and error by iteration: the curves of figure 4."""
     return [
-        {CASE: case, "precond": run["precond"], "iteration": iteration, "residual": residual, "error": error}
+        {
+            "name": case,
+            "precond": run["precond"],
+            "iteration": iteration,
+            "residual": residual,
+            "error": error,
+        }
         for case, run in runs(study)
         for iteration, residual, error in history(run)
     ]
@@ -233,62 +265,3 @@ def history(run: JsonObject) -> list[tuple[Any, ...]]:
     iterations = record.get("iterations") or []
     nothing = [None] * len(iterations)
     return list(zip(iterations, record.get("residuals") or nothing, record.get("errors") or nothing))
-
-
-def _coverage_table(number: int, description: str, quantities: tuple[Quantity, ...]) -> Listing:
-    triples = (name for quantity in quantities for name in _triple(quantity))
-    rows = partial(_covered_rows, quantities)
-    columns = (CASE, *IDENTITY, *TIES, *triples)
-    return Listing(
-        f"coverage_table{number}", f"{description}, as in table {number}", rows, *columns, case="name"
-    )
-
-
-LISTINGS = (
-    Listing(
-        "coverage_table3",
-        "every matrix with its size, as in table 3",
-        _sizes,
-        *(CASE, *IDENTITY, "status", "error", "note", "seconds"),
-        *(name for quantity in TABLE3 for name in _triple(quantity)),
-        case="name",
-    ),
-    _coverage_table(4, "coverages of the [0,2]-factors", TABLE4),
-    _coverage_table(5, "coverages of the [0,n]-factors and the 2×2 blocks", TABLE5),
-    Listing(
-        "coverage_ties",
-        "the same for each order among equal weights",
-        _ties,
-        *(CASE, "ties", *dict.fromkeys(quantity.key for quantity in (*TABLE4, *TABLE5))),
-        case="name",
-    ),
-    Listing(
-        "coverage_charges",
-        "coverages by the hash of the charges and the seed",
-        _charges,
-        *(CASE, "charge", "seed", *(f"parallel_{n}" for n in DEGREES)),
-        case="name",
-    ),
-    Listing(
-        "coverage_single_precision",
-        "coverages of the ANISO grids with sums in single precision",
-        _single_precision,
-        *(CASE, "parts", "identity", "scale"),
-        case="name",
-    ),
-    Listing(
-        "convergence_summary",
-        "one row for each matrix and preconditioner",
-        _solves,
-        *(CASE, *IDENTITY, "rtol", "maxiter", "precond", "status", "info", "iterations", "median_iterations"),
-        *("setup_seconds", "solve_seconds", "residual", "error", "coverage", "coverage_paper"),
-        case="name",
-    ),
-    Listing(
-        "convergence_histories",
-        "residual and error by iteration: the curves of figure 4",
-        _histories,
-        *(CASE, "precond", "iteration", "residual", "error"),
-        case="name",
-    ),
-)

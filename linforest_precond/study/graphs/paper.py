@@ -15,14 +15,14 @@ from linforest_precond.study.graphs.graphs import (
     sizes,
     sweep_names,
 )
-from linforest_precond.study.graphs.tables import LISTINGS, report
+from linforest_precond.study.graphs.tables import TABLES, report
 from linforest_precond.study.graphs.times import measured
 from linforest_precond.study.paper import Paper
 
 GRAPHS = Paper(
     name="graphs",
     measures={part: partial(measured, part) for part in FAMILIES},
-    listings=LISTINGS,
+    listings=TABLES,
     plots=plots,
     findings=findings,
     variables=report,

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from linforest_precond.study.graphs.families import FAMILIES, Algorithm
 from linforest_precond.study.graphs.graphs import GraphKey, GraphTimes, graph_times, sweep_of
-from linforest_precond.study.listings import Listing
+from linforest_precond.study.listings import Tables
 from linforest_precond.study.number_formats import count, seconds
 from linforest_precond.study.report_tables import Cell, Row
-from linforest_precond.study.results import CASE, JsonObject, done
+from linforest_precond.study.results import JsonObject, done
 
 DEVICES = {"cpu": "CPU", "host": "HOST", "gpu": "GPU"}
 DEVICES_IN_WORDS = {"gpu": "on the GPU", "host": "on all threads", "cpu": "on one thread"}
@@ -21,6 +21,9 @@ DEVICES_IN_WORDS = {"gpu": "on the GPU", "host": "on all threads", "cpu": "on on
 QUOTIENTS = (("host", "cpu"), ("gpu", "cpu"), ("gpu", "host"))
 # The heading of the number that describes an answer; "components" for other families.
 ANSWERS = {"independent_sets": "vertices", "spanning_forests": "weight"}
+
+
+TABLES = Tables()
 
 
 class TimedAlgorithm(NamedTuple):
@@ -93,10 +96,17 @@ def fastest_device(rows: list[TimedAlgorithm]) -> str:
     return used[0] if used else "cpu"
 
 
+@TABLES.listing(
+    "name density size problem algorithm thesis",
+    *(f"{device}_seconds" for device in DEVICES),
+    *(f"{device}_seconds_paper" for device in DEVICES),
+    *(f"{one}_over_{other}" for one, other in QUOTIENTS),
+    "threads thread_efficiency answer valid same_on_all_devices",
+)
 def times(study: JsonObject) -> list[JsonObject]:
-    """A row for each graph and algorithm."""
+    """Times by density, size, algorithm and device, as in figures 7.2 to 7.12."""
     return [
-        {CASE: row.case, "density": row.density, "size": row.size, "problem": row.part}
+        {"name": row.case, "density": row.density, "size": row.size, "problem": row.part}
         | {"algorithm": row.algorithm.key, "thesis": row.algorithm.thesis}
         | {f"{device}_seconds": row.seconds(device) for device in DEVICES}
         | {f"{device}_seconds_paper": row.paper_seconds(device) for device in DEVICES}
@@ -108,31 +118,10 @@ def times(study: JsonObject) -> list[JsonObject]:
     ]
 
 
+@TABLES.listing(*GraphKey._fields, *GraphTimes._fields)
 def published_times(_: JsonObject) -> list[JsonObject]:
-    """The times that the thesis prints."""
+    """All times that the thesis prints, in seconds."""
     return [key._asdict() | times._asdict() for key, times in graph_times().items()]
-
-
-LISTINGS = (
-    Listing(
-        "times",
-        "times by density, size, algorithm and device, as in figures 7.2 to 7.12",
-        times,
-        *(CASE, "density", "size", "problem", "algorithm", "thesis"),
-        *(f"{device}_seconds" for device in DEVICES),
-        *(f"{device}_seconds_paper" for device in DEVICES),
-        *(f"{one}_over_{other}" for one, other in QUOTIENTS),
-        *("threads", "thread_efficiency", "answer", "valid", "same_on_all_devices"),
-        case="name",
-    ),
-    Listing(
-        "published_times",
-        "all times that the thesis prints, in seconds",
-        published_times,
-        *GraphKey._fields,
-        *GraphTimes._fields,
-    ),
-)
 
 
 def report(study: JsonObject) -> JsonObject:

@@ -9,7 +9,7 @@ from linforest_precond.study.grid2d.findings import findings
 from linforest_precond.study.grid2d.graphs import fetch, own_case
 from linforest_precond.study.grid2d.measures import balance, rounds, scaling, shapes, variants
 from linforest_precond.study.grid2d.ranks import times
-from linforest_precond.study.grid2d.tables import LISTINGS
+from linforest_precond.study.grid2d.tables import TABLES
 from linforest_precond.study.paper import Paper, by_name
 from linforest_precond.study.settings import Settings
 
@@ -27,7 +27,7 @@ class HostSettings(Settings):
 GRID2D = Paper(
     name="grid2d",
     measures=by_name(rounds, scaling, variants, shapes, balance, times),
-    listings=LISTINGS,
+    listings=TABLES,
     plots=plots,
     findings=findings,
     own_case=own_case,

@@ -6,13 +6,13 @@ from linforest_precond.study.joins import plots
 from linforest_precond.study.joins.findings import findings
 from linforest_precond.study.joins.measures import quality, shares, times
 from linforest_precond.study.joins.sets import LARGE, data_sets, fetch, own_case, properties
-from linforest_precond.study.joins.tables import LISTINGS
+from linforest_precond.study.joins.tables import TABLES
 from linforest_precond.study.paper import Paper, by_name
 
 JOINS = Paper(
     name="joins",
     measures=by_name(quality, times, shares),
-    listings=LISTINGS,
+    listings=TABLES,
     plots=plots,
     findings=findings,
     quick=data_sets,

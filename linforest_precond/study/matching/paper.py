@@ -13,7 +13,7 @@ from linforest_precond.study.matching.measures import (
     threads,
     times,
 )
-from linforest_precond.study.matching.tables import LISTINGS
+from linforest_precond.study.matching.tables import TABLES
 from linforest_precond.study.paper import Paper, by_name
 from linforest_precond.study.published import keyed_numbers
 from linforest_precond.study.results import JsonObject, done
@@ -28,7 +28,7 @@ def variables(study: JsonObject) -> JsonObject:
 MATCHING = Paper(
     name="matching",
     measures=by_name(rounds, colours, quality, arrangement, times, threads),
-    listings=LISTINGS,
+    listings=TABLES,
     plots=plots,
     findings=findings,
     variables=variables,

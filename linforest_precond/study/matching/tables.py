@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from statistics import fmean
 
-from linforest_precond.study.listings import Column, Listing
+from linforest_precond.study.listings import Column, Tables
 from linforest_precond.study.matching.measures import METHODS, PROPOSALS
 from linforest_precond.study.number_formats import (
     count,
@@ -18,7 +18,7 @@ from linforest_precond.study.number_formats import (
 )
 from linforest_precond.study.published import keyed_numbers
 from linforest_precond.study.report_tables import Cell
-from linforest_precond.study.results import CASE, JsonObject, done
+from linforest_precond.study.results import JsonObject, done
 
 NAMES = {
     "random": "random",
@@ -40,20 +40,44 @@ SEQUENTIAL = {"serial_random": "Alg. 1 random", "serial_weighted": "Alg. 1 weigh
 TIMED = SEQUENTIAL | {name: NAMES[name] for name in METHODS}
 
 
+TABLES = Tables()
+
+
+def _ratio(row: JsonObject, key: str) -> str | Cell:
+    """The average of a matrix and its standard deviation; the last row has cells."""
+    if isinstance(row[key], Cell):
+        return row[key]
+    return f"{fixed(row[key], 3)} ± {fixed(row[f'{key}_deviation'], 3)}"
+
+
+def _averages(study: JsonObject) -> list[JsonObject]:
+    """The averages beside the paper's: of sizes it gives a bound alone."""
+    known = keyed_numbers("matching")
+    paper = {"gain": known["gain"], "greedy": known["greedy"], "serial": known["greedy"] / known["gain"]}
+    row: JsonObject = {"name": Cell("average", best=True), "edges": Cell("")}
+    row |= {"size": Cell(three_digits(average(study, "size")), f"> {known['size']}")}
+    for key, theirs in paper.items():
+        value = average(study, key) or 0.0
+        row[key] = Cell(three_digits(value), two_digits(theirs), difference(value - theirs, 2))
+    return [row]
+
+
+@TABLES.listing("name method round matched")
 def rounds(study: JsonObject) -> list[JsonObject]:
-    """The fraction of matched vertices after each round."""
+    """Fraction of matched vertices by rounds, as in figure 2."""
     return [
-        {CASE: case, "method": method, "round": number, "matched": fraction}
+        {"name": case, "method": method, "round": number, "matched": fraction}
         for case in done(study, "rounds")
         for method in PROPOSALS
         for number, fraction in enumerate(case["rounds"][method]["matched"], 1)
     ]
 
 
+@TABLES.listing("name method p size weight seconds first theory independent")
 def colours(study: JsonObject) -> list[JsonObject]:
-    """Size, weight, time and first round by the probability of blue."""
+    """The probability of blue, as in figure 3."""
     return [
-        {CASE: case, "method": method, "p": p}
+        {"name": case, "method": method, "p": p}
         | {key: found[key][place] for key in ("theory", "independent")}
         | {key: values[place] for key, values in found[method].items()}
         for case in done(study, "colours")
@@ -63,22 +87,33 @@ def colours(study: JsonObject) -> list[JsonObject]:
     ]
 
 
+@TABLES.listing("name method threads seconds")
 def threads(study: JsonObject) -> list[JsonObject]:
-    """Seconds by the number of threads."""
+    """Times by the number of threads, as in figure 4."""
     return [
-        {CASE: case, "method": method, "threads": number, "seconds": taken}
+        {"name": case, "method": method, "threads": number, "seconds": taken}
         for case in done(study, "threads")
         for method in PROPOSALS
         for number, taken in zip(case["threads"]["threads"], case["threads"][method])
     ]
 
 
+@TABLES.listing(
+    Column("name", "Matrix"),
+    Column("edges", "Edges", count),
+    "permutations",
+    *(Column(partial(_ratio, key=key), heading) for key, heading in RATIOS.items()),
+    *(f"{key}{end}" for key in RATIOS for end in ("", "_deviation", "_paper")),
+    Column("locally_dominant", "Locally dominant / Alg. 2", three_digits),
+    Column("suitor", "Suitor / Alg. 2", three_digits),
+    closing=_averages,
+)
 def quality(study: JsonObject) -> list[JsonObject]:
-    """Sizes and weights in units of the sequential ones, beside the paper's averages."""
+    """Sizes and weights against the sequential ones, as in figure 5."""
     known = keyed_numbers("matching")
     paper = {f"{key}_paper": known[key] for key in RATIOS if key in known}
     return [
-        {CASE: case, **case["quality"], **case["quality"]["dominant"], **paper}
+        {"name": case, **case["quality"], **case["quality"]["dominant"], **paper}
         for case in done(study, "quality")
     ]
 
@@ -89,29 +124,20 @@ def average(study: JsonObject, key: str) -> float | None:
     return fmean(values) if values else None
 
 
-def _averages(study: JsonObject) -> list[JsonObject]:
-    """The averages beside the paper's: of sizes it gives a bound alone."""
-    known = keyed_numbers("matching")
-    paper = {"gain": known["gain"], "greedy": known["greedy"], "serial": known["greedy"] / known["gain"]}
-    row: JsonObject = {CASE: Cell("average", best=True), "edges": Cell("")}
-    row |= {"size": Cell(three_digits(average(study, "size")), f"> {known['size']}")}
-    for key, theirs in paper.items():
-        value = average(study, key) or 0.0
-        row[key] = Cell(three_digits(value), two_digits(theirs), difference(value - theirs, 2))
-    return [row]
-
-
-def _ratio(row: JsonObject, key: str) -> str | Cell:
-    """The average of a matrix and its standard deviation; the last row has cells."""
-    if isinstance(row[key], Cell):
-        return row[key]
-    return f"{fixed(row[key], 3)} ± {fixed(row[f'{key}_deviation'], 3)}"
-
-
+@TABLES.listing(
+    Column("name", "Matrix"),
+    Column("vertices", "Vertices", count),
+    Column("edges", "Edges", count),
+    *(Column(f"{name}_seconds", heading, seconds) for name, heading in TIMED.items()),
+    Column("random_speedup", "Speedup random", digits3),
+    Column("weighted_speedup", "Speedup weighted", digits3),
+    Column("weighted_greedy_speedup", "Over Alg. 2", digits3),
+    *(f"{name}_speedup" for name in ("locally_dominant_greedy", "suitor_greedy")),
+)
 def times(study: JsonObject) -> list[JsonObject]:
-    """Seconds of all methods, and speedups over the sequential ones."""
+    """Times and speedups by vertices and edges, as in figure 5."""
     return [
-        {CASE: case, "vertices": found["vertices"], "edges": found["edges"]}
+        {"name": case, "vertices": found["vertices"], "edges": found["edges"]}
         | {f"{name}_seconds": taken for name, taken in found["seconds"].items()}
         | {f"{name}_speedup": factor for name, factor in found["speedups"].items()}
         for case in done(study, "times")
@@ -119,74 +145,15 @@ def times(study: JsonObject) -> list[JsonObject]:
     ]
 
 
+@TABLES.listing("name weights sigma gain serial")
 def arrangement(study: JsonObject) -> list[JsonObject]:
-    """The ratios with the own weights, with the same shuffled, and by the spread of the vertices' factors."""
+    """The weighted ratio with weights arranged in other ways."""
     rows = []
     for case in done(study, "arrangement"):
         found = case["arrangement"]
-        rows += [{CASE: case, "weights": kind, **found[kind]} for kind in ("own", "shuffled")]
+        rows += [{"name": case, "weights": kind, **found[kind]} for kind in ("own", "shuffled")]
         rows += [
-            {CASE: case, "weights": "scaled", "sigma": sigma, "gain": gain, "serial": serial}
+            {"name": case, "weights": "scaled", "sigma": sigma, "gain": gain, "serial": serial}
             for sigma, gain, serial in zip(found["sigmas"], *found["scaled"].values())
         ]
     return rows
-
-
-LISTINGS = (
-    Listing(
-        "rounds",
-        "fraction of matched vertices by rounds, as in figure 2",
-        rounds,
-        *(CASE, "method", "round", "matched"),
-        case="name",
-    ),
-    Listing(
-        "colours",
-        "the probability of blue, as in figure 3",
-        colours,
-        *(CASE, "method", "p", "size", "weight", "seconds", "first", "theory", "independent"),
-        case="name",
-    ),
-    Listing(
-        "threads",
-        "times by the number of threads, as in figure 4",
-        threads,
-        *(CASE, "method", "threads", "seconds"),
-        case="name",
-    ),
-    Listing(
-        "quality",
-        "sizes and weights against the sequential ones, as in figure 5",
-        quality,
-        Column(CASE, "Matrix"),
-        Column("edges", "Edges", count),
-        "permutations",
-        *(Column(partial(_ratio, key=key), heading) for key, heading in RATIOS.items()),
-        *(f"{key}{end}" for key in RATIOS for end in ("", "_deviation", "_paper")),
-        Column("locally_dominant", "Locally dominant / Alg. 2", three_digits),
-        Column("suitor", "Suitor / Alg. 2", three_digits),
-        closing=_averages,
-        case="name",
-    ),
-    Listing(
-        "times",
-        "times and speedups by vertices and edges, as in figure 5",
-        times,
-        Column(CASE, "Matrix"),
-        Column("vertices", "Vertices", count),
-        Column("edges", "Edges", count),
-        *(Column(f"{name}_seconds", heading, seconds) for name, heading in TIMED.items()),
-        Column("random_speedup", "Speedup random", digits3),
-        Column("weighted_speedup", "Speedup weighted", digits3),
-        Column("weighted_greedy_speedup", "Over Alg. 2", digits3),
-        *(f"{name}_speedup" for name in ("locally_dominant_greedy", "suitor_greedy")),
-        case="name",
-    ),
-    Listing(
-        "arrangement",
-        "the weighted ratio with weights arranged in other ways",
-        arrangement,
-        *(CASE, "weights", "sigma", "gain", "serial"),
-        case="name",
-    ),
-)

@@ -6,13 +6,13 @@ from linforest_precond.study.orderings import plots
 from linforest_precond.study.orderings.findings import findings
 from linforest_precond.study.orderings.graphs import fetch, own_case
 from linforest_precond.study.orderings.measures import orderings, refinement
-from linforest_precond.study.orderings.tables import LISTINGS
+from linforest_precond.study.orderings.tables import TABLES
 from linforest_precond.study.paper import Paper, by_name
 
 ORDERINGS = Paper(
     name="orderings",
     measures=by_name(orderings, refinement),
-    listings=LISTINGS,
+    listings=TABLES,
     plots=plots,
     findings=findings,
     own_case=own_case,

@@ -9,7 +9,7 @@ from linforest_precond.study.published import named_rows
 from linforest_precond.study.rcm import plots
 from linforest_precond.study.rcm.findings import findings
 from linforest_precond.study.rcm.measures import batches, orders, threads, times
-from linforest_precond.study.rcm.tables import LISTINGS, time_rows
+from linforest_precond.study.rcm.tables import TABLES, time_rows
 
 # Stand-ins of quick studies: (name, whether it has the paper's size, note).
 SMALL = {
@@ -45,7 +45,7 @@ def _generated(paper: str, name: str, at_paper_size: bool, note: str) -> Case:
 RCM = Paper(
     name="rcm",
     measures=by_name(orders, times, threads, batches),
-    listings=LISTINGS,
+    listings=TABLES,
     plots=plots,
     findings=findings,
     variables=lambda study: {"time_rows": time_rows(study)},

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from linforest_precond.study.listings import Column, Listing
+from linforest_precond.study.listings import Column, Tables
 from linforest_precond.study.number_formats import NONE, count, difference, rounded, seconds, yes_no
 from linforest_precond.study.published import published_number
 from linforest_precond.study.rcm.measures import ALGORITHM_4, COUNTS, STAGES, VARIANTS
 from linforest_precond.study.report_tables import Cell, Row
-from linforest_precond.study.results import CASE, JsonObject, dig, done
+from linforest_precond.study.results import JsonObject, dig, done
 
 # The columns of table I that do not depend on the machine, with their headings.
 ORDERS = {
@@ -30,6 +30,28 @@ APPROACHES = {
     "unordered, GPU": (("times", "cuda", "unordered"), None),
     "batch, GPU": (("times", "cuda", "batch"), "gpu_batch"),
 }
+
+
+TABLES = Tables()
+
+
+def _compared_order(row: JsonObject, name: str) -> Cell:
+    """Our count, and the published one where there is one."""
+    case, ours, theirs = row["matrix"], row.get(name), row[f"paper_{name}"]
+    if ours is None or theirs is None:
+        return Cell(rounded(ours))
+    change = difference(round(ours) - theirs, 0) if case.get("at_paper_size") else None
+    return Cell(rounded(ours), count(theirs), change, departs=round(ours) != theirs)
+
+
+def _variant_column(name: str) -> Column:
+    """The seconds of a variant; the least of a matrix are bold."""
+
+    def cell(row: JsonObject) -> Cell:
+        best = min((row[each] for each in VARIANTS if row[each]), default=None)
+        return Cell(seconds(row[name]), best=row[name] == best)
+
+    return Column(cell, name)
 
 
 def published(case: JsonObject, column: str | None) -> Any:
@@ -64,11 +86,24 @@ def speedups(case: JsonObject, approach: str, device: str) -> tuple[float | None
 
 
 def _named(case: JsonObject, **fields: Any) -> JsonObject:
-    return {CASE: case, "paper": case.get("paper"), **fields}
+    return {"matrix": case, "paper": case.get("paper"), **fields}
 
 
+@TABLES.listing(
+    Column("matrix", "Matrix"),
+    "paper",
+    Column("rows", "Rows", count),
+    Column("nnz", "Entries", count),
+    *(Column(partial(_compared_order, name=name), heading) for name, heading in ORDERS.items()),
+    "start",
+    *ORDERS,
+    "levels mean_front",
+    Column("identical", "Same order", yes_no),
+    *(f"paper_{name}" for name in ORDERS),
+    missing=NONE,
+)
 def orders(study: JsonObject) -> list[JsonObject]:
-    """The orders of each matrix beside table I."""
+    """Bandwidths and fronts beside table I."""
     return [
         _named(case, rows=case.get("rows"), nnz=case.get("nnz"), **case["orders"])
         | {f"paper_{name}": published(case, name) for name in ORDERS}
@@ -76,22 +111,13 @@ def orders(study: JsonObject) -> list[JsonObject]:
     ]
 
 
-def _compared_order(row: JsonObject, name: str) -> Cell:
-    """Our count, and the published one where there is one."""
-    case, ours, theirs = row[CASE], row.get(name), row[f"paper_{name}"]
-    if ours is None or theirs is None:
-        return Cell(rounded(ours))
-    change = difference(round(ours) - theirs, 0) if case.get("at_paper_size") else None
-    return Cell(rounded(ours), count(theirs), change, departs=round(ours) != theirs)
-
-
+@TABLES.listing("matrix paper approach seconds paper_seconds over_scipy paper_over_hsl")
 def times(study: JsonObject) -> list[JsonObject]:
-    """A row for each matrix and approach."""
-    device = study["device"]
+    """Times of all approaches beside table I, and speed-ups (figure 2)."""
     return [
-        _named(case, approach=approach, seconds=measured(case, approach, device))
+        _named(case, approach=approach, seconds=measured(case, approach, study["device"]))
         | {"paper_seconds": paper_seconds(case, approach)}
-        | dict(zip(("over_scipy", "paper_over_hsl"), speedups(case, approach, device)))
+        | dict(zip(("over_scipy", "paper_over_hsl"), speedups(case, approach, study["device"])))
         for case in done(study, "times")
         for approach in APPROACHES
     ]
@@ -103,7 +129,7 @@ def time_rows(study: JsonObject) -> list[Row]:
     shown = [name for name in APPROACHES if any(row["seconds"] for row in rows if row["approach"] == name)]
     found: dict[str, Row] = {}
     for row in rows:
-        case, theirs = row[CASE], row["paper_seconds"]
+        case, theirs = row["matrix"], row["paper_seconds"]
         first: Row = {"Matrix": case, "SciPy": seconds(dig(case, "times", "scipy"))}
         if row["approach"] in shown:
             text = Cell(seconds(row["seconds"]), None if theirs is None else seconds(theirs))
@@ -111,8 +137,9 @@ def time_rows(study: JsonObject) -> list[Row]:
     return list(found.values())
 
 
+@TABLES.listing("matrix paper threads seconds speedup", *STAGES)
 def threads(study: JsonObject) -> list[JsonObject]:
-    """Batches by the number of threads, and their speed-ups over the serial method."""
+    """Batches by threads, nanoseconds of the stages (figures 5 and 6)."""
     return [
         _named(case, threads=run["threads"], seconds=run["seconds"], **run["stages"])
         | {"speedup": speedup(case["threads"]["serial"], run["seconds"])}
@@ -121,8 +148,9 @@ def threads(study: JsonObject) -> list[JsonObject]:
     ]
 
 
+@TABLES.listing("matrix paper variant seconds", *COUNTS, *STAGES)
 def batches(study: JsonObject) -> list[JsonObject]:
-    """A row for each matrix and variant of the batch method."""
+    """The parts of the batch method one after the other (figure 3)."""
     return [
         _named(case, variant=variant, **found)
         for case in done(study, "batches")
@@ -130,60 +158,10 @@ def batches(study: JsonObject) -> list[JsonObject]:
     ]
 
 
+@TABLES.listing(Column("matrix", "Matrix"), *map(_variant_column, VARIANTS), csv=False)
 def variants(study: JsonObject) -> list[JsonObject]:
     """A row for each matrix with the seconds of all variants."""
     return [
-        {CASE: case} | {name: dig(case, "batches", name, "seconds") for name in VARIANTS}
+        {"matrix": case} | {name: dig(case, "batches", name, "seconds") for name in VARIANTS}
         for case in done(study, "batches")
     ]
-
-
-def _variant_column(name: str) -> Column:
-    """The seconds of a variant; the least of a matrix are bold."""
-
-    def cell(row: JsonObject) -> Cell:
-        best = min((row[each] for each in VARIANTS if row[each]), default=None)
-        return Cell(seconds(row[name]), best=row[name] == best)
-
-    return Column(cell, name)
-
-
-LISTINGS = (
-    Listing(
-        "orders",
-        "bandwidths and fronts beside table I",
-        orders,
-        Column(CASE, "Matrix"),
-        "paper",
-        Column("rows", "Rows", count),
-        Column("nnz", "Entries", count),
-        *(Column(partial(_compared_order, name=name), heading) for name, heading in ORDERS.items()),
-        *("start", *ORDERS, "levels", "mean_front"),
-        Column("identical", "Same order", yes_no),
-        *(f"paper_{name}" for name in ORDERS),
-        case="matrix",
-        missing=NONE,
-    ),
-    Listing(
-        "times",
-        "times of all approaches beside table I, and speed-ups (figure 2)",
-        times,
-        *(CASE, "paper", "approach", "seconds", "paper_seconds", "over_scipy", "paper_over_hsl"),
-        case="matrix",
-    ),
-    Listing(
-        "threads",
-        "batches by threads, nanoseconds of the stages (figures 5 and 6)",
-        threads,
-        *(CASE, "paper", "threads", "seconds", "speedup", *STAGES),
-        case="matrix",
-    ),
-    Listing(
-        "batches",
-        "the parts of the batch method one after the other (figure 3)",
-        batches,
-        *(CASE, "paper", "variant", "seconds", *COUNTS, *STAGES),
-        case="matrix",
-    ),
-    Listing("variants", "", variants, Column(CASE, "Matrix"), *map(_variant_column, VARIANTS)),
-)

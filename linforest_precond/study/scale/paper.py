@@ -8,12 +8,12 @@ from linforest_precond.study.scale.batches import batches, memory
 from linforest_precond.study.scale.findings import findings
 from linforest_precond.study.scale.graphs import fetch, generated_case
 from linforest_precond.study.scale.optimum import optimum
-from linforest_precond.study.scale.tables import LISTINGS
+from linforest_precond.study.scale.tables import TABLES
 
 SCALE = Paper(
     name="scale",
     measures=by_name(optimum, batches, memory),
-    listings=LISTINGS,
+    listings=TABLES,
     plots=plots,
     findings=findings,
     own_case=lambda name, full: generated_case(name),

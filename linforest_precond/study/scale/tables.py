@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from statistics import geometric_mean
 
-from linforest_precond.study.listings import Column, Listing
+from linforest_precond.study.listings import Column, Tables
 from linforest_precond.study.number_formats import NONE, count, digits3, one_digit, two_digits, yes_no
 from linforest_precond.study.published import named_rows, published_number
 from linforest_precond.study.report_tables import Cell
-from linforest_precond.study.results import CASE, JsonObject, done
+from linforest_precond.study.results import JsonObject, done
 from linforest_precond.study.scale.batches import BATCHES
 from linforest_precond.study.scale.optimum import METHODS
 
@@ -16,10 +16,47 @@ from linforest_precond.study.scale.optimum import METHODS
 RATES = {"ld": ("ld_mmeps", "ld_gpu"), "sr": ("sr_mmeps", "sr_omp")}
 
 
+TABLES = Tables()
+
+
+def _mib(size: float) -> str:
+    return f"{digits3(size / 2**20)} MiB"
+
+
+def _millions(edges: float) -> str:
+    return digits3(edges / 1e6)
+
+
+def _mean_row(study: JsonObject) -> list[JsonObject]:
+    row: JsonObject = {"name": Cell("geometric mean", best=True), "solver": ""}
+    row |= {f"{method}_gap": Cell(one_digit(geometric_gap(study, method))) for method in METHODS}
+    paper = two_digits(published_number("scale", "geometric mean", "ld_gap"))
+    first = f"{METHODS[0]}_gap"
+    return [row | {first: row[first]._replace(published=paper)}]
+
+
+GRAPH = Column("name", "Graph")
+
+
+@TABLES.listing(
+    GRAPH,
+    Column(lambda row: row["solver"] or row.get("reason") or "", "Exact matching"),
+    "solver",
+    "reason",
+    "weight",
+    "seconds",
+    Column(f"{METHODS[0]}_gap", METHODS[0].replace("_", " "), one_digit, "paper_ld_gap"),
+    *(Column(f"{method}_gap", method, one_digit) for method in METHODS[1:]),
+    "paper",
+    "paper_ld_gap",
+    closing=_mean_row,
+    missing=NONE,
+    name="optimum",
+)
 def distances(study: JsonObject) -> list[JsonObject]:
-    """Table 4.2: how far the methods stay below the maximum weight."""
+    """Distance from the maximum weight in %, as in table 4.2."""
     return [
-        {CASE: case, "paper": case.get("paper"), **case["optimum"]}
+        {"name": case, "paper": case.get("paper"), **case["optimum"]}
         | {"paper_ld_gap": published_number("scale", case.get("paper"), "ld_gap")}
         | {f"{method}_gap": gap for method, gap in case["optimum"]["gaps"].items()}
         for case in done(study, "optimum")
@@ -33,18 +70,19 @@ def geometric_gap(study: JsonObject, method: str = "locally_dominant") -> float 
     return geometric_mean(positive) if positive else None
 
 
-def _mean_row(study: JsonObject) -> list[JsonObject]:
-    row: JsonObject = {CASE: Cell("geometric mean", best=True), "solver": ""}
-    row |= {f"{method}_gap": Cell(one_digit(geometric_gap(study, method))) for method in METHODS}
-    paper = two_digits(published_number("scale", "geometric mean", "ld_gap"))
-    first = f"{METHODS[0]}_gap"
-    return [row | {first: row[first]._replace(published=paper)}]
-
-
+@TABLES.listing(
+    GRAPH,
+    Column("edges", "Matched edges", count),
+    Column("whole", "Whole", digits3, "paper_rate"),
+    Column("suitor", "Suitor", digits3),
+    *(Column(str(number), f"{number} batches", digits3) for number in BATCHES),
+    Column("same", "Same", yes_no),
+    csv=False,
+)
 def rates(study: JsonObject) -> list[JsonObject]:
     """Table 4.4: rates of the whole graph, of suitor, and by the number of batches; the report's rows."""
     return [
-        {CASE: case, "edges": found["edges"], "suitor": found["suitor"]["mmeps"]}
+        {"name": case, "edges": found["edges"], "suitor": found["suitor"]["mmeps"]}
         | {"whole": found["whole"]["mmeps"], "same": all(each["same"] for each in found["batched"].values())}
         | {"paper_rate": published_number("scale", case.get("paper"), "ld_mmeps")}
         | {number: each["mmeps"] for number, each in found["batched"].items()}
@@ -53,10 +91,11 @@ def rates(study: JsonObject) -> list[JsonObject]:
     ]
 
 
+@TABLES.listing("name edges batches seconds mmeps largest_batch same", name="batches")
 def times(study: JsonObject) -> list[JsonObject]:
-    """The same with a row for each number of batches."""
+    """Times and rates by the number of batches, as in table 4.4."""
     return [
-        {CASE: case, "edges": case["batches"]["edges"], "batches": name, **found}
+        {"name": case, "edges": case["batches"]["edges"], "batches": name, **found}
         for case in done(study, "batches")
         for name, found in (
             *((key, case["batches"][key]) for key in ("whole", "suitor")),
@@ -65,8 +104,17 @@ def times(study: JsonObject) -> list[JsonObject]:
     ]
 
 
+@TABLES.listing(
+    GRAPH,
+    Column("graph", "Size", _mib),
+    Column("given", "Given", _mib),
+    Column("batches", "Batches", count),
+    Column("peak", "Peak", _mib),
+    Column("same", "Same matching", yes_no),
+)
 def memory(study: JsonObject) -> list[JsonObject]:
-    return [{CASE: case, **case["memory"]} for case in done(study, "memory")]
+    """Graphs larger than the memory given to them, in bytes."""
+    return [{"name": case, **case["memory"]} for case in done(study, "memory")]
 
 
 def implied_edges(row: dict[str, float], code: str) -> float | None:
@@ -75,6 +123,20 @@ def implied_edges(row: dict[str, float], code: str) -> float | None:
     return 1e6 * row[rate] * row[seconds] if rate in row and seconds in row else None
 
 
+@TABLES.listing(
+    Column("graph", "Graph"),
+    Column("vertices", "Vertices", digits3),
+    Column("edges", "Edges", digits3),
+    Column("ld_gpu", "LD-GPU, s", digits3),
+    Column("gpus", "GPUs", count),
+    Column("sr_omp", "SR-OMP, s", digits3),
+    Column("ld_mmeps", "LD-GPU, MMEPS", digits3),
+    Column("sr_mmeps", "SR-OMP, MMEPS", digits3),
+    Column("ld", "Matched edges, LD-GPU", _millions),
+    Column("sr", "Matched edges, SR-OMP", _millions),
+    missing=NONE,
+    csv=False,
+)
 def printed(study: JsonObject) -> list[JsonObject]:
     """Tables 4.1 and 4.4, and the matched edges that they imply."""
     return [
@@ -82,80 +144,3 @@ def printed(study: JsonObject) -> list[JsonObject]:
         for graph, row in named_rows("scale").items()
         if "edges" in row
     ]
-
-
-def _millions(edges: float) -> str:
-    return digits3(edges / 1e6)
-
-
-def _mib(size: float) -> str:
-    return f"{digits3(size / 2**20)} MiB"
-
-
-GRAPH = Column(CASE, "Graph")
-LISTINGS = (
-    Listing(
-        "optimum",
-        "distance from the maximum weight in %, as in table 4.2",
-        distances,
-        GRAPH,
-        Column(lambda row: row["solver"] or row.get("reason") or "", "Exact matching"),
-        "solver",
-        "reason",
-        "weight",
-        "seconds",
-        Column(f"{METHODS[0]}_gap", METHODS[0].replace("_", " "), one_digit, "paper_ld_gap"),
-        *(Column(f"{method}_gap", method, one_digit) for method in METHODS[1:]),
-        "paper",
-        "paper_ld_gap",
-        closing=_mean_row,
-        case="name",
-        missing=NONE,
-    ),
-    Listing(
-        "batches",
-        "times and rates by the number of batches, as in table 4.4",
-        times,
-        *(CASE, "edges", "batches", "seconds", "mmeps", "largest_batch", "same"),
-        case="name",
-    ),
-    Listing(
-        "rates",
-        "",
-        rates,
-        GRAPH,
-        Column("edges", "Matched edges", count),
-        Column("whole", "Whole", digits3, "paper_rate"),
-        Column("suitor", "Suitor", digits3),
-        *(Column(str(number), f"{number} batches", digits3) for number in BATCHES),
-        Column("same", "Same", yes_no),
-    ),
-    Listing(
-        "memory",
-        "graphs larger than the memory given to them, in bytes",
-        memory,
-        GRAPH,
-        Column("graph", "Size", _mib),
-        Column("given", "Given", _mib),
-        Column("batches", "Batches", count),
-        Column("peak", "Peak", _mib),
-        Column("same", "Same matching", yes_no),
-        case="name",
-    ),
-    Listing(
-        "printed",
-        "",
-        printed,
-        Column("graph", "Graph"),
-        Column("vertices", "Vertices", digits3),
-        Column("edges", "Edges", digits3),
-        Column("ld_gpu", "LD-GPU, s", digits3),
-        Column("gpus", "GPUs", count),
-        Column("sr_omp", "SR-OMP, s", digits3),
-        Column("ld_mmeps", "LD-GPU, MMEPS", digits3),
-        Column("sr_mmeps", "SR-OMP, MMEPS", digits3),
-        Column("ld", "Matched edges, LD-GPU", _millions),
-        Column("sr", "Matched edges, SR-OMP", _millions),
-        missing=NONE,
-    ),
-)

@@ -7,12 +7,12 @@ from linforest_precond.study.traffic import plots
 from linforest_precond.study.traffic.findings import findings
 from linforest_precond.study.traffic.measures import analysis, batches, files, windows
 from linforest_precond.study.traffic.packets import fetch, own_case, properties
-from linforest_precond.study.traffic.tables import LISTINGS
+from linforest_precond.study.traffic.tables import TABLES
 
 TRAFFIC = Paper(
     name="traffic",
     measures=by_name(analysis, batches, windows, files),
-    listings=LISTINGS,
+    listings=TABLES,
     plots=plots,
     findings=findings,
     own_case=own_case,
