@@ -60,7 +60,7 @@ def named_cases(
 
 
 def _told_apart(cases: list[Case]) -> list[Case]:
-    """Files of one name get as much of their folders into their titles as it takes to tell them apart."""
+    """Titles made unique: those of files with equal names get the last folders of their paths."""
     titles = Counter(case.title for case in cases)
     for depth in range(2, 2 + max((len(Path(case.name).parts) for case in cases), default=0)):
         for place, case in enumerate(cases):

@@ -24,7 +24,7 @@ else:  # Matplotlib is imported where something is drawn
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Colours that remain distinct in grey and for every kind of colour blindness.
+# Colours that are distinct in greyscale and with every kind of colour blindness.
 SHADES = ("#C6DBEF", "#6BAED6", "#2171B5", "#08306B")
 STAGES = ("#0072B2", "#56B4E9", "#009E73", "#F0E442", "#E69F00", "#D55E00", "#CC79A7", "#999999")
 # For curves, the most distinct colours first; the yellow of STAGES is too pale for lines.

@@ -130,7 +130,7 @@ class Paper:
         return named_cases(names, full, self.own_case)
 
     def warm_up(self, settings: Settings) -> None:
-        """Compile what the study calls, so that no time includes compilation."""
+        """Compile all kernels of the study, so that no time includes compilation."""
         if self.compile:
             self.compile(settings)
         elif "warm_up" in self.description:

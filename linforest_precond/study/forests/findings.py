@@ -90,7 +90,7 @@ def _ranking(study: JsonObject, values: Values, verb: str) -> str | None:
 
 @findings.about("Preconditioners", runs)
 def _compared(runs: list[Run]) -> str | None:
-    """What each name stands for, before the sentences that have them."""
+    """The meanings of the names, before the sentences that use them."""
     names = [name for name in dict.fromkeys(run["precond"] for _, run in runs) if name in MEANINGS]
     return f"{'; '.join(f'{name} is {MEANINGS[name]}' for name in names)}." if names else None
 
@@ -236,7 +236,7 @@ def _setup(study: JsonObject) -> str | None:
 
 @findings.about("Edge proposition")
 def _proposition(study: JsonObject) -> str | None:
-    """Of two edges, by iteration: later ones have few vertices left, and say little about the kernel."""
+    """Costs for n = 2: few vertices are active in later iterations, which say little about the kernel."""
     first, later = (_performances(study, partial(_proposition_time, k)) for k in (0, 1))
     if not first:
         return None

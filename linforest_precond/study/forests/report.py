@@ -95,7 +95,7 @@ LARGE_ERROR = (
 
 
 def report(study: JsonObject) -> JsonObject:
-    """What the template shows."""
+    """The variables of the template."""
     covered, solved, timed = (done(study, part) for part in ("coverage", "convergence", "performance"))
     on_gpu = any(Timings(case).launches for case in timed)
     runs = [(case, run) for case in solved for run in case["convergence"]["runs"]]
@@ -249,7 +249,7 @@ def _status(run: JsonObject) -> str:
 
 
 def _advice(run: JsonObject) -> str | None:
-    """What a solve's status means, and what to try."""
+    """The meaning of a solver's status, with advice."""
     status = str(run.get("status"))
     return Status[status].advice if status in Status.__members__ else None
 

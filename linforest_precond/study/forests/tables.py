@@ -126,7 +126,7 @@ TIES = ("charge", "ties_parallel", "ties_sequential")
 
 
 def identity(case: JsonObject) -> JsonObject:
-    """What a case is, for CSV files."""
+    """The fields that identify a case."""
     return {field: case.get(field) for field in IDENTITY}
 
 

@@ -18,7 +18,7 @@ from linforest_precond.study.published import published_rows
 from linforest_precond.study.results import JsonObject
 
 QUICK_SIZES = (1000, 2000)
-# The number of random numbers that are drawn at a time.
+# Random numbers that are drawn at a time.
 BLOCK = 2**22
 
 

@@ -16,7 +16,7 @@ from linforest_precond.study.settings import Settings
 
 T = TypeVar("T")
 
-# Repeats, of which the median is taken; the thesis takes the mean of ten.
+# Repeats; the study takes their median, the thesis the mean of ten.
 REPEATS = {"quick": 3, "full": 10}
 
 

@@ -1,4 +1,4 @@
-"""The graphs of the study, whose sizes grow by four as the ranks do, and their distribution."""
+"""The graphs of the study, and their distribution over a grid of ranks."""
 
 from __future__ import annotations
 

@@ -15,13 +15,13 @@ from linforest_precond.study.cases import Case
 from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
-# Those on the GPU, too; the first is the default.
+# Methods that run on the GPU, too; the first is the default.
 APPROXIMATE = ("greedy", "locally_dominant", "paz_schwartzman")
 METHODS = ("exact", *APPROXIMATE)
 THRESHOLD = 0.7
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 REPEATS = 3
-# Recall and precision are those of so many sets; beyond the other number, the default is timed once, alone.
+# Recall and precision are measured on the first SAMPLE sets; more than MANY are joined by the default only.
 SAMPLE = {"quick": 2_000, "full": 50_000}
 MANY = 20_000
 

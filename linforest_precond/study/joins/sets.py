@@ -1,4 +1,4 @@
-"""The sets of the study: generated in place of the thesis' data, of a file, or the rows of a matrix."""
+"""The sets of the study: generated in place of the thesis' data, read from a file, or rows of a matrix."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def _ratio(row: JsonObject, key: str) -> str | Cell:
 
 
 def _averages(study: JsonObject) -> list[JsonObject]:
-    """The averages beside the paper's: of sizes it gives a bound alone."""
+    """The averages beside the paper's, which has a lower bound for sizes."""
     known = keyed_numbers("matching")
     paper = {"gain": known["gain"], "greedy": known["greedy"], "serial": known["greedy"] / known["gain"]}
     row: JsonObject = {"name": Cell("average", best=True), "edges": Cell("")}

@@ -14,7 +14,7 @@ from linforest_precond.study.results import CASE, JsonObject, done
 
 NATURAL = "natural"
 QUALITIES = {"log_gap": "log gap", "linear_gap": "linear gap", "misses": "misses"}
-# The thesis' orderings that ours are like, and its algorithms.
+# The ordering of the thesis that is most like each of ours, and the thesis' algorithms.
 LIKE = {
     "matching": "Rabbit",
     "matching, refined": "RabbitLogRefine",

@@ -4,22 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.study.drawing import (
-    ROW_HEIGHT,
-    SHADES,
-    WIDTH,
-    Axes,
-    Figure,
-    bars,
-    case_rows,
-    finish,
-    name_rows,
-    new_figure,
-    number,
-    positive,
-    styled,
-)
-from linforest_precond.study.drawing import STAGES as COLOURS
+from linforest_precond.study import drawing
 from linforest_precond.study.paper import by_name
 from linforest_precond.study.rcm import tables
 from linforest_precond.study.rcm.measures import STAGES
@@ -29,69 +14,71 @@ from linforest_precond.study.results import JsonObject, dig, done
 COUNTED = "Algorithm 5, overestimated"
 
 
-@styled
-def speedups(study: JsonObject) -> Figure:
+@drawing.styled
+def speedups(study: JsonObject) -> drawing.Figure:
     """Figure 2: the speed-up of each approach, bars over SciPy and dots for the paper's over HSL."""
     cases, device = done(study, "times"), study["device"]
-    figure, ax = case_rows(cases)
+    figure, ax = drawing.case_rows(cases)
     pairs = {name: [tables.speedups(case, name, device) for case in cases] for name in tables.APPROACHES}
     shown = {name: found for name, found in pairs.items() if any(ours for ours, _ in found)}
-    places = bars(ax, {name: [positive(ours) for ours, _ in found] for name, found in shown.items()})
+    places = drawing.bars(
+        ax, {name: [drawing.positive(ours) for ours, _ in found] for name, found in shown.items()}
+    )
     for ys, found in zip(places, shown.values()):
-        ax.plot([positive(theirs) for _, theirs in found], ys, "k.", markersize=4)
+        ax.plot([drawing.positive(theirs) for _, theirs in found], ys, "k.", markersize=4)
     ax.set_xscale("log")
-    finish(figure, ax, "speed-up over SciPy (dots: the paper's over HSL)", columns=2)
+    drawing.finish(figure, ax, "speed-up over SciPy (dots: the paper's over HSL)", columns=2)
     return figure
 
 
-@styled
-def batches(study: JsonObject) -> Figure:
+@drawing.styled
+def batches(study: JsonObject) -> drawing.Figure:
     """Figure 3: of the batches that are generated, those dequeued and those executed."""
     cases = done(study, "batches")
-    figure, ax = case_rows(cases)
+    figure, ax = drawing.case_rows(cases)
     for place, name in enumerate(("generated", "dequeued", "executed")):
         counted = [dig(case, "batches", COUNTED) or {} for case in cases]
-        shares = [number(tables.speedup(each.get(name), each.get("generated"))) for each in counted]
+        shares = [drawing.number(tables.speedup(each.get(name), each.get("generated"))) for each in counted]
         widths = [100 * share for share in shares]
-        ax.barh(range(len(cases)), widths, 0.8 - 0.25 * place, color=SHADES[place], label=name)
-    finish(figure, ax, "% of the batches generated")
+        ax.barh(range(len(cases)), widths, 0.8 - 0.25 * place, color=drawing.SHADES[place], label=name)
+    drawing.finish(figure, ax, "% of the batches generated")
     return figure
 
 
-@styled
-def breakdown(study: JsonObject) -> Figure:
+@drawing.styled
+def breakdown(study: JsonObject) -> drawing.Figure:
     """Figure 4: the order from a given start, and the search for a start."""
     cases = done(study, "times")
-    figure, ax = case_rows(cases)
+    figure, ax = drawing.case_rows(cases)
     devices = [device for device in ("cpu", "cuda") if any(dig(case, "times", device) for case in cases)]
     height = 0.8 / max(len(devices), 1)
     for i, device in enumerate(devices):
         core, whole = (
-            np.array([number(dig(case, "times", device, name)) for case in cases], float)
+            np.array([drawing.number(dig(case, "times", device, name)) for case in cases], float)
             for name in ("auto", "start searched for")
         )
         places = np.arange(len(cases)) + (i + 0.5) * height - 0.8 / 2
         name = {"cpu": "CPU", "cuda": "GPU"}[device]
-        ax.barh(places, 1e3 * core, height, color=COLOURS[2 * i], label=f"{name}: order")
+        ax.barh(places, 1e3 * core, height, color=drawing.STAGES[2 * i], label=f"{name}: order")
         search = np.maximum(whole - core, 0)
         text = f"{name}: search for a start"
-        ax.barh(places, 1e3 * search, height, 1e3 * core, color=COLOURS[2 * i + 1], label=text)
-    finish(figure, ax, "milliseconds", columns=2)
+        ax.barh(places, 1e3 * search, height, 1e3 * core, color=drawing.STAGES[2 * i + 1], label=text)
+    drawing.finish(figure, ax, "milliseconds", columns=2)
     return figure
 
 
-@styled
-def threads(study: JsonObject) -> Figure:
+@drawing.styled
+def threads(study: JsonObject) -> drawing.Figure:
     """Figure 5a: the speed-up of batches over the serial method by threads."""
     cases = sorted(done(study, "threads"), key=lambda case: case.get("nnz") or 0)
     counts = sorted({run["threads"] for case in cases for run in case["threads"]["runs"]})
-    figure, ax = case_rows(cases)
+    figure, ax = drawing.case_rows(cases)
     ax.grid(False)
     ratios = np.full((len(cases), len(counts)), np.nan)
     for row, case in enumerate(cases):
         for run in case["threads"]["runs"]:
             ratio = tables.speedup(case["threads"]["serial"], run["seconds"])
-            ratios[row, counts.index(run["threads"])] = number(ratio)
+            ratios[row, counts.index(run["threads"])] = drawing.number(ratio)
     if ratios.size:
         ax.imshow(ratios, aspect="auto", cmap="Blues", vmin=0)
         _write_numbers(ax, ratios)
@@ -100,7 +87,7 @@ def threads(study: JsonObject) -> Figure:
     return figure
 
 
-def _write_numbers(ax: Axes, ratios: np.ndarray) -> None:
+def _write_numbers(ax: drawing.Axes, ratios: np.ndarray) -> None:
     darkest = np.nanmax(ratios) if np.isfinite(ratios).any() else 0.0
     for (row, column), ratio in np.ndenumerate(ratios):
         if np.isfinite(ratio):
@@ -108,19 +95,19 @@ def _write_numbers(ax: Axes, ratios: np.ndarray) -> None:
             ax.text(column, row, f"{ratio:.2f}", ha="center", va="center", fontsize=7.5, color=colour)
 
 
-@styled
-def stages(study: JsonObject) -> Figure:
+@drawing.styled
+def stages(study: JsonObject) -> drawing.Figure:
     """Figure 6: the shares of the stages by threads, averaged over the matrices."""
     shares = mean_stage_shares(study)
-    figure = new_figure(WIDTH, 1.1 + ROW_HEIGHT * max(len(shares), 1))
+    figure = drawing.new_figure(drawing.WIDTH, 1.1 + drawing.ROW_HEIGHT * max(len(shares), 1))
     ax = figure.add_subplot()
     left = np.zeros(len(shares))
     for i, stage in enumerate(STAGES):
         widths = np.array([100 * found[stage] for found in shares.values()])
-        ax.barh(range(len(shares)), widths, 0.8, left, color=COLOURS[i], label=stage)
+        ax.barh(range(len(shares)), widths, 0.8, left, color=drawing.STAGES[i], label=stage)
         left += widths
-    name_rows(ax, [f"{count} threads" if count > 1 else "1 thread" for count in shares])
-    finish(figure, ax, "% of the time of all threads")
+    drawing.name_rows(ax, [f"{count} threads" if count > 1 else "1 thread" for count in shares])
+    drawing.finish(figure, ax, "% of the time of all threads")
     return figure
 
 

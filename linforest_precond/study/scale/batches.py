@@ -1,4 +1,4 @@
-"""Figure 4.6 and table 4.4: rates of matching in batches, and peaks of memory."""
+"""Matching rates by the number of batches, and peak memory: figure 4.6 and table 4.4."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from linforest_precond.study.settings import Settings
 
 BATCHES = (1, 2, 4, 8)
 REPEATS = 5
-# The memory given to a graph, beside its arrays of vertices, as a share of the bytes of its entries.
+# The memory budget of a graph: its arrays of vertices, and this share of its entries.
 GIVEN_SHARE = 1 / 8
 # Buffers of the size of a batch: on the CPU one, and one for the remaining rows; on the GPU two, so that
 # copies overlap with matching, and two for the remaining rows.
@@ -78,7 +78,7 @@ def _batched_call(W: Any, count: int, device: str, room: int | None = None) -> C
 
 
 def vertex_bytes(W: Any) -> int:
-    """Bytes of what is resident for all vertices: five indices, and the result's values."""
+    """Bytes of the resident arrays of vertices: five indices, and the values of the result."""
     return int(2 * W.indptr.nbytes + W.shape[0] * (3 * W.indices.itemsize + W.data.itemsize))
 
 

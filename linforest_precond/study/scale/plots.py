@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from linforest_precond.study.drawing import (
-    STAGES,
-    Figure,
-    bars,
-    case_rows,
-    colour_of_case,
-    finish,
-    panels,
-    styled,
-)
+from linforest_precond.study import drawing
 from linforest_precond.study.paper import by_name
 from linforest_precond.study.published import published_number
 from linforest_precond.study.results import JsonObject, done, label
@@ -21,41 +12,45 @@ from linforest_precond.study.scale.findings import large
 SHOWN = {"locally_dominant": "locally dominant, suitor, greedy", "weighted": "weighted proposals"}
 
 
-@styled
-def optimum(study: JsonObject) -> Figure:
+@drawing.styled
+def optimum(study: JsonObject) -> drawing.Figure:
     """Distance from the maximum weight in %; the dashed line is the published geometric mean."""
     cases = [case for case in done(study, "optimum") if case["optimum"]["gaps"]]
-    figure, ax = case_rows(cases)
-    bars(ax, {name: [case["optimum"]["gaps"][method] for case in cases] for method, name in SHOWN.items()})
+    figure, ax = drawing.case_rows(cases)
+    drawing.bars(
+        ax, {name: [case["optimum"]["gaps"][method] for case in cases] for method, name in SHOWN.items()}
+    )
     paper = published_number("scale", "geometric mean", "ld_gap")
-    ax.axvline(paper, color=STAGES[5], linewidth=1, linestyle="--")
-    finish(figure, ax, "below the maximum weight in %", columns=1)
+    ax.axvline(paper, color=drawing.STAGES[5], linewidth=1, linestyle="--")
+    drawing.finish(figure, ax, "below the maximum weight in %", columns=1)
     return figure
 
 
-@styled
-def rates(study: JsonObject) -> Figure:
+@drawing.styled
+def rates(study: JsonObject) -> drawing.Figure:
     """Million matched edges per second by the number of batches; dotted: the graph as a whole."""
-    figure, (ax,) = panels(1, width=6.0, height=3.4)
+    figure, (ax,) = drawing.panels(1, width=6.0, height=3.4)
     for place, case in enumerate(large(done(study, "batches"))):
-        found, colour = case["batches"], colour_of_case(place)
+        found, colour = case["batches"], drawing.colour_of_case(place)
         counts = [int(count) for count in found["batched"]]
         values = [row["mmeps"] for row in found["batched"].values()]
         ax.plot(counts, values, color=colour, marker="o", markersize=4, label=label(case))
         ax.axhline(found["whole"]["mmeps"], color=colour, linewidth=0.9, linestyle=":")
     ax.set_ylim(bottom=0)
     ax.set_xticks(BATCHES)
-    finish(figure, ax, "batches", "MMEPS")
+    drawing.finish(figure, ax, "batches", "MMEPS")
     return figure
 
 
-@styled
-def memory(study: JsonObject) -> Figure:
+@drawing.styled
+def memory(study: JsonObject) -> drawing.Figure:
     """Size of the graph, memory given to it, and peak of the memory that was used, in MiB."""
     cases = large(done(study, "memory"))
-    figure, ax = case_rows(cases)
-    bars(ax, {key: [case["memory"][key] / 2**20 for case in cases] for key in ("graph", "given", "peak")})
-    finish(figure, ax, "MiB")
+    figure, ax = drawing.case_rows(cases)
+    drawing.bars(
+        ax, {key: [case["memory"][key] / 2**20 for case in cases] for key in ("graph", "given", "peak")}
+    )
+    drawing.finish(figure, ax, "MiB")
     return figure
 
 
