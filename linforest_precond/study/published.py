@@ -8,9 +8,14 @@ from importlib import resources
 from typing import Any
 
 
-def _lines(paper: str) -> list[dict[str, str]]:
-    text = resources.files(f"{__package__}.{paper}").joinpath("published.csv").read_text(encoding="utf-8")
+def csv_lines(paper: str, name: str) -> list[dict[str, str]]:
+    """The lines of a CSV file in a study's folder."""
+    text = resources.files(f"{__package__}.{paper}").joinpath(name).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
+
+
+def _lines(paper: str) -> list[dict[str, str]]:
+    return csv_lines(paper, "published.csv")
 
 
 def _value(text: str) -> Any:

@@ -20,6 +20,7 @@ from linforest_precond.matrices.download.places import MatrixNotAvailable, Matri
 from linforest_precond.records.progress import showing
 from linforest_precond.study import cases, run_study, timing
 from linforest_precond.study.forests import paper, performance, settings, warm
+from linforest_precond.study.forests import preconditioners as described
 from linforest_precond.study.forests.convergence import (
     FURTHER,
     ROWS_TOGETHER,
@@ -34,7 +35,6 @@ from linforest_precond.study.forests.coverage import coverages, running_sum
 from linforest_precond.study.forests.paper import FORESTS
 from linforest_precond.study.forests.performance_tables import Timings
 from linforest_precond.study.forests.plots import colour_of
-from linforest_precond.study.forests.report import FURTHER_ROWS
 from linforest_precond.study.forests.settings import PARTS, ForestSettings
 from linforest_precond.study.report import write_report
 from linforest_precond.study.store import case_file, plain, write_json
@@ -186,7 +186,8 @@ class TestConvergence:
         plain = preconditioners("md5", "index", "none")
         more = preconditioners("md5", "index", "none", ["ilu", "multilevel"])
         assert list(more) == [*plain, "ILU(0)", "Multilevel"]
-        assert set(FURTHER_ROWS) == {name for name, _ in FURTHER.values()}
+        further = {name for name, line in described.PRECONDITIONERS.items() if line["further"]}
+        assert further == {name for name, _ in FURTHER.values()}
         assert len({colour_of(name) for name in (*more, "another")}) == len(more) + 1
         assert tuple(FURTHER) == settings.FURTHER
 

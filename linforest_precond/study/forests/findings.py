@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from linforest_precond.study.findings import Findings
 from linforest_precond.study.forests.performance_tables import WAYS, Timings, quotient
+from linforest_precond.study.forests.preconditioners import PRECONDITIONERS
 from linforest_precond.study.forests.tables import COVERAGES, compare, of_the_paper, runs
 from linforest_precond.study.number_formats import coverage, difference, digits3, listed, missing, percent
 from linforest_precond.study.results import JsonObject, dig, done, label
@@ -18,19 +19,6 @@ from linforest_precond.study.results import JsonObject, dig, done, label
 LEAST_TOLERANCE = 2.0**-52  # residuals are not computed more exactly
 BASELINE = "Jacobi"
 ALGEBRAIC = ("AlgTriScal", "AlgTriBlock m = 1", "AlgTriBlock m = 5", "AlgTriScal+", "AlgTriBlock+")
-# What the names of the paper and of this study mean.
-MEANINGS = {
-    "Jacobi": "the diagonal of A",
-    "TriScal": "its three middle diagonals",
-    "AlgTriScal": "three bands along the paths of a linear forest, as in the paper",
-    "AlgTriBlock m = 1": "the same with 2 x 2 blocks, of vertices paired in one iteration",
-    "AlgTriBlock m = 5": "the same, paired in five",
-    "AlgTriScal+": "lf.tridiagonal(A)",
-    "AlgTriBlock+": "lf.block_tridiagonal(A)",
-    "Multilevel": "lf.multilevel(A)",
-    "ILU(0)": "lf.ilu(A)",
-    "Approximate inverse": "lf.approximate_inverse(A)",
-}
 Run: TypeAlias = tuple[JsonObject, JsonObject]  # a case, and one of its solves
 # From a case to a value for each preconditioner.
 Values: TypeAlias = Callable[[JsonObject], dict[str, float]]
@@ -91,8 +79,9 @@ def _ranking(study: JsonObject, values: Values, verb: str) -> str | None:
 @findings.about("Preconditioners", runs)
 def _compared(runs: list[Run]) -> str | None:
     """The meanings of the names, before the sentences that use them."""
-    names = [name for name in dict.fromkeys(run["precond"] for _, run in runs) if name in MEANINGS]
-    return f"{'; '.join(f'{name} is {MEANINGS[name]}' for name in names)}." if names else None
+    names = [name for name in dict.fromkeys(run["precond"] for _, run in runs) if name in PRECONDITIONERS]
+    meanings = "; ".join(f"{name} is {PRECONDITIONERS[name]['meaning']}" for name in names)
+    return f"{meanings}." if names else None
 
 
 @findings.about("Fewest iterations")

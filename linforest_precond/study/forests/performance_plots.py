@@ -44,8 +44,7 @@ def later_propositions(study: JsonObject) -> drawing.Figure:
 def _relative_times(study: JsonObject, k: int) -> tuple[drawing.Figure, drawing.Axes]:
     figure, ax = _proposition_bars(study, k, Timings.proposition_per_spmv)
     ax.axvline(1, color=drawing.GREY, linewidth=1, linestyle="--", label="SpMV")
-    ax.set_xlabel("time of one proposition / time of SpMV")
-    drawing.legend_above(figure, ax, columns=3)
+    drawing.finish(figure, ax, "time of one proposition / time of SpMV")
     return figure, ax
 
 
@@ -56,8 +55,7 @@ def proposition_throughput(study: JsonObject) -> drawing.Figure:
     timings = [Timings(case) for case in done(study, "performance")]
     _marks(ax, [each.spmv("gb_per_s", _precision(each)) for each in timings], drawing.GREY, "SpMV")
     _marks(ax, [each.copy for each in timings], COPY, "copy")
-    ax.set_xlabel("throughput in GB/s")
-    drawing.legend_above(figure, ax, columns=4)
+    drawing.finish(figure, ax, "throughput in GB/s", columns=4)
     return figure
 
 
@@ -114,9 +112,8 @@ def scan_launches(study: JsonObject) -> drawing.Figure:
     for place, each in enumerate(timings):
         speeds = [speed for found in each.launches.values() for speed in found]
         drawing.note(ax, max(speeds, default=0.0), place, _times(each.scan_speedup))
-    ax.set_xlabel("throughput of a launch in GB/s")
     ax.set_xlim(left=0)
-    drawing.legend_above(figure, ax, columns=3)
+    drawing.finish(figure, ax, "throughput of a launch in GB/s")
     return figure
 
 
@@ -147,9 +144,8 @@ def scan_times(study: JsonObject) -> drawing.Figure:
     _marks(ax, [_milliseconds(each.sequential) for each in timings], drawing.GREY, "sequential")
     for place, each in enumerate(timings):
         drawing.note(ax, _milliseconds(each.scan(METHODS[0])), place - 0.2, _times(each.scan_ratio))
-    ax.set_xlabel("time in ms")
     ax.set_xscale("log")
-    drawing.legend_above(figure, ax, columns=3)
+    drawing.finish(figure, ax, "time in ms")
     return figure
 
 
@@ -169,10 +165,9 @@ def setup_breakdown(study: JsonObject) -> drawing.Figure:
         ends = _stacked(ax, timings, list(names), way, places)
         for place, end, each in zip(places, ends, timings):
             drawing.note(ax, end, place, _whole(each, way))
-    ax.set_xlabel("share of the setup by the paper's methods in %")
     ax.set_xlim(0, 135)
     ax.set_xticks(range(0, 101, 25))
-    drawing.legend_above(figure, ax, columns=3)
+    drawing.finish(figure, ax, "share of the setup by the paper's methods in %")
     return figure
 
 

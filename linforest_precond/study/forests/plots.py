@@ -12,32 +12,16 @@ from linforest_precond.study.forests.performance_plots import propositions as pr
 from linforest_precond.study.forests.performance_plots import scan_launches as scan_launches
 from linforest_precond.study.forests.performance_plots import scan_times as scan_times
 from linforest_precond.study.forests.performance_plots import setup_breakdown as setup_breakdown
+from linforest_precond.study.forests.preconditioners import colour_of as colour_of
+from linforest_precond.study.forests.preconditioners import look_of
 from linforest_precond.study.forests.tables import history
 from linforest_precond.study.number_formats import missing
 from linforest_precond.study.paper import by_name
 from linforest_precond.study.results import JsonObject, done, label
 
-# Colour and marker; the colours are distinct in greyscale and with colour blindness.
-PRECONDITIONERS = {
-    "Jacobi": ("#999999", "o"),
-    "TriScal": ("#E69F00", "s"),
-    "AlgTriScal": ("#56B4E9", "^"),
-    "AlgTriBlock m = 1": ("#CC79A7", "D"),
-    "AlgTriBlock m = 5": ("#D55E00", "P"),
-    "AlgTriScal+": ("#0072B2", "<"),
-    "AlgTriBlock+": ("#8B1A4A", "X"),
-    "Multilevel": ("#009E73", "v"),
-    "ILU(0)": ("#B8A800", "d"),
-    "Approximate inverse": ("#7A5195", "p"),
-}
-OTHER = ("#5F9E6E", "h")
 # Preconditioners of a panel that are not dimmed: six curves, of residuals and errors.
 PROMINENT = 3
 DIMMED = 0.2  # opacity
-
-
-def colour_of(preconditioner: str) -> str:
-    return PRECONDITIONERS.get(preconditioner, OTHER)[0]
 
 
 @drawing.styled
@@ -75,12 +59,12 @@ def _prominent(runs: list[JsonObject]) -> set[str]:
 
 def _draw_run(ax: drawing.Axes, run: JsonObject, opacity: float) -> None:
     iterations, residuals, errors = _columns(run)
-    colour, marker = PRECONDITIONERS.get(run["precond"], OTHER)
-    look: dict[str, Any] = {"color": colour, "alpha": opacity, "zorder": 2 + opacity}
+    known = look_of(run["precond"])
+    look: dict[str, Any] = {"color": known["colour"], "alpha": opacity, "zorder": 2 + opacity}
     draw_curve(ax, iterations, residuals, linewidth=1.3, label=run["precond"], **look)
     draw_curve(ax, iterations, errors, linewidth=1.0, dashes=(4, 2), **look)
     for values in (residuals, errors):
-        ax.plot(iterations[-1:], values[-1:], marker=marker, markersize=4, **look)
+        ax.plot(iterations[-1:], values[-1:], marker=known["marker"], markersize=4, **look)
 
 
 def _columns(run: JsonObject) -> list[list[float]]:
@@ -99,19 +83,18 @@ def _scale_panel(ax: drawing.Axes, runs: list[JsonObject]) -> None:
     ax.yaxis.set_major_formatter(drawing.power_of_ten)
     ax.yaxis.set_minor_formatter("")
     ax.set_xlim(left=0)
-    ax.set_xlabel("iterations")
-    ax.set_ylabel("relative norm")
+    ax.set(xlabel="iterations", ylabel="relative norm")
     ax.grid(True)
 
 
 def _legend_handles(runs: list[JsonObject]) -> list[Any]:
     from matplotlib.lines import Line2D
 
+    known = {run["precond"]: look_of(run["precond"]) for run in runs}
     coloured = [
-        Line2D([], [], color=PRECONDITIONERS.get(run["precond"], OTHER)[0],
-               marker=PRECONDITIONERS.get(run["precond"], OTHER)[1], markersize=4, label=run["precond"])
-        for run in runs
-    ]  # fmt: skip
+        Line2D([], [], color=look["colour"], marker=look["marker"], markersize=4, label=name)
+        for name, look in known.items()
+    ]
     kinds: list[tuple[Any, str]] = [("-", "residual"), ("--", "error")]
     return coloured + [
         Line2D([], [], color=drawing.GREY, linestyle=style, label=name) for style, name in kinds

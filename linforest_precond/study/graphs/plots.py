@@ -87,8 +87,7 @@ def _published_curves(
 def _label(ax: drawing.Axes, density: float) -> None:
     drawing.decades(ax, "y")
     ax.set_title(f"density {density:.3g}", fontsize=9)
-    ax.set_xlabel("vertices")
-    ax.set_ylabel("seconds")
+    ax.set(xlabel="vertices", ylabel="seconds")
 
 
 # The figures of the algorithms in the thesis, and the comparisons.

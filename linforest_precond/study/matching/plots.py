@@ -37,8 +37,7 @@ def rounds(study: JsonObject) -> drawing.Figure:
             fractions = case["rounds"][method]["matched"]
             _curve(ax, range(1, len(fractions) + 1), fractions, place, label(case))
         ax.set_ylim(0, 1.02)
-        ax.set_xlabel(f"rounds of {method} proposals")
-        ax.set_ylabel("fraction of matched vertices")
+        ax.set(xlabel=f"rounds of {method} proposals", ylabel="fraction of matched vertices")
     drawing.legend_above(figure, axes[0], columns=3)
     return figure
 
@@ -90,8 +89,7 @@ def threads(study: JsonObject) -> drawing.Figure:
         for place, case in enumerate(done(study, "threads")):
             found = case["threads"]
             _curve(ax, found["threads"], [t / found[method][0] for t in found[method]], place, label(case))
-        ax.set_xlabel(f"threads, {method} proposals")
-        ax.set_ylabel("time / time of one thread")
+        ax.set(xlabel=f"threads, {method} proposals", ylabel="time / time of one thread")
         ax.set_ylim(bottom=0)
     drawing.legend_above(figure, axes[0], columns=3)
     return figure
@@ -116,8 +114,7 @@ def quality(study: JsonObject) -> drawing.Figure:
             )
         ax.axhline(keyed_numbers("matching")[key], color=drawing.STAGES[5], linewidth=1, linestyle="--")
         drawing.decades(ax, "x")
-        ax.set_xlabel("edges")
-        ax.set_ylabel(name)
+        ax.set(xlabel="edges", ylabel=name)
     return figure
 
 
@@ -144,8 +141,7 @@ def times(study: JsonObject) -> drawing.Figure:
             points = ((each[axis], each["seconds"][name]) for each in found)
             drawing.curve(ax, points, drawing.colour_of_case(place), NAMES[name], **LOOK)
         drawing.decades(ax)
-        ax.set_xlabel(axis)
-        ax.set_ylabel("seconds")
+        ax.set(xlabel=axis, ylabel="seconds")
     drawing.legend_above(figure, axes[0], columns=4)
     return figure
 
@@ -165,8 +161,9 @@ def arrangement(study: JsonObject) -> drawing.Figure:
         found = case["arrangement"]
         _curve(right, found["sigmas"], found["scaled"]["gain"], place, label(case))
     right.axhline(keyed_numbers("matching")["gain"], color=drawing.STAGES[5], linewidth=1, linestyle="--")
-    right.set_xlabel("standard deviation of log₂ of the vertices' factors")
-    right.set_ylabel("weight: weighted / Algorithm 1")
+    right.set(
+        xlabel="standard deviation of log₂ of the vertices' factors", ylabel="weight: weighted / Algorithm 1"
+    )
     right.legend(fontsize=6.5, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 

@@ -25,8 +25,7 @@ def times(study: JsonObject) -> drawing.Figure:
             points = [(a / gap, b / time) for a, b in pairs if a and b]
             drawing.curve(ax, points, drawing.colour_of_case(place), label(case), linewidth=0.6)
         ax.axhline(1.0, color=drawing.GREY, linewidth=0.5)
-        ax.set_xlabel("log gap / natural")
-        ax.set_ylabel(f"{TIMED[key]} / natural")
+        ax.set(xlabel="log gap / natural", ylabel=f"{TIMED[key]} / natural")
     drawing.legend_above(figure, axes[0], columns=4)
     return figure
 
@@ -59,8 +58,7 @@ def refinement(study: JsonObject) -> drawing.Figure:
             ax.plot(
                 shares, gained, "o-", markersize=3, color=drawing.colour_of_case(place), label=label(case)
             )
-        ax.set_xlabel("% of the vertices")
-        ax.set_ylabel(f"{title}, gain in %")
+        ax.set(xlabel="% of the vertices", ylabel=f"{title}, gain in %")
     drawing.legend_above(figure, axes[0], columns=4)
     return figure
 
