@@ -14,6 +14,7 @@ from linforest_precond.study.cases import Case, Source, named_cases, properties
 from linforest_precond.study.csv_tables import CsvTable
 from linforest_precond.study.findings import Finding
 from linforest_precond.study.listings import Listing
+from linforest_precond.study.published import csv_lines
 from linforest_precond.study.report_tables import matrix_rows
 from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
@@ -150,7 +151,9 @@ class Paper:
     def report(self, study: JsonObject) -> JsonObject:
         """The variables of the template."""
         shown = {listing.name: listing.shown(study) for listing in self.listings if listing.in_report}
-        return {"plots": self.plots, "matrices": matrix_rows(study), **shown, **self.variables(study)}
+        reproduced = csv_lines(self.name, "reproduced.csv")
+        common = {"plots": self.plots, "matrices": matrix_rows(study), "reproduced": reproduced}
+        return {**common, **shown, **self.variables(study)}
 
 
 def by_name(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:

@@ -22,13 +22,13 @@ How a paper's study is added:
    - a template ``study/templates/NAME.html`` with the sections of the report. Its variables are the tables by
      name, ``plots``, ``matrices``, and the `variables` of the `Paper`. ``macros.html`` draws both.
 
-3. The published numbers in ``study/NAME/published.csv``, listed under ``package-data`` in ``pyproject.toml``,
-   read by ``study/published.py``, and a test that compares them with a second transcription in
-   ``tests/study/published/``.
+3. The published numbers in ``study/NAME/published.csv``, which ``study/published.py`` reads, and a test that
+   compares them with a second transcription in ``tests/study/published/``. CSV files are listed under
+   ``package-data`` in ``pyproject.toml``.
 4. An entry in `PAPERS` below.
 5. Options of its own are fields of a subclass of `Settings`, and arguments in ``commands/study.py``.
-6. A section that lists what is in the paper and what is here (`coverage_list` of ``macros.html``), with
-   nothing left out silently.
+6. ``study/NAME/reproduced.csv``: what is in the paper, whether it is here, and remarks, with nothing left out
+   silently. `coverage_list` of ``macros.html`` shows it.
 7. ``--quick``, the default, takes at most two minutes on two cores; ``--full`` has the paper's sizes.
 """
 

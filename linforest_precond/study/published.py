@@ -9,9 +9,9 @@ from typing import Any
 
 
 def csv_lines(paper: str, name: str) -> list[dict[str, str]]:
-    """The lines of a CSV file in a study's folder."""
-    text = resources.files(f"{__package__}.{paper}").joinpath(name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
+    """The lines of a CSV file in a study's folder; none where there is no such file."""
+    file = resources.files(f"{__package__}.{paper}").joinpath(name)
+    return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines())) if file.is_file() else []
 
 
 def _lines(paper: str) -> list[dict[str, str]]:
