@@ -159,3 +159,23 @@ class Paper:
 def by_name(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     """Functions by their names."""
     return {function.__name__: function for function in functions}
+
+
+# The functions that a study may leave out, in its module `tables` or among its inputs.
+OPTIONAL = ("variables", "quick", "full", "own_case", "fetch", "properties")
+
+
+def paper_of(
+    name: str,
+    measures: dict[str, Measure],
+    tables: ModuleType,
+    plots: ModuleType,
+    findings: ModuleType,
+    inputs: ModuleType | None = None,
+    **further: Any,
+) -> Paper:
+    """The study of these modules, of which `tables` and `inputs` may define the `OPTIONAL` functions."""
+    modules = [vars(module) for module in (tables, inputs) if module]
+    given = {key: module[key] for module in modules for key in OPTIONAL if key in module}
+    own = {"listings": tables.TABLES, "plots": plots, "findings": findings.findings}
+    return Paper(name=name, measures=measures, **{**own, **given, **further})

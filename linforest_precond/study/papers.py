@@ -5,13 +5,13 @@ How a paper's study is added:
 
 1. A table in ``study/papers.toml``: the title, the citation, the default cases, and a case `warm_up` that is
    measured first, so that no time includes compilation.
-2. A package ``study/NAME/``, listed in ``pyproject.toml``. Its module ``paper.py`` makes a `Paper`
-   (``study/paper.py`` describes its fields; ``study/traffic/`` is a small example) from
+2. A package ``study/NAME/``, listed in ``pyproject.toml``. Its module ``paper.py`` makes a `Paper` by
+   `paper_of` (``study/paper.py`` describes the fields; ``study/traffic/`` is a small example) from
 
    - ``measures.py``: one function per part, ``(matrix, case, settings) -> dict`` of numbers, strings, lists
      and dicts, never empty. ``study.json`` holds them as ``study["cases"][i][part]``. The framework loads
      the matrix, catches exceptions, saves the case for ``--resume``, and handles Ctrl-C and SIGTERM.
-     A study with other inputs than matrices has functions ``own_case`` and ``fetch``, too.
+   - a module of the inputs, where they are not matrices: ``own_case``, ``fetch`` and others.
    - ``tables.py``: functions from the study to records. The decorator `Tables.listing` of
      ``study/listings.py`` makes each a CSV file, a table of the report, or both. `done` of
      ``study/results.py`` gives the finished cases.

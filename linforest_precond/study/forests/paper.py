@@ -6,17 +6,13 @@ from typing import Any
 
 from linforest_precond.matrices.catalogue import catalogue
 from linforest_precond.study.cases import Case
-from linforest_precond.study.forests import plots
+from linforest_precond.study.forests import findings, performance_tables, plots, report, tables
 from linforest_precond.study.forests.convergence import convergence
 from linforest_precond.study.forests.coverage import coverages
-from linforest_precond.study.forests.findings import findings
 from linforest_precond.study.forests.performance import performance
-from linforest_precond.study.forests.performance_tables import TABLES as TIMES
-from linforest_precond.study.forests.report import report
 from linforest_precond.study.forests.settings import ForestSettings
-from linforest_precond.study.forests.tables import TABLES
 from linforest_precond.study.forests.warm import warm_up
-from linforest_precond.study.paper import Paper
+from linforest_precond.study.paper import paper_of
 from linforest_precond.study.results import JsonObject
 
 ANISO = ("aniso1", "aniso2", "aniso3")
@@ -47,13 +43,14 @@ def _performance(A: Any, case: Case, settings: ForestSettings) -> JsonObject:
     return performance(A, charge=settings.charge, ties=settings.ties)
 
 
-FORESTS = Paper(
-    name="forests",
-    measures={"coverage": _coverage, "convergence": _convergence, "performance": _performance},
-    listings=[*TABLES, *TIMES],
-    plots=plots,
-    findings=findings,
-    variables=report,
+FORESTS = paper_of(
+    "forests",
+    {"coverage": _coverage, "convergence": _convergence, "performance": _performance},
+    tables,
+    plots,
+    findings,
+    report,
+    listings=[*tables.TABLES, *performance_tables.TABLES],
     full=catalogue,
     settings=ForestSettings,
     compile=warm_up,

@@ -77,7 +77,7 @@ LARGE_ERROR = (
 )
 
 
-def report(study: JsonObject) -> JsonObject:
+def variables(study: JsonObject) -> JsonObject:
     """The variables of the template."""
     covered, solved, timed = (done(study, part) for part in ("coverage", "convergence", "performance"))
     on_gpu = any(Timings(case).launches for case in timed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,9 +54,14 @@ def sizes() -> list[int]:
     return sorted({key.size for key in graph_times()})
 
 
-def sweep_names(sizes: Iterable[int]) -> list[str]:
-    """The names of graphs of the thesis' densities."""
-    return [Sweep(size, density).name for density in densities() for size in sizes]
+def quick() -> list[str]:
+    """The names of small graphs of the thesis' densities."""
+    return [Sweep(size, density).name for density in densities() for size in QUICK_SIZES]
+
+
+def full() -> list[str]:
+    """The names of the thesis' 45 graphs."""
+    return [Sweep(size, density).name for density in densities() for size in sizes()]
 
 
 class Sweep(NamedTuple):

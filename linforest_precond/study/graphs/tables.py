@@ -124,7 +124,7 @@ def published_times(_: JsonObject) -> list[JsonObject]:
     return [key._asdict() | times._asdict() for key, times in graph_times().items()]
 
 
-def report(study: JsonObject) -> JsonObject:
+def variables(study: JsonObject) -> JsonObject:
     """The variables of the template."""
     return {
         "families": FAMILIES,

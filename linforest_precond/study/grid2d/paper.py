@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linforest_precond.study.grid2d import plots
-from linforest_precond.study.grid2d.findings import findings
-from linforest_precond.study.grid2d.graphs import fetch, own_case
+from linforest_precond.study.grid2d import findings, graphs, plots, tables
 from linforest_precond.study.grid2d.measures import balance, rounds, scaling, shapes, variants
 from linforest_precond.study.grid2d.ranks import times
-from linforest_precond.study.grid2d.tables import TABLES
-from linforest_precond.study.paper import Paper, by_name
+from linforest_precond.study.paper import by_name, paper_of
 from linforest_precond.study.settings import Settings
+
+PARTS = by_name(rounds, scaling, variants, shapes, balance, times)
 
 
 @dataclass(frozen=True)
@@ -24,13 +23,4 @@ class HostSettings(Settings):
         super().__post_init__()
 
 
-GRID2D = Paper(
-    name="grid2d",
-    measures=by_name(rounds, scaling, variants, shapes, balance, times),
-    listings=TABLES,
-    plots=plots,
-    findings=findings,
-    own_case=own_case,
-    settings=HostSettings,
-    fetch=fetch,
-)
+GRID2D = paper_of("grid2d", PARTS, tables, plots, findings, graphs, settings=HostSettings)

@@ -2,22 +2,8 @@
 
 from __future__ import annotations
 
-from linforest_precond.study.joins import plots
-from linforest_precond.study.joins.findings import findings
+from linforest_precond.study.joins import findings, plots, sets, tables
 from linforest_precond.study.joins.measures import quality, shares, times
-from linforest_precond.study.joins.sets import LARGE, data_sets, fetch, own_case, properties
-from linforest_precond.study.joins.tables import TABLES
-from linforest_precond.study.paper import Paper, by_name
+from linforest_precond.study.paper import by_name, paper_of
 
-JOINS = Paper(
-    name="joins",
-    measures=by_name(quality, times, shares),
-    listings=TABLES,
-    plots=plots,
-    findings=findings,
-    quick=data_sets,
-    full=lambda: [*data_sets(), LARGE],
-    own_case=own_case,
-    fetch=fetch,
-    properties=properties,
-)
+JOINS = paper_of("joins", by_name(quality, times, shares), tables, plots, findings, sets)

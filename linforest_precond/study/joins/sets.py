@@ -36,6 +36,16 @@ def data_set(name: str, default: int = QUICK) -> DataSet | None:
     return DataSet(kind, int(sets) if at else default)
 
 
+def quick() -> list[str]:
+    """The names of the data sets of the thesis."""
+    return list(data_sets())
+
+
+def full() -> list[str]:
+    """The same, and one of more sets."""
+    return [*quick(), LARGE]
+
+
 def own_case(name: str, full: bool) -> Case | None:
     """The case of sets that are generated in place of a data set of the thesis."""
     found = data_set(name, FULL if full else QUICK)

@@ -157,3 +157,9 @@ def arrangement(study: JsonObject) -> list[JsonObject]:
             for sigma, gain, serial in zip(found["sigmas"], *found["scaled"].values())
         ]
     return rows
+
+
+def variables(study: JsonObject) -> JsonObject:
+    """The published numbers, and the threads of the timed calls."""
+    threads = max((case["times"]["threads"] for case in done(study, "times")), default=None)
+    return {"published": keyed_numbers("matching"), "threads": threads}

@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from linforest_precond.study.orderings import plots
-from linforest_precond.study.orderings.findings import findings
-from linforest_precond.study.orderings.graphs import fetch, own_case
+from linforest_precond.study.orderings import findings, graphs, plots, tables
 from linforest_precond.study.orderings.measures import orderings, refinement
-from linforest_precond.study.orderings.tables import TABLES
-from linforest_precond.study.paper import Paper, by_name
+from linforest_precond.study.paper import by_name, paper_of
 
-ORDERINGS = Paper(
-    name="orderings",
-    measures=by_name(orderings, refinement),
-    listings=TABLES,
-    plots=plots,
-    findings=findings,
-    own_case=own_case,
-    fetch=fetch,
-)
+ORDERINGS = paper_of("orderings", by_name(orderings, refinement), tables, plots, findings, graphs)

@@ -123,8 +123,8 @@ def times(study: JsonObject) -> list[JsonObject]:
     ]
 
 
-def time_rows(study: JsonObject) -> list[Row]:
-    """The report's rows, one for each matrix, with the approaches that were run."""
+def variables(study: JsonObject) -> JsonObject:
+    """`time_rows`: a row for each matrix, with the approaches that were run."""
     rows = times(study)
     shown = [name for name in APPROACHES if any(row["seconds"] for row in rows if row["approach"] == name)]
     found: dict[str, Row] = {}
@@ -134,7 +134,7 @@ def time_rows(study: JsonObject) -> list[Row]:
         if row["approach"] in shown:
             text = Cell(seconds(row["seconds"]), None if theirs is None else seconds(theirs))
             found.setdefault(case["name"], first)[row["approach"]] = text
-    return list(found.values())
+    return {"time_rows": list(found.values())}
 
 
 @TABLES.listing("matrix paper threads seconds speedup", *STAGES)
