@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Collection
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -88,6 +89,11 @@ def moment(text: str | None) -> str:
         return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M %Z}".rstrip()
     except (TypeError, ValueError):
         return str(text)
+
+
+def spread(values: Collection[float], form: Callable[[Any], str] = digits3) -> str:
+    """The least and the greatest of some values."""
+    return f"{form(min(values))} to {form(max(values))}"
 
 
 def missing(value: Any) -> bool:

@@ -6,7 +6,7 @@ import math
 
 from linforest_precond.study.findings import Findings
 from linforest_precond.study.grid2d.tables import rounds, rows_of_largest, scaling, shapes, variants, weak
-from linforest_precond.study.number_formats import count, digits3, fixed, two_digits
+from linforest_precond.study.number_formats import count, digits3, fixed, spread, two_digits
 from linforest_precond.study.published import keyed_numbers
 from linforest_precond.study.results import CASE, JsonObject, label
 
@@ -52,9 +52,7 @@ def _weak(rows: list[JsonObject]) -> str | None:
             growth.setdefault(row["key"], []).append(following["bytes"] / row["bytes"])
     if not growth:
         return None
-    known = ", ".join(
-        f"{two_digits(min(each))} to {two_digits(max(each))} ({key})" for key, each in growth.items()
-    )
+    known = ", ".join(f"{spread(each, two_digits)} ({key})" for key, each in growth.items())
     text = f"With four times the ranks and vertices a rank sends more by factors of {known}"
     return (
         f"{text}; times just less than double in the thesis ({keyed_numbers('grid2d')['weak_growth']:.0f})."
@@ -70,12 +68,8 @@ def _variants(rows: list[JsonObject]) -> str:
     edges, sent = (
         [own[0][field] / max(own[-1][field], 1) for own in by_case.values()] for field in ("edges", "bytes")
     )
-    text = f"With all of them CC visits fewer edges by factors of {_range(edges)} and sends fewer bytes by"
-    return f"{text} {_range(sent)} on {len(by_case)} graphs; the thesis has an order of magnitude in time."
-
-
-def _range(values: list[float]) -> str:
-    return f"{digits3(min(values))} to {digits3(max(values))}"
+    text = f"With all of them CC visits fewer edges by factors of {spread(edges)} and sends fewer bytes by"
+    return f"{text} {spread(sent)} on {len(by_case)} graphs; the thesis has an order of magnitude in time."
 
 
 @findings.about("Grids", lambda study: rows_of_largest(shapes(study)))

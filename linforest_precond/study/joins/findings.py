@@ -5,15 +5,11 @@ from __future__ import annotations
 from linforest_precond.study.findings import Findings
 from linforest_precond.study.joins.sets import data_sets
 from linforest_precond.study.joins.tables import PRINTED, SHORT, data, mean_gain, quality, times
-from linforest_precond.study.number_formats import count, digits3, four_digits, seconds, two_digits
+from linforest_precond.study.number_formats import count, digits3, four_digits, seconds, spread, two_digits
 from linforest_precond.study.results import CASE, JsonObject, label
 
 findings = Findings()
 APPROXIMATE = list(SHORT.values())[1:]
-
-
-def _range(values: list[float]) -> str:
-    return f"{four_digits(min(values))} to {four_digits(max(values))}"
 
 
 def _compared(rows: list[JsonObject], quantity: str) -> str:
@@ -22,8 +18,8 @@ def _compared(rows: list[JsonObject], quantity: str) -> str:
     for method in PRINTED:
         field = f"{SHORT[method].lower()}_{quantity}"
         theirs = [row[field] for row in data_sets().values() if field in row]
-        ours = _range([row[field] for row in rows])
-        parts.append(f"{ours} by {SHORT[method]} (the thesis has {_range(theirs)})")
+        ours = spread([row[field] for row in rows], four_digits)
+        parts.append(f"{ours} by {SHORT[method]} (the thesis has {spread(theirs, four_digits)})")
     return f"{' and '.join(parts)} on {len(rows)} data sets"
 
 

@@ -7,7 +7,7 @@ from statistics import fmean
 from linforest_precond.study.findings import Findings
 from linforest_precond.study.matching.measures import best_probability
 from linforest_precond.study.matching.tables import average
-from linforest_precond.study.number_formats import count, digits3, three_digits, two_digits
+from linforest_precond.study.number_formats import count, digits3, spread, three_digits, two_digits
 from linforest_precond.study.published import keyed_numbers
 from linforest_precond.study.results import JsonObject, label
 
@@ -71,7 +71,7 @@ def _after(case: JsonObject, rounds: int) -> float:
 @findings.about("Colours", "colours")
 def _probability(cases: list[JsonObject]) -> str:
     best = [_best(case["colours"]) for case in cases]
-    text = f"The first round matches most vertices at p = {min(best)} to {max(best)}"
+    text = f"The first round matches most vertices at p = {spread(best, str)}"
     return f"{text}; Eq. 2 has its maximum at {best_probability():.5f}, as published."
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linforest_precond.study.findings import Findings
-from linforest_precond.study.number_formats import count, digits3, two_digits
+from linforest_precond.study.number_formats import count, digits3, spread, two_digits
 from linforest_precond.study.orderings.measures import FRACTION, TIMED
 from linforest_precond.study.orderings.tables import (
     ALGORITHMS,
@@ -63,7 +63,7 @@ def _cost(rows: list[JsonObject]) -> str | None:
     costs = [row["seconds"] / products[row[CASE]["name"]] for row in rows if row["ordering"] == "rcm"]
     if not costs:
         return None
-    text = f"Cuthill-McKee costs as much as {digits3(min(costs))} to {digits3(max(costs))} products"
+    text = f"Cuthill-McKee costs as much as {spread(costs)} products"
     return f"{text} in the natural order."
 
 
@@ -72,4 +72,4 @@ def _refinement(rows: list[JsonObject]) -> str:
     gains = [row["gain"] for row in rows]
     text = f"Refining {100 * FRACTION:g} % of the vertices lowers the gap that it refines by"
     graphs = count(len({row[CASE]["name"] for row in rows}))
-    return f"{text} {two_digits(min(gains))} to {two_digits(max(gains))} % on {graphs} graphs."
+    return f"{text} {spread(gains, two_digits)} % on {graphs} graphs."

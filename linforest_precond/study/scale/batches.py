@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import tracemalloc
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -123,12 +122,7 @@ def _peak_on_host(W: Any, count: int) -> tuple[int, Any]:
     with tempfile.TemporaryDirectory() as folder:
         mapped = _mapped(W, Path(folder))
         matching(mapped, batches=count)  # compiles
-        tracemalloc.start()
-        try:
-            mates = matching(mapped, batches=count).mate
-            return tracemalloc.get_traced_memory()[1], mates
-        finally:
-            tracemalloc.stop()
+        return timing.host_peak(lambda: matching(mapped, batches=count).mate)
 
 
 def _mapped(W: Any, folder: Path) -> Any:

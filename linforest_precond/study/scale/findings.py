@@ -6,7 +6,7 @@ import math
 from statistics import fmean
 
 from linforest_precond.study.findings import Findings
-from linforest_precond.study.number_formats import count, digits3, one_digit
+from linforest_precond.study.number_formats import count, digits3, one_digit, spread
 from linforest_precond.study.published import named_rows, published_number
 from linforest_precond.study.results import JsonObject, done
 from linforest_precond.study.scale.tables import RATES, geometric_gap, implied_edges
@@ -23,8 +23,7 @@ def _optimum(study: JsonObject) -> str | None:
     paper = published_number("scale", "geometric mean", "ld_gap")
     text = f"Locally dominant matchings are {one_digit(gap)} % below the maximum weight in the geometric mean"
     gaps = [row["ld_gap"] for row in named_rows("scale").values() if "ld_gap" in row and "edges" in row]
-    spread = f"{min(gaps)} to {max(gaps)} %"
-    return f"{text}; the thesis has {paper} % ({spread}) on seven graphs of other sizes."
+    return f"{text}; the thesis has {paper} % ({spread(gaps, str)} %) on seven graphs of other sizes."
 
 
 def large(cases: list[JsonObject]) -> list[JsonObject]:
@@ -44,7 +43,7 @@ def _which(cases: list[JsonObject]) -> str:
 def _rates(cases: list[JsonObject]) -> str:
     rates = [case["batches"]["whole"]["mmeps"] for case in large(cases)]
     slow = [_slowdown(case["batches"]) for case in large(cases)]
-    text = f"{digits3(min(rates))} to {digits3(max(rates))} million matched edges per second"
+    text = f"{spread(rates)} million matched edges per second"
     return f"{text} {_which(cases)}; in 8 batches they take {digits3(fmean(slow))} times as long on average."
 
 
