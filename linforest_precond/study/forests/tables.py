@@ -154,7 +154,7 @@ def coverage_table3(study: JsonObject) -> list[JsonObject]:
     return [case | _compared(case, TABLE3) for case in study["cases"]]
 
 
-def _covered(study: JsonObject, quantities: Iterable[Quantity]) -> list[JsonObject]:
+def _coverage_rows(study: JsonObject, quantities: Iterable[Quantity]) -> list[JsonObject]:
     """Coverages beside the paper's, with the configuration that is compared."""
     return [
         {"charge": case["coverage"].get("charge")}
@@ -167,13 +167,13 @@ def _covered(study: JsonObject, quantities: Iterable[Quantity]) -> list[JsonObje
 @TABLES.listing(*IDENTITY, *TIES, *_triples(TABLE4))
 def coverage_table4(study: JsonObject) -> list[JsonObject]:
     """Coverages of the [0,2]-factors, as in table 4."""
-    return _covered(study, TABLE4)
+    return _coverage_rows(study, TABLE4)
 
 
 @TABLES.listing(*IDENTITY, *TIES, *_triples(TABLE5))
 def coverage_table5(study: JsonObject) -> list[JsonObject]:
     """Coverages of the [0,n]-factors and the 2×2 blocks, as in table 5."""
-    return _covered(study, TABLE5)
+    return _coverage_rows(study, TABLE5)
 
 
 def by_rule(case: JsonObject, rule: str) -> JsonObject:

@@ -7,7 +7,7 @@ from functools import partial
 from linforest_precond.study.graphs import findings, graphs, plots, tables
 from linforest_precond.study.graphs.families import FAMILIES
 from linforest_precond.study.graphs.times import measured
-from linforest_precond.study.paper import paper_of
+from linforest_precond.study.paper import Measure, paper_of
 
-PARTS = {part: partial(measured, part) for part in FAMILIES}
+PARTS: dict[str, Measure] = {part: partial(measured, part) for part in FAMILIES}
 GRAPHS = paper_of("graphs", PARTS, tables, plots, findings, graphs)

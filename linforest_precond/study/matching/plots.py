@@ -25,7 +25,7 @@ RATIOS = {
 }
 
 
-LOOK = {"linewidth": 1.2, "markersize": 2.5}
+LOOK: dict[str, Any] = {"linewidth": 1.2, "markersize": 2.5}
 
 
 @drawing.styled
