@@ -51,16 +51,16 @@ class Missing(Exception):  # noqa: N818
 
 
 def named_cases(
-    names: Iterable[str], full: bool = False, case: Callable[[str, bool], Case] | None = None
+    names: Iterable[str], full: bool = False, own_case: Callable[[str, bool], Case | None] | None = None
 ) -> list[Case]:
-    """The cases of the given names, without duplicates, as `case_of` or another function gives them."""
-    listed = [names] if isinstance(names, str) else names
-    found = {each.name: each for each in ((case or case_of)(str(name), full) for name in listed)}
-    return _told_apart(list(found.values()))
+    """The cases of the given names, without duplicates: those of `own_case` where it knows a name."""
+    listed = [str(name) for name in ([names] if isinstance(names, str) else names)]
+    cases = [own_case and own_case(name, full) or case_of(name, full) for name in listed]
+    return _told_apart(list({case.name: case for case in cases}.values()))
 
 
 def _told_apart(cases: list[Case]) -> list[Case]:
-    """Files of one name get as much of their folders into their titles as it takes to tell them apart."""
+    """Titles made unique: those of files with equal names get the last folders of their paths."""
     titles = Counter(case.title for case in cases)
     for depth in range(2, 2 + max((len(Path(case.name).parts) for case in cases), default=0)):
         for place, case in enumerate(cases):
@@ -148,6 +148,13 @@ class Source:
                 raise Missing(str(error)) from error
             note = f"{case.fallback.note}, which is not available"
             return replace(case.fallback, note=note), self._load(case.fallback.name)
+
+    def fetch_on_host(self, case: Case) -> tuple[Case, Any]:
+        """As `fetch`, with the matrix on the host."""
+        host = Source("cpu", self.offline)
+        found = host.fetch(case)
+        self.offline = host.offline
+        return found
 
     def _load(self, name: str) -> Any:
         try:

@@ -10,7 +10,7 @@ from typing import Any
 from linforest_precond.matrices.readers.atomic_files import write_text
 from linforest_precond.study.extras import study_module
 
-# Spreadsheets take text that begins with one of these for a formula.
+# Spreadsheets evaluate text that begins with one of these as a formula (CSV injection).
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -30,7 +30,7 @@ class CsvTable:
     def text(self) -> str:
         """The contents of the file."""
         values = [[_no_formula(row.get(column)) for column in self.columns] for row in self.rows]
-        # Of Python objects, so that integers stay integers beside missing values.
+        # dtype=object keeps integers beside missing values.
         frame = study_module("pandas").DataFrame(values, columns=list(self.columns), dtype=object)
         return frame.to_csv(index=False, lineterminator="\r\n")
 

@@ -8,7 +8,7 @@ import math
 import re
 import textwrap
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from linforest_precond.study.extras import study_module
@@ -24,7 +24,7 @@ else:  # Matplotlib is imported where something is drawn
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Colours that remain distinct in grey and for every kind of colour blindness.
+# Colours that are distinct in greyscale and with every kind of colour blindness.
 SHADES = ("#C6DBEF", "#6BAED6", "#2171B5", "#08306B")
 STAGES = ("#0072B2", "#56B4E9", "#009E73", "#F0E442", "#E69F00", "#D55E00", "#CC79A7", "#999999")
 # For curves, the most distinct colours first; the yellow of STAGES is too pale for lines.
@@ -117,8 +117,7 @@ def case_rows(cases: list[JsonObject]) -> tuple[Figure, Axes]:
     """Axes with a row for each case, the first on top."""
     figure = new_figure(WIDTH, 1.1 + ROW_HEIGHT * max(len(cases), 1))
     ax = figure.add_subplot()
-    ax.set_yticks(range(len(cases)), [wrapped(label(case)) for case in cases], fontsize=8)
-    ax.set_ylim(max(len(cases), 1) - 0.5, -0.5)
+    name_rows(ax, [wrapped(label(case)) for case in cases], fontsize=8)
     ax.tick_params(axis="y", length=0)
     ax.grid(True, axis="x")
     return figure, ax
@@ -129,12 +128,54 @@ def wrapped(text: str, width: int = 18) -> str:
     return "\n".join(textwrap.wrap(text, width, max_lines=2, placeholder=" …", break_on_hyphens=False))
 
 
+def finish(figure: Figure, ax: Axes, x: str, y: str = "", logarithmic: str = "", columns: int = 3) -> None:
+    """Labels of the axes, those of `logarithmic` with powers of ten, and the legend above the figure."""
+    decades(ax, logarithmic)
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    legend_above(figure, ax, columns)
+
+
 def legend_above(figure: Figure, ax: Axes, columns: int) -> None:
+    """The legend of some axes above the figure; none where nothing has a name."""
     handles, labels = ax.get_legend_handles_labels()
     if handles:
         figure.legend(
             handles, labels, loc="outside upper left", ncols=columns, handlelength=1.2, columnspacing=1
         )
+
+
+def curve(
+    ax: Axes,
+    points: Iterable[tuple[Any, Any]],
+    colour: str,
+    name: str | None = None,
+    style: str = "o-",
+    **look: Any,
+) -> None:
+    """A curve through the points whose values are known and not 0, in the order of x."""
+    known = sorted((x, y) for x, y in points if y)
+    xs, ys = zip(*known) if known else ((), ())
+    ax.plot(xs, ys, style, color=colour, label=name, **({"markersize": 3, "linewidth": 1.1} | look))
+
+
+def bars(
+    ax: Axes, groups: Mapping[str, Sequence[float]], colours: Sequence[str] = STAGES, fill: float = 0.9
+) -> list[list[float]]:
+    """Bars of each row side by side, a group's all in one colour; returns the places of each group."""
+    height = 0.8 / max(len(groups), 1)
+    found = []
+    for number, (name, values) in enumerate(groups.items()):
+        places = [row - 0.4 + (number + 0.5) * height for row in range(len(values))]
+        ax.barh(places, values, height=fill * height, color=colours[number % len(colours)], label=name)
+        found.append(places)
+    return found
+
+
+def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:
+    """The names of the rows of a bar chart, the first on top."""
+    ax.set_yticks(range(len(names)), names, **look)
+    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
 
 
 def note(ax: Axes, x: float, y: float, text: str) -> None:

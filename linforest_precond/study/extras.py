@@ -1,4 +1,4 @@
-"""Modules of the extra ``study``, imported when they are needed."""
+"""Lazy imports of the optional dependencies of the extra ``study``."""
 
 from __future__ import annotations
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Collection
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 NONE = "–"
@@ -20,11 +22,24 @@ def fixed(value: float | None, digits: int) -> str:
     return NONE if missing(value) else f"{value:.{digits}f}".replace("-", MINUS)
 
 
+one_digit, two_digits, three_digits, four_digits = (partial(fixed, digits=digits) for digits in range(1, 5))
+
+
 def count(value: float | None) -> str:
     """A count with commas; half iterations keep their half."""
     if value is None or missing(value):
         return NONE
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def rounded(value: float | None) -> str:
+    """A number rounded to a count."""
+    return count(value if value is None else round(value))
+
+
+def words(field: str) -> str:
+    """The name of a field as a heading."""
+    return field.replace("_", " ").capitalize()
 
 
 def seconds(value: float | None) -> str:
@@ -74,6 +89,11 @@ def moment(text: str | None) -> str:
         return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M %Z}".rstrip()
     except (TypeError, ValueError):
         return str(text)
+
+
+def spread(values: Collection[float], form: Callable[[Any], str] = digits3) -> str:
+    """The least and the greatest of some values."""
+    return f"{form(min(values))} to {form(max(values))}"
 
 
 def missing(value: Any) -> bool:

@@ -3,30 +3,33 @@ The papers with a study, in the order of ``linforest study --help``.
 
 How a paper's study is added:
 
-1. A package ``study/NAME/`` with a module ``paper.py`` that makes a `Paper` (``study/paper.py`` has its
-   fields; ``study/matching/paper.py`` is a small example). The work is in functions from data to data:
+1. A table in ``study/papers.toml``: the title, the citation, the default cases, and a case `warm_up` that is
+   measured first, so that no time includes compilation.
+2. A package ``study/NAME/``, listed in ``pyproject.toml``. Its module ``paper.py`` makes a `Paper` by
+   `paper_of` (``study/paper.py`` describes the fields; ``study/traffic/`` is a small example) from
 
-   - ``select(names, full)`` gives the cases; `named_cases` of ``study/cases.py`` understands every name that
-     `linforest_precond.matrices.load` does. For other inputs, a `Case` with any unique name and a ``fetch``.
-   - one function per part of the study, ``(matrix, case, settings) -> dict`` of numbers, strings, lists and
-     dicts, never empty. ``study.json`` holds them as ``study["cases"][i][part]``, and arrays of NumPy are
-     not among them. The framework loads the matrix, catches failures, saves the case for ``--resume``, and
-     deals with Ctrl-C and SIGTERM.
-   - ``tables(study)``, ``figures(study)``, ``findings(study)`` and ``report(study)`` from that file. `done`
-     of ``study/results.py`` gives the finished cases, ``study/drawing.py`` the style of figures, and
-     ``study/report_tables.py`` cells with published values. A `Listing` of ``study/listings.py`` is a table
-     of both, the CSV file and the report (``study/traffic/`` is made of them).
-   - a template ``study/templates/NAME.html`` with the sections of the report; ``report(study)`` gives its
-     variables, among them the rows of its tables, and ``macros.html`` has tables and figures.
+   - ``measures.py``: one function per part, ``(matrix, case, settings) -> dict`` of numbers, strings, lists
+     and dicts, never empty. ``study.json`` holds them as ``study["cases"][i][part]``. The framework loads
+     the matrix, catches exceptions, saves the case for ``--resume``, and handles Ctrl-C and SIGTERM.
+   - a module of the inputs, where they are not matrices: ``own_case``, ``fetch`` and others.
+   - ``tables.py``: functions from the study to records. The decorator `Tables.listing` of
+     ``study/listings.py`` makes each a CSV file, a table of the report, or both. `done` of
+     ``study/results.py`` gives the finished cases.
+   - ``findings.py``: functions from records to a sentence, decorated by `Findings.about` of
+     ``study/findings.py``.
+   - ``plots.py``: functions from the study to a figure, listed in `FIGURES`; ``study/drawing.py`` has what
+     figures share.
+   - a template ``study/templates/NAME.html`` with the sections of the report. Its variables are the tables by
+     name, ``plots``, ``matrices``, and the `variables` of the `Paper`. ``macros.html`` draws both.
 
-2. The published numbers as ``study/NAME/published.csv``, listed under ``package-data`` in ``pyproject.toml``,
-   a function in ``study/published.py`` that reads them, and a test that compares them with a second
-   transcription in ``tests/study/published/``.
-3. An entry in `PAPERS` below, and the package in the list of ``pyproject.toml``.
-4. Options of its own are fields of a subclass of `Settings`, and arguments in ``commands/study.py``.
-5. A section that lists what is in the paper and what is here (`coverage_list` of ``macros.html``), with
-   nothing left out silently.
-6. ``--quick``, the default, takes at most two minutes on two cores; ``--full`` has the paper's sizes.
+3. The published numbers in ``study/NAME/published.csv``, which ``study/published.py`` reads, and a test that
+   compares them with a second transcription in ``tests/study/published/``. CSV files are listed under
+   ``package-data`` in ``pyproject.toml``.
+4. An entry in `PAPERS` below.
+5. Options of its own are fields of a subclass of `Settings`, and arguments in ``commands/study.py``.
+6. ``study/NAME/reproduced.csv``: what is in the paper, whether it is here, and remarks, with nothing left out
+   silently. `coverage_list` of ``macros.html`` shows it.
+7. ``--quick``, the default, takes at most two minutes on two cores; ``--full`` has the paper's sizes.
 """
 
 from __future__ import annotations
@@ -44,18 +47,7 @@ from linforest_precond.study.scale.paper import SCALE
 from linforest_precond.study.traffic.paper import TRAFFIC
 
 PAPERS: dict[str, Paper] = {
-    paper.name: paper
-    for paper in (
-        FORESTS,
-        RCM,
-        MATCHING,
-        GRAPHS,
-        ORDERINGS,
-        TRAFFIC,
-        SCALE,
-        JOINS,
-        GRID2D,
-    )
+    paper.name: paper for paper in (FORESTS, RCM, MATCHING, GRAPHS, ORDERINGS, TRAFFIC, SCALE, JOINS, GRID2D)
 }
 
 

@@ -79,7 +79,7 @@ def bodies(rows: list[Row], heads: int) -> list[list[Row]]:
 
 
 def matrix_rows(study: JsonObject) -> list[Row]:
-    """The matrices of a study with their sizes and what became of them."""
+    """The matrices of a study with their sizes and statuses."""
     return [
         {
             "Matrix": case,

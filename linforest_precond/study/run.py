@@ -205,7 +205,7 @@ class Session:
                 record |= fields
             record["status"] = "done"
         except Missing as error:
-            # Reports are passed on, so that they must not name the user's home.
+            # Users share reports: the path of the home folder is replaced.
             text = str(error).replace(str(Path.home()), "~")
             record |= {"status": "missing", "error": text}
         except Exception as error:
@@ -241,6 +241,6 @@ def free_memory(device: str) -> None:
 
 def _line(record: JsonObject) -> str:
     words = {"done": f"done in {record['seconds']:.1f} s", "missing": "not available", "failed": "failed"}
-    # Why a matrix is not available is said in the end, once for all.
+    # The command prints at its end why matrices are not available.
     reason = "" if record["error"] is None or record["status"] == "missing" else f": {record['error']}"
     return f"{record['title']}: {words[record['status']]}{reason}"

@@ -26,7 +26,7 @@ class Settings:
         return "full" if self.full else "quick"
 
     def as_dict(self) -> JsonObject:
-        """What a study records: results with other values are not reused."""
+        """The settings that a study records; results with other settings are not reused."""
         fields = asdict(self)
         own = {name: value for name, value in fields.items() if name not in ("device", "full", "parts")}
         return own | {"parts": [*self.parts]}

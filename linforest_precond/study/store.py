@@ -118,7 +118,7 @@ def require_own(folder: Path, page: Path | None, force: bool) -> None:
 
 
 def _foreign_files(folder: Path) -> list[Path]:
-    """What the report would replace, unless the folder holds a study."""
+    """Files that the report would replace, unless the folder holds a study."""
     if _is_study(folder / "study.json"):
         return []
     named = [path for name in REPORT_FILES if (path := folder / name).exists()]

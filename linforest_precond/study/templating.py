@@ -51,7 +51,7 @@ def environment() -> Environment:
 
 
 def _printable(value: Any) -> Any:
-    """What a template shows of a value: nothing for None, and no control characters in text."""
+    """The text of a value: empty for None, without control characters."""
     if value is None:
         return ""
     is_html = hasattr(value, "__html__")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import statistics
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
@@ -144,6 +145,16 @@ def timed_calls(module: Any, name: str, clock: Callable[[Call], tuple[Any, Any]]
         yield times
     finally:
         setattr(module, name, function)
+
+
+def host_peak(call: Callable[[], T]) -> tuple[int, T]:
+    """The most bytes that Python and NumPy hold at once during a call, and its result."""
+    tracemalloc.start()
+    try:
+        result = call()
+        return tracemalloc.get_traced_memory()[1], result
+    finally:
+        tracemalloc.stop()
 
 
 def threads() -> int:

@@ -25,7 +25,8 @@ from linforest_precond.app.commands.inputs import plain_name
 from linforest_precond.records.printing import one_line, printable
 from linforest_precond.study import cases, drawing
 from linforest_precond.study.csv_tables import write_tables
-from linforest_precond.study.forests import plots, tables
+from linforest_precond.study.forests import plots
+from linforest_precond.study.forests.paper import FORESTS
 from linforest_precond.study.store import Store, case_file, write_json
 from linforest_precond.study.templating import environment, shell_word
 
@@ -156,7 +157,7 @@ def check_command(names: list[str], folder: Path) -> None:
 
 
 def check_tables(names: list[str], folder: Path) -> None:
-    found = tables.tables({"cases": [{"name": name, **RECORD} for name in names]})
+    found = FORESTS.tables({"cases": [{"name": name, **RECORD} for name in names]})
     for path in write_tables(found, folder):
         text = path.read_bytes().decode("utf-8")
         fields = [field for row in csv.reader(io.StringIO(text, newline="")) for field in row]

@@ -13,6 +13,7 @@ import pytest
 import study_cases
 
 from linforest_precond.study import published, run, run_paper, timing
+from linforest_precond.study.graphs.graphs import graph_times
 from linforest_precond.study.papers import PAPERS
 
 pytest.importorskip("matplotlib")
@@ -112,7 +113,8 @@ def with_other_numbers(lines, seed):
 
 
 def clear():
-    for loader in (published.keyed_numbers, published.named_rows, published.rcm_table, published.graph_times):
+    loaders = published.published_rows, published.keyed_numbers, published.named_rows, graph_times
+    for loader in loaders:
         loader.cache_clear()
 
 

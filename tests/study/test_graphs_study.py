@@ -11,10 +11,9 @@ from linforest_precond.study import run_paper, timing
 from linforest_precond.study.graphs import plots
 from linforest_precond.study.graphs.families import FAMILIES
 from linforest_precond.study.graphs.findings import findings
-from linforest_precond.study.graphs.graphs import random_digraph, select, sweep_of, weighted
+from linforest_precond.study.graphs.graphs import graph_times, random_digraph, sweep_of, weighted
 from linforest_precond.study.graphs.paper import GRAPHS
 from linforest_precond.study.graphs.tables import rows_of
-from linforest_precond.study.published import graph_times
 
 RATIOS = Path(__file__).parent / "published" / "graphs.csv"
 
@@ -51,7 +50,7 @@ class TestPublished:
         assert names == {"CC_base", "CC_opt2", "SCC", "MIS_base", "MIS_lex3", "MIS_opt3"}
         assert all(len([key for key in graph_times() if key.algorithm == name]) == 45 for name in names)
         ours = {a.thesis for family in FAMILIES.values() for a in family.algorithms if a.thesis}
-        assert ours == names - {"CC_base"} and set(plots.FIGURES) == names
+        assert ours == names - {"CC_base"} and set(plots.IN_THESIS) == names
 
 
 class TestGraphs:
@@ -66,8 +65,8 @@ class TestGraphs:
         assert sorted(B.data.tolist()) == list(range(1, B.nnz + 1)) and (B.tocoo().row < B.tocoo().col).all()
 
     def test_selections(self):
-        assert len(select()) == 6 and all(case.at_paper_size for case in select(full=True))
-        named = select(["50@0.3", "1000@0.45", "poisson2d:20"])
+        assert len(GRAPHS.select()) == 6 and all(case.at_paper_size for case in GRAPHS.select(full=True))
+        named = GRAPHS.select(["50@0.3", "1000@0.45", "poisson2d:20"])
         assert [case.paper for case in named] == [None, "1000@0.45", None]
         assert sweep_of("1000@1.5") is None and sweep_of("1000@") is None
 

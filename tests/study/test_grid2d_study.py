@@ -12,8 +12,7 @@ from linforest_precond.study import run_paper, timing
 from linforest_precond.study.grid2d import measures, ranks, tables
 from linforest_precond.study.grid2d.algorithms import ALGORITHMS, VARIANTS
 from linforest_precond.study.grid2d.findings import findings
-from linforest_precond.study.grid2d.graphs import select
-from linforest_precond.study.grid2d.paper import HostSettings
+from linforest_precond.study.grid2d.paper import GRID2D, HostSettings
 from linforest_precond.study.settings import Settings
 
 COUNTED = ("rounds", "scaling", "variants", "shapes", "balance")
@@ -49,8 +48,8 @@ def test_balance():
 
 
 def test_uniform_graphs_are_cases():
-    (case,) = select(["urand:5"])
-    assert case.title == "urand 5" and select(["poisson2d:3"])[0].origin == "generated"
+    (case,) = GRID2D.select(["urand:5"])
+    assert case.title == "urand 5" and GRID2D.select(["poisson2d:3"])[0].origin == "generated"
 
 
 def test_the_gpu_is_refused():
@@ -59,7 +58,7 @@ def test_the_gpu_is_refused():
 
 
 def test_small_graphs_are_not_timed():
-    found = ranks.times(lf.matrices.rmat(5), select(["rmat:5"])[0], Settings())
+    found = ranks.times(lf.matrices.rmat(5), GRID2D.select(["rmat:5"])[0], Settings())
     assert found == {"ranks": [], "reason": "fewer than 2,048 vertices"}
 
 
@@ -71,7 +70,7 @@ def test_times_of_ranks_of_mpi(monkeypatch):
         skip_or_fail("mpi", f"mpi4py does not import ({error})")
     monkeypatch.setattr(ranks, "RANKS", (1, 2))
     monkeypatch.setattr(ranks, "LEAST_VERTICES", 1)
-    found = ranks.times(lf.matrices.rmat(6), select(["rmat:6"])[0], Settings())["ranks"]
+    found = ranks.times(lf.matrices.rmat(6), GRID2D.select(["rmat:6"])[0], Settings())["ranks"]
     assert [row["p"] for row in found] == [1, 2]
     for row in found:
         assert set(row["seconds"]) == set(ALGORITHMS)

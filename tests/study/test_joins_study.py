@@ -10,12 +10,13 @@ from linforest_precond.study import run_paper, timing
 from linforest_precond.study.cases import Missing, Source
 from linforest_precond.study.joins import measures, tables
 from linforest_precond.study.joins.findings import findings
-from linforest_precond.study.joins.sets import data_set, fetch, select
+from linforest_precond.study.joins.paper import JOINS
+from linforest_precond.study.joins.sets import data_set, fetch
 from linforest_precond.study.settings import Settings
 
 
 def sets_of(name):
-    return fetch(Source("cpu", offline=True), select([name])[0])[1]
+    return fetch(Source("cpu", offline=True), JOINS.select([name])[0])[1]
 
 
 @pytest.mark.parametrize("matching", ["greedy", "locally_dominant", "paz_schwartzman"])
@@ -43,9 +44,9 @@ def test_ambiguous_sets():
 
 def test_names_of_data():
     assert data_set("KOSARAK@50") == ("KOSARAK", 50) and data_set("KOSARAK@x") is data_set("mine") is None
-    assert [case.name for case in select()][:2] == ["LIVEJ@400", "AOL@400"]
-    assert "KOSARAK@100000" in [case.name for case in select(full=True)]
-    case = select(["ENRON@20"])[0]
+    assert [case.name for case in JOINS.select()][:2] == ["LIVEJ@400", "AOL@400"]
+    assert "KOSARAK@100000" in [case.name for case in JOINS.select(full=True)]
+    case = JOINS.select(["ENRON@20"])[0]
     assert (case.paper, case.origin) == ("ENRON", "stand-in")
     assert len(sets_of("ENRON@20")) == 20
 

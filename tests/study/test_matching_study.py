@@ -17,7 +17,7 @@ from linforest_precond.study import run_paper, timing
 from linforest_precond.study.matching import algorithms, measures
 from linforest_precond.study.matching.measures import MatchingSettings
 from linforest_precond.study.papers import PAPERS
-from linforest_precond.study.published import matching_numbers
+from linforest_precond.study.published import keyed_numbers
 
 TRANSCRIPTION = Path(__file__).parent / "published" / "matching.txt"
 FEW = MatchingSettings(permutations=2)
@@ -41,7 +41,7 @@ def test_published_numbers_are_those_of_a_second_transcription():
     lines = TRANSCRIPTION.read_text(encoding="utf-8").splitlines()
     cells = [line.split("|") for line in lines if not line.startswith("#")]
     second = {key.strip(): printed(number) for key, number, _ in cells}
-    assert matching_numbers() == pytest.approx(second)
+    assert keyed_numbers("matching") == pytest.approx(second)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -66,7 +66,7 @@ def test_the_best_probability_is_the_maximum_of_equation_2():
     grid = np.linspace(0.01, 0.99, 9801)
     best = grid[np.argmax([measures.first_round(p) for p in grid])]
     assert best == pytest.approx(measures.best_probability(), abs=1e-4)
-    assert round(measures.best_probability(), 5) == matching_numbers()["best_probability"]
+    assert round(measures.best_probability(), 5) == keyed_numbers("matching")["best_probability"]
 
 
 def test_independent_choices_on_a_random_graph_follow_equation_2():

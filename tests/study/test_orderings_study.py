@@ -12,7 +12,8 @@ from linforest_precond.study import run_paper, timing
 from linforest_precond.study.cases import Source
 from linforest_precond.study.orderings import measures, tables
 from linforest_precond.study.orderings.findings import findings
-from linforest_precond.study.orderings.graphs import fetch, select, shifted_laplacian
+from linforest_precond.study.orderings.graphs import fetch, shifted_laplacian
+from linforest_precond.study.orderings.paper import ORDERINGS
 from linforest_precond.study.settings import Settings
 
 
@@ -69,7 +70,9 @@ def test_findings_follow_the_tables():
 
 
 def test_shuffled_graphs_are_the_same_graph():
-    plain, shuffled = (fetch(Source("cpu"), one) for one in select(["poisson2d:6", "shuffled:poisson2d:6"]))
+    plain, shuffled = (
+        fetch(Source("cpu"), one) for one in ORDERINGS.select(["poisson2d:6", "shuffled:poisson2d:6"])
+    )
     assert shuffled[0].title == "shuffled poisson2d 6" and shuffled[0].name == "shuffled:poisson2d:6"
     assert (plain[1] - shuffled[1]).nnz and plain[1].nnz == shuffled[1].nnz
     eigenvalues = [np.linalg.eigvalsh(A.toarray()) for _, A in (plain, shuffled)]

@@ -16,9 +16,9 @@ from matching_oracles import edges_of, largest_weight
 import linforest_precond as lf
 from linforest_precond.study import run_paper, timing
 from linforest_precond.study.cases import Case, Source
-from linforest_precond.study.published import scale_tables
+from linforest_precond.study.published import named_rows
 from linforest_precond.study.scale import batches, findings, optimum
-from linforest_precond.study.scale.graphs import fetch, generated_case, mycielskian, uniform_graph, weighted
+from linforest_precond.study.scale.graphs import fetch, mycielskian, own_case, uniform_graph, weighted
 from linforest_precond.study.settings import Settings
 
 TRANSCRIPTION = Path(__file__).parent / "published" / "scale.txt"
@@ -65,8 +65,8 @@ def numbers(column, cell):
 
 def test_published_tables_are_those_of_a_second_transcription():
     second = transcribed()
-    assert scale_tables().keys() == second.keys()
-    for graph, row in scale_tables().items():
+    assert named_rows("scale").keys() == second.keys()
+    for graph, row in named_rows("scale").items():
         assert row == pytest.approx(second[graph]), graph
 
 
@@ -111,11 +111,11 @@ def test_a_uniform_graph():
 
 
 def test_graphs_without_weights_get_random_ones():
-    case, W = fetch(Source("cpu"), generated_case("mycielskian:5"))
+    case, W = fetch(Source("cpu"), own_case("mycielskian:5"))
     assert "uniform random weights" in case.note and np.unique(W.data).size == W.nnz // 2
     assert ((W - W.T).nnz, W.data.min() > 0, W.data.max() <= 1) == (0, True, True)
     own = lf.matrices.aniso(2, 6)
-    assert not weighted(own)[1] and generated_case("poisson2d:9") is None
+    assert not weighted(own)[1] and own_case("poisson2d:9") is None
 
 
 def test_batches_are_the_same_matching(backend):

@@ -104,9 +104,9 @@ def test_has_large_error():
 
 
 def test_forests_select():
-    from linforest_precond.study.forests.paper import select
+    from linforest_precond.study.forests.paper import FORESTS
 
-    assert (len(select()), len(select(full=True))) == (7, 22)
+    assert (len(FORESTS.select()), len(FORESTS.select(full=True))) == (7, 22)
 
 
 def test_performance():
@@ -211,9 +211,9 @@ def test_sweep_of():
 
 
 def test_graphs_select():
-    from linforest_precond.study.graphs.graphs import select
+    from linforest_precond.study.graphs.paper import GRAPHS
 
-    assert ([case.name for case in select()][:3], len(select(full=True))) == (
+    assert ([case.name for case in GRAPHS.select()][:3], len(GRAPHS.select(full=True))) == (
         ["1000@0.1", "2000@0.1", "1000@0.45"],
         45,
     )
@@ -253,11 +253,12 @@ def test_rows_of():
 
 
 def test_measured():
-    from linforest_precond.study.graphs.graphs import random_digraph, select
+    from linforest_precond.study.graphs.graphs import random_digraph
+    from linforest_precond.study.graphs.paper import GRAPHS
     from linforest_precond.study.graphs.times import measured
     from linforest_precond.study.settings import Settings
 
-    found = measured("components", random_digraph(50, 0.1), select()[0], Settings())
+    found = measured("components", random_digraph(50, 0.1), GRAPHS.select()[0], Settings())
     assert (found["algorithms"]["fastsv"]["size"], found["algorithms"]["fastsv"]["valid"]) == (1, True)
 
 
@@ -320,9 +321,9 @@ def test_arrangement():
 
 
 def test_matching_select():
-    from linforest_precond.study.matching.paper import select
+    from linforest_precond.study.matching.paper import MATCHING
 
-    assert ([case.name for case in select()][:2], len(select(full=True))) == (
+    assert ([case.name for case in MATCHING.select()][:2], len(MATCHING.select(full=True))) == (
         ["standin:ecology1/10", "aniso2:200"],
         32,
     )
@@ -380,27 +381,28 @@ def test_paper_named():
 
 
 def test_matching_numbers():
-    from linforest_precond.study.published import matching_numbers
+    from linforest_precond.study.published import keyed_numbers
 
-    assert (matching_numbers()["gain"], matching_numbers()["greedy"]) == (1.15, 0.85)
+    numbers = keyed_numbers("matching")
+    assert (numbers["gain"], numbers["greedy"]) == (1.15, 0.85)
 
 
 def test_rcm_table():
-    from linforest_precond.study.published import rcm_table
+    from linforest_precond.study.published import named_rows
 
-    assert (len(rcm_table()), rcm_table()["ecology1"].numbers["cpu_rcm"]) == (26, 26.81)
+    assert (len(named_rows("rcm")), named_rows("rcm")["ecology1"]["cpu_rcm"]) == (26, 26.81)
 
 
 def test_graph_times():
-    from linforest_precond.study.published import graph_times
+    from linforest_precond.study.graphs.graphs import graph_times
 
     assert (len(graph_times()), graph_times()["MIS_opt3", 0.45, 7500].cpu) == (270, 3850.0)
 
 
 def test_scale_tables():
-    from linforest_precond.study.published import scale_tables
+    from linforest_precond.study.published import named_rows
 
-    assert (scale_tables()["mycielskian18"]["ld_gap"], "ld_gap" in scale_tables()["GAP-kron"]) == (
+    assert (named_rows("scale")["mycielskian18"]["ld_gap"], "ld_gap" in named_rows("scale")["GAP-kron"]) == (
         12.5,
         False,
     )
@@ -424,9 +426,9 @@ def test_mean_front_of_a_vertex():
 
 
 def test_rcm_select():
-    from linforest_precond.study.rcm.paper import select
+    from linforest_precond.study.rcm.paper import RCM
 
-    assert (len(select()), len(select(full=True)), select(["Bodyy4", "aniso2:50"])[0].name) == (
+    assert (len(RCM.select()), len(RCM.select(full=True)), RCM.select(["Bodyy4", "aniso2:50"])[0].name) == (
         6,
         26,
         "Pothen/bodyy4",
@@ -493,19 +495,19 @@ def test_sides():
 
 
 def test_scale_select():
-    from linforest_precond.study.scale.paper import select
+    from linforest_precond.study.scale.paper import SCALE
 
-    assert [(case.title, case.paper) for case in select(["mycielskian:8", "poisson2d:9"])] == [
+    assert [(case.title, case.paper) for case in SCALE.select(["mycielskian:8", "poisson2d:9"])] == [
         ("mycielskian 8", "mycielskian18"),
         ("poisson2d 9", None),
     ]
 
 
 def test_implied_edges():
-    from linforest_precond.study.published import scale_tables
+    from linforest_precond.study.published import named_rows
     from linforest_precond.study.scale.tables import implied_edges
 
-    row = scale_tables()["com-Friendster"]
+    row = named_rows("scale")["com-Friendster"]
     assert [round(implied_edges(row, code) / 1e6, 1) for code in ("ld", "sr")] == [26.2, 26.2]
 
 

@@ -20,6 +20,7 @@ from linforest_precond.matrices.download.places import MatrixNotAvailable, Matri
 from linforest_precond.records.progress import showing
 from linforest_precond.study import cases, run_study, timing
 from linforest_precond.study.forests import paper, performance, settings, warm
+from linforest_precond.study.forests import preconditioners as described
 from linforest_precond.study.forests.convergence import (
     FURTHER,
     ROWS_TOGETHER,
@@ -31,10 +32,9 @@ from linforest_precond.study.forests.convergence import (
     thinned,
 )
 from linforest_precond.study.forests.coverage import coverages, running_sum
-from linforest_precond.study.forests.paper import FORESTS, select
+from linforest_precond.study.forests.paper import FORESTS
 from linforest_precond.study.forests.performance_tables import Timings
 from linforest_precond.study.forests.plots import colour_of
-from linforest_precond.study.forests.report import FURTHER_ROWS
 from linforest_precond.study.forests.settings import PARTS, ForestSettings
 from linforest_precond.study.report import write_report
 from linforest_precond.study.store import case_file, plain, write_json
@@ -186,7 +186,8 @@ class TestConvergence:
         plain = preconditioners("md5", "index", "none")
         more = preconditioners("md5", "index", "none", ["ilu", "multilevel"])
         assert list(more) == [*plain, "ILU(0)", "Multilevel"]
-        assert set(FURTHER_ROWS) == {name for name, _ in FURTHER.values()}
+        further = {name for name, line in described.PRECONDITIONERS.items() if line["further"]}
+        assert further == {name for name, _ in FURTHER.values()}
         assert len({colour_of(name) for name in (*more, "another")}) == len(more) + 1
         assert tuple(FURTHER) == settings.FURTHER
 
@@ -294,14 +295,14 @@ class TestPerformance:
 
 class TestCases:
     def test_the_quick_list(self):
-        quick = select()
+        quick = FORESTS.select()
         assert [case.origin for case in quick] == ["generated"] * 3 + ["stand-in"] * 2 + ["gallery"] * 2
         assert [case.paper for case in quick[:5]] == ["aniso1", "aniso2", "aniso3", "atmosmodm", "ecology1"]
         assert not any(case.at_paper_size for case in quick)
         assert quick[3].note == "stand-in for Bourchtein/atmosmodm, sides divided by 4"
 
     def test_the_full_list_has_the_papers_matrices_at_their_size(self):
-        full = select(full=True)
+        full = FORESTS.select(full=True)
         assert [case.paper for case in full] == list(lf.matrices.catalogue())
         assert all(case.at_paper_size for case in full)
         assert {case.name for case in full} >= {"aniso2:2500", "McRae/ecology1"}
@@ -326,7 +327,7 @@ class TestCases:
         assert (case.name, case.origin, case.paper, case.at_paper_size) == expected
 
     def test_a_name_counts_once(self):
-        assert len(select(["aniso2", "aniso2:200", "ANISO2"])) == 1
+        assert len(FORESTS.select(["aniso2", "aniso2:200", "ANISO2"])) == 1
 
     def test_properties(self, backend):
         found = cases.properties(aniso(backend, 2, 20))
@@ -359,7 +360,7 @@ class TestSource:
 
     def test_after_one_failed_download_the_source_stays_offline(self, network_down):
         source = cases.Source("cpu")
-        found = [source.fetch(case)[0] for case in select(["ecology1", "ecology2"], full=True)]
+        found = [source.fetch(case)[0] for case in FORESTS.select(["ecology1", "ecology2"], full=True)]
         assert network_down == ["McRae/ecology1"] and source.offline
         assert [case.name for case in found] == ["standin:ecology1", "standin:ecology2"]
         assert all(case.origin == "stand-in" and "not available" in case.note for case in found)

@@ -8,9 +8,9 @@ from study_cases import case, gallery, standin, study
 
 from linforest_precond.matrices.catalogue import catalogue
 from linforest_precond.study.csv_tables import CsvTable, write_tables
-from linforest_precond.study.forests import tables
 from linforest_precond.study.forests.findings import findings
-from linforest_precond.study.forests.performance_tables import Timings, performance_tables
+from linforest_precond.study.forests.paper import FORESTS
+from linforest_precond.study.forests.performance_tables import Timings
 
 
 def read(path):
@@ -23,7 +23,7 @@ def number(text):
 
 
 def test_coverage_csv_reads_back_equal(tmp_path):
-    write_tables(tables.tables(study()), tmp_path)
+    write_tables(FORESTS.tables(study()), tmp_path)
     done = [c for c in study()["cases"] if c["coverage"]]
     for row, made in zip(read(tmp_path / "coverage_table5.csv"), done, strict=True):
         paper = catalogue()[made["paper"]].table5
@@ -40,7 +40,7 @@ def test_coverage_csv_reads_back_equal(tmp_path):
 
 
 def test_matrices_csv_has_every_case(tmp_path):
-    write_tables(tables.tables(study()), tmp_path)
+    write_tables(FORESTS.tables(study()), tmp_path)
     rows = read(tmp_path / "coverage_table3.csv")
     assert [row["name"] for row in rows] == [made["name"] for made in study()["cases"]]
     assert [number(row["rows"]) for row in rows] == [made["rows"] for made in study()["cases"]]
@@ -48,7 +48,7 @@ def test_matrices_csv_has_every_case(tmp_path):
 
 
 def test_convergence_csvs_read_back_equal(tmp_path):
-    write_tables(tables.tables(study()), tmp_path)
+    write_tables(FORESTS.tables(study()), tmp_path)
     runs = [(c, run) for c in study()["cases"] if c["convergence"] for run in c["convergence"]["runs"]]
     columns = (
         "iterations",
@@ -75,7 +75,7 @@ def test_convergence_csvs_read_back_equal(tmp_path):
 
 
 def test_performance_csv_reads_back_equal(tmp_path):
-    write_tables(performance_tables(study([case(), gallery()])), tmp_path)
+    write_tables(FORESTS.tables(study([case(), gallery()])), tmp_path)
     row, without = read(tmp_path / "performance.csv")
     timings = case()["performance"]
     assert number(row["spmv_seconds"]) == timings["spmv"]["float32"]["seconds"]
@@ -94,7 +94,7 @@ def rows_per_spmv(timings, place):
 
 
 def test_rules_charges_and_sums_have_csv_files(tmp_path):
-    write_tables(tables.tables(study([case()])), tmp_path)
+    write_tables(FORESTS.tables(study([case()])), tmp_path)
     rows = read(tmp_path / "coverage_ties.csv")
     assert [row["ties"] for row in rows] == ["index", "random", "auto"] and rows[2]["sequential_1"] == ""
     assert number(rows[0]["parallel_2"]) == case()["coverage"]["parallel"]["2"]

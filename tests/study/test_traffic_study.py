@@ -11,11 +11,12 @@ from linforest_precond.study.cases import Missing, Source
 from linforest_precond.study.settings import Settings
 from linforest_precond.study.traffic import measures, tables
 from linforest_precond.study.traffic.findings import findings
-from linforest_precond.study.traffic.packets import Traffic, fetch, properties, select
+from linforest_precond.study.traffic.packets import Traffic, fetch, properties
+from linforest_precond.study.traffic.paper import TRAFFIC
 
 
 def traffic(name, device="cpu"):
-    return fetch(Source(device, offline=True), select([name])[0])[1]
+    return fetch(Source(device, offline=True), TRAFFIC.select([name])[0])[1]
 
 
 def test_analysis_agrees_with_scipy(backend):

@@ -1,4 +1,4 @@
-"""``linforest study``: the measurements of a paper repeated, with a report."""
+"""``linforest study``: repeat the measurements of a paper, and write a report."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def preconditioners(
 
 
 def _further(name: str, multigrid: Mapping[str, str]) -> tuple[str, Callable[[Any], Any]]:
-    """A row's name in the report, and what makes its preconditioner."""
+    """A preconditioner's name in the report, and its constructor."""
     title, make = FURTHER[name]
     return title, partial(make, **multigrid) if make is _cycle else make
 

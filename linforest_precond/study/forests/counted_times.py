@@ -1,4 +1,4 @@
-"""Throughputs of products, scans and propositions, by the bytes that the paper counts; on both devices."""
+"""Effective throughputs of SpMV, scans and propositions on both devices, by the paper's count of bytes."""
 
 from __future__ import annotations
 

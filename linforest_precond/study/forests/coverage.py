@@ -24,7 +24,7 @@ DEGREES = (1, 2, 3, 4)
 # The charging periods m of the blocks, and the iterations M of Algorithm 2.
 BLOCK_PERIODS = (1, 5)
 ITERATIONS = 5
-# The measured orders among equal weights, and those that give the published values.
+# Tie-breaking rules: those that are measured, and those that give the published values.
 RULES = ("index", "random", "auto")
 PARALLEL_RULE, SEQUENTIAL_RULE = "index", "random"
 # The hashes of charges, the paper's first, and the seeds over which coverages are averaged.
@@ -97,7 +97,7 @@ def _by_seed(graph: Graph, charge: str, ties: str) -> dict[str, list[float]]:
     return {str(n): [factor(n, seed=seed).coverage for seed in SEEDS] for n in DEGREES}
 
 
-# Numbers of partial sums.
+# Numbers of float32 accumulators.
 PARTS = (1, 2, 4, 8, 64)
 
 

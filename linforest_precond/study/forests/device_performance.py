@@ -1,4 +1,4 @@
-"""Times of the parts of a setup on the GPU, in single precision; propositions in double precision, too."""
+"""Times of the stages of a setup on the GPU, in single precision; propositions in double precision, too."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from linforest_precond.study.forests.coverage import ITERATIONS
 from linforest_precond.study.results import JsonObject
 
 SINGLE, PRECISIONS = "float32", ("float32", "float64")
-# Samples of short calls, of whole setups, and of Algorithm 3 with a time for each launch.
+# Repeats of short calls, of whole setups, and of Algorithm 3 with a time for each launch.
 QUEUED_REPEATS, CHAIN_REPEATS, SCAN_REPEATS = 50, 20, 5
 PROPOSITION_REPEATS = 20
 COPIED_BYTES = 2**29
-# The sequential scan is left out for more vertices: one thread would take too long.
+# Graphs with more vertices are not scanned sequentially: one thread takes too long.
 MOST_WALKED_VERTICES = 2**25
 HOST_REPEATS = 3
 

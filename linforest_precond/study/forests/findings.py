@@ -1,4 +1,4 @@
-"""The main results as sentences, computed from the numbers of the study."""
+"""The summary of the study: iterations, times, coverages, and the costs of a setup."""
 
 from __future__ import annotations
 
@@ -9,37 +9,22 @@ from functools import partial
 from statistics import median
 from typing import Any, TypeAlias
 
+from linforest_precond.study.findings import Findings
 from linforest_precond.study.forests.performance_tables import WAYS, Timings, quotient
-from linforest_precond.study.forests.tables import COVERAGES, compare, of_the_paper
+from linforest_precond.study.forests.preconditioners import PRECONDITIONERS
+from linforest_precond.study.forests.tables import COVERAGES, compare, of_the_paper, runs
 from linforest_precond.study.number_formats import coverage, difference, digits3, listed, missing, percent
-from linforest_precond.study.paper import Finding
 from linforest_precond.study.results import JsonObject, dig, done, label
 
 LEAST_TOLERANCE = 2.0**-52  # residuals are not computed more exactly
 BASELINE = "Jacobi"
 ALGEBRAIC = ("AlgTriScal", "AlgTriBlock m = 1", "AlgTriBlock m = 5", "AlgTriScal+", "AlgTriBlock+")
-# What the names of the paper and of this study mean.
-MEANINGS = {
-    "Jacobi": "the diagonal of A",
-    "TriScal": "its three middle diagonals",
-    "AlgTriScal": "three bands along the paths of a linear forest, as in the paper",
-    "AlgTriBlock m = 1": "the same with 2 x 2 blocks, of vertices paired in one iteration",
-    "AlgTriBlock m = 5": "the same, paired in five",
-    "AlgTriScal+": "lf.tridiagonal(A)",
-    "AlgTriBlock+": "lf.block_tridiagonal(A)",
-    "Multilevel": "lf.multilevel(A)",
-    "ILU(0)": "lf.ilu(A)",
-    "Approximate inverse": "lf.approximate_inverse(A)",
-}
+Run: TypeAlias = tuple[JsonObject, JsonObject]  # a case, and one of its solves
 # From a case to a value for each preconditioner.
 Values: TypeAlias = Callable[[JsonObject], dict[str, float]]
 
 
-def findings(study: JsonObject) -> list[Finding]:
-    """The main findings, most important first; none for parts that were not run."""
-    solves = (_compared, _iterations, _against_baseline, _times, _slower, _unconverged)
-    makers = (*solves, _forest, _paper, _setup, _proposition, _scan)
-    return [finding for maker in makers if (finding := maker(study))]
+findings = Findings()
 
 
 def converged(run: JsonObject) -> bool:
@@ -91,34 +76,32 @@ def _ranking(study: JsonObject, values: Values, verb: str) -> str | None:
     return f"{first} {verb} on {most} of {matrices} matrices{rest}{tied}."
 
 
-def _compared(study: JsonObject) -> Finding | None:
-    """What each name stands for, before the sentences that have them."""
-    runs = [run for case in done(study, "convergence") for run in case["convergence"]["runs"]]
-    names = [name for name in dict.fromkeys(run["precond"] for run in runs) if name in MEANINGS]
-    if not names:
-        return None
-    meanings = "; ".join(f"{name} is {MEANINGS[name]}" for name in names)
-    return Finding("Preconditioners", f"{meanings}.")
+@findings.about("Preconditioners", runs)
+def _compared(runs: list[Run]) -> str | None:
+    """The meanings of the names, before the sentences that use them."""
+    names = [name for name in dict.fromkeys(run["precond"] for _, run in runs) if name in PRECONDITIONERS]
+    meanings = "; ".join(f"{name} is {PRECONDITIONERS[name]['meaning']}" for name in names)
+    return f"{meanings}." if names else None
 
 
-def _iterations(study: JsonObject) -> Finding | None:
-    sentence = _ranking(study, steps, "needed the fewest iterations")
-    return Finding("Fewest iterations", sentence) if sentence else None
+@findings.about("Fewest iterations")
+def _iterations(study: JsonObject) -> str | None:
+    return _ranking(study, steps, "needed the fewest iterations")
 
 
-def _times(study: JsonObject) -> Finding | None:
-    sentence = _ranking(study, _totals, "was fastest, setup and solve together,")
-    return Finding("Fastest", sentence) if sentence else None
-
-
-def _against_baseline(study: JsonObject) -> Finding | None:
+@findings.about(f"Against {BASELINE}")
+def _against_baseline(study: JsonObject) -> str:
     """Iterations of the algebraic preconditioners relative to Jacobi."""
     unit = f"times the iterations of {BASELINE}"
     quotients = {name: _quotients(study, name, steps) for name in ALGEBRAIC}
-    sentences = [
+    return " ".join(
         f"{name} took {_spread(found, unit)}{_more(found)}." for name, found in quotients.items() if found
-    ]
-    return Finding(f"Against {BASELINE}", " ".join(sentences)) if sentences else None
+    )
+
+
+@findings.about("Fastest")
+def _times(study: JsonObject) -> str | None:
+    return _ranking(study, _totals, "was fastest, setup and solve together,")
 
 
 def _more(quotients: dict[str, float]) -> str:
@@ -127,7 +110,8 @@ def _more(quotients: dict[str, float]) -> str:
     return f"; it needed more on {_first_names(worse)}" if worse else ""
 
 
-def _slower(study: JsonObject) -> Finding | None:
+@findings.about(f"Slower than {BASELINE}")
+def _slower(study: JsonObject) -> str | None:
     """On how many matrices setup and solve took longer than with Jacobi."""
     found = {name: list(_quotients(study, name, _totals).values()) for name in ALGEBRAIC}
     parts = [
@@ -135,8 +119,7 @@ def _slower(study: JsonObject) -> Finding | None:
         for name, values in found.items()
         if (slower := sum(value > 1 for value in values))
     ]
-    sentence = f"Setup and solve took longer than with {BASELINE}: {listed(parts)}."
-    return Finding(f"Slower than {BASELINE}", sentence) if parts else None
+    return f"Setup and solve took longer than with {BASELINE}: {listed(parts)}." if parts else None
 
 
 def _quotients(study: JsonObject, name: str, values: Values) -> dict[str, float]:
@@ -159,18 +142,16 @@ def _short(value: float) -> str:
     return digits3(value) if value >= 1 else f"{value:.2f}"
 
 
-def _unconverged(study: JsonObject) -> Finding | None:
-    runs = [(case, run) for case in done(study, "convergence") for run in case["convergence"]["runs"]]
-    if not runs:
-        return None
+@findings.about("Convergence", runs)
+def _unconverged(runs: list[Run]) -> str:
     lost = [f"{run['precond']} on {label(case)}" for case, run in runs if not converged(run)]
     reached = f"All {len(runs)} solves reached the tolerance."
     if lost:
         reached = f"{len(lost)} of {len(runs)} solves did not reach the tolerance: {_first_names(lost)}."
-    return Finding("Convergence", reached + _large_errors(runs))
+    return reached + _large_errors(runs)
 
 
-def _large_errors(runs: list[tuple[JsonObject, JsonObject]]) -> str:
+def _large_errors(runs: list[Run]) -> str:
     large = [
         f"{run['precond']} on {label(case)}"
         for case, run in runs
@@ -188,10 +169,11 @@ def _first_names(names: list[str]) -> str:
     return listed(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"])
 
 
-def _forest(study: JsonObject) -> Finding | None:
+@findings.about("Weight coverage", "coverage")
+def _forest(cases: list[JsonObject]) -> str | None:
     """Where the forest has a larger coverage than the tridiagonal part in the original order."""
     pairs = {}
-    for case in done(study, "coverage"):
+    for case in cases:
         before, after = (dig(case, "coverage", key) for key in ("identity", "forest"))
         if not missing(before) and not missing(after):
             pairs[label(case)] = before, after
@@ -202,23 +184,20 @@ def _forest(study: JsonObject) -> Finding | None:
     sentence = f"The linear forest covers more weight than the original order's tridiagonal part on {where}"
     name, (before, after) = max(pairs.items(), key=lambda item: item[1][1] - item[1][0])
     gain = f"; the largest gain is on {name}, {coverage(before)} to {coverage(after)}" if better else ""
-    return Finding("Weight coverage", f"{sentence}{gain}.")
+    return f"{sentence}{gain}."
 
 
-def _paper(study: JsonObject) -> Finding | None:
-    cases = [case for case in done(study, "coverage") if case.get("paper")]
+@findings.about("The paper", lambda study: [case for case in done(study, "coverage") if case.get("paper")])
+def _paper(cases: list[JsonObject]) -> str | None:
     due = [case for case in cases if of_the_paper(case)]
-    if not cases:
-        return None
     if not due:
-        text = "No matrix has the paper's size here: the published values are given for orientation only."
-        return Finding("The paper", text)
+        return "No matrix has the paper's size here: the published values are given for orientation only."
     compared = [(case, quantity, compare(case, quantity)) for case in due for quantity in COVERAGES]
     compared = [row for row in compared if row[2].difference is not None]
     met = sum(not comparison.departs for *_, comparison in compared)
     names = listed([label(case) for case in due]) if len(due) <= 3 else f"{len(due)} matrices"
     text = f"At the paper's size ({names}) {met} of {len(compared)} published coverages agree within 0.01"
-    return Finding("The paper", f"{text}{_worst(compared)}.") if compared else None
+    return f"{text}{_worst(compared)}." if compared else None
 
 
 def _worst(compared: list[Any]) -> str:
@@ -234,18 +213,19 @@ def _performances(study: JsonObject, value: Callable[[Timings], float | None]) -
     return {name: number for name, number in found.items() if number is not None and not missing(number)}
 
 
-def _setup(study: JsonObject) -> Finding | None:
+@findings.about("Setup")
+def _setup(study: JsonObject) -> str | None:
     values = _performances(study, lambda timings: timings.per_spmv(timings.setup(WAYS[1])))
     ratios = _performances(study, lambda timings: timings.setup_ratio)
     if not values:
         return None
-    unit = "matrix-vector products (SpMV)"
     longer = f" The paper's methods took {_spread(ratios, 'times as long')}." if ratios else ""
-    return Finding("Setup", f"AlgTriScal's setup cost {_spread(values, unit)}.{longer}")
+    return f"AlgTriScal's setup cost {_spread(values, 'matrix-vector products (SpMV)')}.{longer}"
 
 
-def _proposition(study: JsonObject) -> Finding | None:
-    """Of two edges, by iteration: later ones have few vertices left, and say little about the kernel."""
+@findings.about("Edge proposition")
+def _proposition(study: JsonObject) -> str | None:
+    """Costs for n = 2: few vertices are active in later iterations, which say little about the kernel."""
     first, later = (_performances(study, partial(_proposition_time, k)) for k in (0, 1))
     if not first:
         return None
@@ -254,7 +234,7 @@ def _proposition(study: JsonObject) -> Finding | None:
     if later and active:
         share = percent(median(active.values()))
         sentence += f" The second one (k = 1), of {share} of them, cost {_spread(later, 'SpMV')}."
-    return Finding("Edge proposition", sentence)
+    return sentence
 
 
 def _proposition_time(k: int, timings: Timings) -> float | None:
@@ -266,7 +246,8 @@ def _proposition_of_two(timings: Timings, k: int) -> JsonObject:
     return timings.proposition(next(iter(timings.precisions), None), k, 2)
 
 
-def _scan(study: JsonObject) -> Finding | None:
+@findings.about("Scan")
+def _scan(study: JsonObject) -> str | None:
     ratios = _performances(study, lambda timings: timings.scan_ratio)
     if not ratios:
         return None
@@ -274,7 +255,7 @@ def _scan(study: JsonObject) -> Finding | None:
     shares = _performances(study, scan_share)
     unit = "times the bandwidth of a copy"
     launched = f" The median launch of a path scan ran at {_spread(shares, unit)}." if shares else ""
-    return Finding("Scan", f"{sentence}{launched}")
+    return f"{sentence}{launched}"
 
 
 def scan_share(timings: Timings) -> float | None:

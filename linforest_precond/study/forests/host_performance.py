@@ -1,4 +1,4 @@
-"""Times of the parts of a setup on the CPU, in double precision."""
+"""Times of the stages of a setup on the CPU, in double precision."""
 
 from __future__ import annotations
 

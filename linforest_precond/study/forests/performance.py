@@ -1,4 +1,4 @@
-"""Times of the parts of a setup: figures 3, 5 and 6 of the paper."""
+"""Times of the stages of a setup: figures 3, 5 and 6 of the paper."""
 
 from __future__ import annotations
 

@@ -8,18 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.study.drawing import (
-    GREY,
-    SHADES,
-    STAGES,
-    Axes,
-    Figure,
-    case_rows,
-    legend_above,
-    note,
-    number,
-    styled,
-)
+from linforest_precond.study import drawing
 from linforest_precond.study.forests.coverage import DEGREES
 from linforest_precond.study.forests.performance_tables import METHODS, WAYS, Timings, quotient
 from linforest_precond.study.number_formats import digits3, missing, percent, seconds
@@ -33,14 +22,14 @@ COPY = "#D55E00"
 DOUBLE = "float64"
 
 
-@styled
-def propositions(study: JsonObject) -> Figure:
+@drawing.styled
+def propositions(study: JsonObject) -> drawing.Figure:
     """Figure 3: the first proposition (k = 0) in units of SpMV; marks are double precision."""
     return _relative_times(study, k=0)[0]
 
 
-@styled
-def later_propositions(study: JsonObject) -> Figure:
+@drawing.styled
+def later_propositions(study: JsonObject) -> drawing.Figure:
     """Figure 3: the same with k = 1, and the share of vertices that still propose (n = 2)."""
     figure, ax = _relative_times(study, k=1)
     for place, case in enumerate(done(study, "performance")):
@@ -48,27 +37,25 @@ def later_propositions(study: JsonObject) -> Figure:
         found = [timings.proposition(dtype, 1, n) for dtype in timings.precisions for n in DEGREES]
         ends = [timings.proposition_per_spmv(row) for row in found]
         active = timings.active(timings.proposition(_precision(timings), 1, 2))
-        note(ax, max(filter(None, ends), default=math.nan), place, percent(active))
+        drawing.note(ax, max(filter(None, ends), default=math.nan), place, percent(active))
     return figure
 
 
-def _relative_times(study: JsonObject, k: int) -> tuple[Figure, Axes]:
+def _relative_times(study: JsonObject, k: int) -> tuple[drawing.Figure, drawing.Axes]:
     figure, ax = _proposition_bars(study, k, Timings.proposition_per_spmv)
-    ax.axvline(1, color=GREY, linewidth=1, linestyle="--", label="SpMV")
-    ax.set_xlabel("time of one proposition / time of SpMV")
-    legend_above(figure, ax, columns=3)
+    ax.axvline(1, color=drawing.GREY, linewidth=1, linestyle="--", label="SpMV")
+    drawing.finish(figure, ax, "time of one proposition / time of SpMV")
     return figure, ax
 
 
-@styled
-def proposition_throughput(study: JsonObject) -> Figure:
+@drawing.styled
+def proposition_throughput(study: JsonObject) -> drawing.Figure:
     """Figure 3: throughputs of the first proposition, by the paper's bytes, of SpMV, and of a copy."""
     figure, ax = _proposition_bars(study, 0, lambda _, row: row.get("gb_per_s"))
     timings = [Timings(case) for case in done(study, "performance")]
-    _marks(ax, [each.spmv("gb_per_s", _precision(each)) for each in timings], GREY, "SpMV")
+    _marks(ax, [each.spmv("gb_per_s", _precision(each)) for each in timings], drawing.GREY, "SpMV")
     _marks(ax, [each.copy for each in timings], COPY, "copy")
-    ax.set_xlabel("throughput in GB/s")
-    legend_above(figure, ax, columns=4)
+    drawing.finish(figure, ax, "throughput in GB/s", columns=4)
     return figure
 
 
@@ -79,19 +66,19 @@ def _precision(timings: Timings) -> str:
 
 def _proposition_bars(
     study: JsonObject, k: int, value: Callable[[Timings, JsonObject], float | None]
-) -> tuple[Figure, Axes]:
+) -> tuple[drawing.Figure, drawing.Axes]:
     """Bars in the paper's precision, and where both were measured a mark on each for double precision."""
     cases = done(study, "performance")
-    figure, ax = case_rows(cases)
+    figure, ax = drawing.case_rows(cases)
     timings = [Timings(case) for case in cases]
 
     def values(dtypes: list[str], n: int) -> list[float]:
         found = (each.proposition(dtype, k, n) for each, dtype in zip(timings, dtypes))
-        return [number(value(each, row)) for each, row in zip(timings, found)]
+        return [drawing.number(value(each, row)) for each, row in zip(timings, found)]
 
     bars = [_precision(each) for each in timings]
     marked = any(dtype != DOUBLE for dtype in bars)
-    for place, (n, shade) in enumerate(zip(DEGREES, SHADES)):
+    for place, (n, shade) in enumerate(zip(DEGREES, drawing.SHADES)):
         offsets = [row + 0.2 * (place - 1.5) for row in range(len(cases))]
         ax.barh(offsets, values(bars, n), height=0.2, color=shade, label=f"n = {n}")
         if marked:
@@ -100,20 +87,22 @@ def _proposition_bars(
     return figure, ax
 
 
-def _marks(ax: Axes, values: list[Any], colour: str, label: str) -> None:
+def _marks(ax: drawing.Axes, values: list[Any], colour: str, label: str) -> None:
     """A vertical mark in each row."""
     look: dict[str, Any] = {"linestyle": "", "marker": "|", "markersize": 15, "markeredgewidth": 2}
-    ax.plot([number(value) for value in values], range(len(values)), color=colour, label=label, **look)
+    ax.plot(
+        [drawing.number(value) for value in values], range(len(values)), color=colour, label=label, **look
+    )
 
 
-@styled
-def scan_launches(study: JsonObject) -> Figure:
+@drawing.styled
+def scan_launches(study: JsonObject) -> drawing.Figure:
     """Figure 5: box plots of the throughputs of Algorithm 3's launches, and the bandwidth of a copy.
 
     The number after the boxes is the speedup over a sequential walk along the paths.
     """
     cases = [case for case in done(study, "performance") if Timings(case).launches]
-    figure, ax = case_rows(cases)
+    figure, ax = drawing.case_rows(cases)
     timings = [Timings(case) for case in cases]
     for shift, (kind, colour) in zip((-0.18, 0.18), LAUNCHES.items()):
         for place, each in enumerate(timings):
@@ -122,20 +111,19 @@ def scan_launches(study: JsonObject) -> Figure:
     _marks(ax, [each.copy for each in timings], COPY, "copy")
     for place, each in enumerate(timings):
         speeds = [speed for found in each.launches.values() for speed in found]
-        note(ax, max(speeds, default=0.0), place, _times(each.scan_speedup))
-    ax.set_xlabel("throughput of a launch in GB/s")
+        drawing.note(ax, max(speeds, default=0.0), place, _times(each.scan_speedup))
     ax.set_xlim(left=0)
-    legend_above(figure, ax, columns=3)
+    drawing.finish(figure, ax, "throughput of a launch in GB/s")
     return figure
 
 
-def _box(ax: Axes, speeds: list[float], place: float, colour: str) -> None:
+def _box(ax: drawing.Axes, speeds: list[float], place: float, colour: str) -> None:
     """Median, quartiles, and whiskers to the least and the greatest."""
     if not speeds:
         return
     low, middle, high = np.percentile(speeds, (25, 50, 75))
-    ax.plot([min(speeds), max(speeds)], [place, place], color=GREY, linewidth=0.8, zorder=1.5)
-    ax.barh(place, high - low, left=low, height=0.3, color=colour, edgecolor=GREY, linewidth=0.5)
+    ax.plot([min(speeds), max(speeds)], [place, place], color=drawing.GREY, linewidth=0.8, zorder=1.5)
+    ax.barh(place, high - low, left=low, height=0.3, color=colour, edgecolor=drawing.GREY, linewidth=0.5)
     ax.plot([middle], [place], "k|", markersize=8, markeredgewidth=1.5)
 
 
@@ -143,54 +131,52 @@ def _times(factor: float | None) -> str:
     return "" if factor is None else f"{digits3(factor)}×"
 
 
-@styled
-def scan_times(study: JsonObject) -> Figure:
+@drawing.styled
+def scan_times(study: JsonObject) -> drawing.Figure:
     """Figure 5: breaking cycles and labelling paths by Algorithm 3 and list ranking; the ratio."""
     cases = done(study, "performance")
-    figure, ax = case_rows(cases)
+    figure, ax = drawing.case_rows(cases)
     timings = [Timings(case) for case in cases]
     for shift, method in zip((-0.2, 0.2), METHODS):
         times = [_milliseconds(each.scan(method)) for each in timings]
         places = [place + shift for place in range(len(cases))]
         ax.barh(places, times, height=0.35, color=COLOURS[method], label=LABELS[method])
-    _marks(ax, [_milliseconds(each.sequential) for each in timings], GREY, "sequential")
+    _marks(ax, [_milliseconds(each.sequential) for each in timings], drawing.GREY, "sequential")
     for place, each in enumerate(timings):
-        note(ax, _milliseconds(each.scan(METHODS[0])), place - 0.2, _times(each.scan_ratio))
-    ax.set_xlabel("time in ms")
+        drawing.note(ax, _milliseconds(each.scan(METHODS[0])), place - 0.2, _times(each.scan_ratio))
     ax.set_xscale("log")
-    legend_above(figure, ax, columns=3)
+    drawing.finish(figure, ax, "time in ms")
     return figure
 
 
 def _milliseconds(time: float | None) -> float:
-    return 1e3 * number(time)
+    return 1e3 * drawing.number(time)
 
 
-@styled
-def setup_breakdown(study: JsonObject) -> Figure:
+@drawing.styled
+def setup_breakdown(study: JsonObject) -> drawing.Figure:
     """Figure 6: the stages of a setup, by the paper's methods (above, 100 %) and by ours (below)."""
     cases = done(study, "performance")
-    figure, ax = case_rows(cases)
+    figure, ax = drawing.case_rows(cases)
     timings = [Timings(case) for case in cases]
     names = dict.fromkeys(stage for each in timings for way in WAYS for stage, _ in each.stages(way))
     for shift, way in zip((-0.2, 0.2), WAYS):
         places = [place + shift for place in range(len(cases))]
         ends = _stacked(ax, timings, list(names), way, places)
         for place, end, each in zip(places, ends, timings):
-            note(ax, end, place, _whole(each, way))
-    ax.set_xlabel("share of the setup by the paper's methods in %")
+            drawing.note(ax, end, place, _whole(each, way))
     ax.set_xlim(0, 135)
     ax.set_xticks(range(0, 101, 25))
-    legend_above(figure, ax, columns=3)
+    drawing.finish(figure, ax, "share of the setup by the paper's methods in %")
     return figure
 
 
 def _stacked(
-    ax: Axes, timings: list[Timings], names: list[str], way: str, places: list[float]
+    ax: drawing.Axes, timings: list[Timings], names: list[str], way: str, places: list[float]
 ) -> list[float]:
     """One stacked bar for each case; returns where they end."""
     left = [0.0] * len(timings)
-    for name, colour in zip(names, STAGES * (1 + len(names) // len(STAGES))):
+    for name, colour in zip(names, drawing.STAGES * (1 + len(names) // len(drawing.STAGES))):
         widths = [_share(each, way, name) for each in timings]
         label = name if way == WAYS[0] else None
         look: dict[str, Any] = {"height": 0.34, "edgecolor": "white", "linewidth": 0.4}

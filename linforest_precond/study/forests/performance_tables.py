@@ -1,11 +1,11 @@
-"""Times and throughputs of figures 3, 5 and 6: `Timings` of a case, and CSV tables."""
+"""Times and throughputs of figures 3, 5 and 6: `Timings` of a case, and CSV files."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.study.csv_tables import CsvTable
 from linforest_precond.study.forests.tables import IDENTITY, identity
+from linforest_precond.study.listings import Tables
 from linforest_precond.study.number_formats import missing
 from linforest_precond.study.results import JsonObject, dig, done
 
@@ -13,6 +13,9 @@ WAYS = ("paper", "ours")
 METHODS = ("bidirectional_scan", "list_ranking")
 PERMUTATIONS = ("radix_sort", "scan")
 SPMV = ("seconds", "gb_per_s")
+
+
+TABLES = Tables()
 
 
 class Timings:
@@ -99,22 +102,19 @@ def quotient(a: float | None, b: float | None) -> float | None:
     return None if a is None or b is None or missing(a) or missing(b) or not b else a / b
 
 
-def performance_tables(study: JsonObject) -> list[CsvTable]:
-    """The tables of times and throughputs."""
-    cases = [(case, Timings(case)) for case in done(study, "performance")]
-    return [_times(cases), _propositions(cases), _launches(cases)]
+def timings(study: JsonObject) -> list[tuple[JsonObject, Timings]]:
+    """The cases with the part "performance"."""
+    return [(case, Timings(case)) for case in done(study, "performance")]
 
 
-def _times(cases: list[tuple[JsonObject, Timings]]) -> CsvTable:
-    """One row for each matrix: figures 5 and 6 in numbers."""
-    rows = [identity(case) | _time_fields(timings) for case, timings in cases]
-    columns = dict.fromkeys(column for row in rows for column in row)
-    text = "times of scans, permutations and setups: figures 5 and 6"
-    return CsvTable("performance", tuple(columns) or IDENTITY, rows, text)
+@TABLES.listing(*IDENTITY, "*")
+def performance(study: JsonObject) -> list[JsonObject]:
+    """Times of scans, permutations and setups: figures 5 and 6."""
+    return [identity(case) | _time_fields(found) for case, found in timings(study)]
 
 
-def _time_fields(timings: Timings) -> dict[str, Any]:
-    row: dict[str, Any] = {
+def _time_fields(timings: Timings) -> JsonObject:
+    row: JsonObject = {
         "precision": timings.record.get("precision"),
         "copy_gb_per_s": timings.copy,
         "sequential_scan_seconds": timings.sequential,
@@ -129,28 +129,23 @@ def _time_fields(timings: Timings) -> dict[str, Any]:
     return row
 
 
-def _propositions(cases: list[tuple[JsonObject, Timings]]) -> CsvTable:
-    """One row for each matrix, precision, k and n: figure 3 in numbers."""
-    columns = ("dtype", "k", "n", "seconds", "gb_per_s", "vertices")
-    rows = [
-        {"name": case["name"], **{column: row.get(column) for column in columns}}
-        | {"active": timings.active(row), "per_spmv": timings.proposition_per_spmv(row)}
-        | {f"spmv_{key}": timings.spmv(key, row["dtype"]) for key in SPMV}
-        for case, timings in cases
-        for row in timings.propositions
+@TABLES.listing("name dtype k n seconds gb_per_s vertices active per_spmv", *(f"spmv_{key}" for key in SPMV))
+def performance_propositions(study: JsonObject) -> list[JsonObject]:
+    """Times and throughputs of propositions: figure 3."""
+    return [
+        {"name": case, **row, "active": found.active(row), "per_spmv": found.proposition_per_spmv(row)}
+        | {f"spmv_{key}": found.spmv(key, row["dtype"]) for key in SPMV}
+        for case, found in timings(study)
+        for row in found.propositions
     ]
-    names = ("name", *columns, "active", "per_spmv", *(f"spmv_{key}" for key in SPMV))
-    text = "times and throughputs of propositions: figure 3"
-    return CsvTable("performance_propositions", names, rows, text)
 
 
-def _launches(cases: list[tuple[JsonObject, Timings]]) -> CsvTable:
-    """One row for each launch of a step of Algorithm 3: figure 5 in numbers; empty on the CPU."""
-    rows = [
-        {"name": case["name"], "scan": kind, "step": step, "gb_per_s": speed}
-        for case, timings in cases
-        for kind, speeds in timings.launches.items()
+@TABLES.listing("name scan step gb_per_s")
+def performance_launches(study: JsonObject) -> list[JsonObject]:
+    """Throughput of each launch of Algorithm 3: figure 5, on the GPU only."""
+    return [
+        {"name": case, "scan": kind, "step": step, "gb_per_s": speed}
+        for case, found in timings(study)
+        for kind, speeds in found.launches.items()
         for step, speed in enumerate(speeds)
     ]
-    text = "throughput of each launch of Algorithm 3: figure 5, on the GPU only"
-    return CsvTable("performance_launches", ("name", "scan", "step", "gb_per_s"), rows, text)

@@ -1,4 +1,4 @@
-"""Breakdown of a setup's time from its recorded launches and the kernels' own clocks."""
+"""Time of a setup by stage, from the log of its kernel launches and the kernels' own clocks."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from linforest_precond.study.forests.counted_times import PROPOSITIONS
 from linforest_precond.study.forests.coverage import BLOCK_PERIODS, CONFIGURATIONS, DEGREES
 from linforest_precond.study.forests.findings import converged, has_large_error, total_seconds
 from linforest_precond.study.forests.performance_tables import METHODS, PERMUTATIONS, WAYS, Timings, quotient
+from linforest_precond.study.forests.preconditioners import PRECONDITIONERS, look_of
 from linforest_precond.study.forests.tables import (
     TABLE3,
     TABLE4,
@@ -70,32 +71,14 @@ HEADS5: tuple[Heading, ...] = (
     *(("2×2 blocks", f"m = {m}") for m in BLOCK_PERIODS),
 )
 HASHES = {"md5": "MD5", "splitmix64": "splitmix64"}
-# Descriptions of the preconditioners that are not the paper's.
-FURTHER_ROWS = {
-    "Multilevel": "Multilevel, one V-cycle of algebraic multigrid (lf.multilevel)",
-    "ILU(0)": "ILU(0), incomplete triangular factors (lf.ilu)",
-    "Approximate inverse": "Approximate inverse, sparse products alone (lf.approximate_inverse)",
-}
-# The functions of the library, by the paper's names of the preconditioners.
-FUNCTIONS = {
-    "Jacobi": "jacobi",
-    "TriScal": "tridiagonal_original",
-    "AlgTriScal": "tridiagonal",
-    "AlgTriScal+": "tridiagonal",
-    "AlgTriBlock": "block_tridiagonal",
-    "AlgTriBlock+": "block_tridiagonal",
-    "Multilevel": "multilevel",
-    "ILU(0)": "ilu",
-    "Approximate inverse": "approximate_inverse",
-}
 LARGE_ERROR = (
     "the solve converged, but the solution has less than half of the digits that the residual promises, "
     "because the matrix is ill-conditioned"
 )
 
 
-def report(study: JsonObject) -> JsonObject:
-    """What the template shows."""
+def variables(study: JsonObject) -> JsonObject:
+    """The variables of the template."""
     covered, solved, timed = (done(study, part) for part in ("coverage", "convergence", "performance"))
     on_gpu = any(Timings(case).launches for case in timed)
     runs = [(case, run) for case in solved for run in case["convergence"]["runs"]]
@@ -110,8 +93,10 @@ def report(study: JsonObject) -> JsonObject:
         "table5": [row for case in covered for row in _rule_rows(case, HEADS5, TABLE5)],
         "charges": [_hash_row(case) for case in covered if case["coverage"].get("charges")],
         "single_precision": [row for case in covered for row in _sum_rows(case)],
-        "further_rows": [text for name, text in FURTHER_ROWS.items() if name in names],
-        "legend": {name: FUNCTIONS.get(name.partition(" m =")[0]) for name in names},
+        "further_rows": [
+            line["further"] for name, line in PRECONDITIONERS.items() if name in names and line["further"]
+        ],
+        "legend": {name: look_of(name)["function"] for name in names},
         "runs": [_run_row(case, run) for case, run in runs],
         "unconverged": [_unconverged_row(case, run) for case, run in runs if not converged(run)],
         "LARGE_ERROR": LARGE_ERROR,
@@ -249,7 +234,7 @@ def _status(run: JsonObject) -> str:
 
 
 def _advice(run: JsonObject) -> str | None:
-    """What a solve's status means, and what to try."""
+    """The meaning of a solver's status, with advice."""
     status = str(run.get("status"))
     return Status[status].advice if status in Status.__members__ else None
 

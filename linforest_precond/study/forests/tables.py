@@ -1,13 +1,13 @@
-"""Coverages and convergence beside the paper's values, and their CSV tables."""
+"""Coverages and convergence beside the paper's values, and their CSV files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from linforest_precond.matrices.catalogue import PaperMatrix, catalogue
-from linforest_precond.study.csv_tables import CsvTable
 from linforest_precond.study.forests.coverage import BLOCK_PERIODS, CONFIGURATIONS, DEGREES
+from linforest_precond.study.listings import Tables
 from linforest_precond.study.number_formats import missing
 from linforest_precond.study.results import JsonObject, dig, done, is_standin
 
@@ -120,34 +120,22 @@ def published_coverage(case: JsonObject, precond: str) -> float | None:
     return None if paper is None or value is None else value(paper)
 
 
+TABLES = Tables()
 IDENTITY = ("name", "title", "paper", "origin", "at_paper_size")
+TIES = ("charge", "ties_parallel", "ties_sequential")
 
 
-def identity(case: JsonObject) -> dict[str, Any]:
-    return {column: case.get(column) for column in IDENTITY}
+def identity(case: JsonObject) -> JsonObject:
+    """The fields that identify a case."""
+    return {field: case.get(field) for field in IDENTITY}
 
 
-def _compared(
-    name: str,
-    quantities: Iterable[Quantity],
-    cases: list[JsonObject],
-    extra: Mapping[str, tuple[str, ...]],
-    description: str,
-) -> CsvTable:
-    """Ours, the paper's and the difference of each quantity, after `extra` columns (paths in a record)."""
-
-    def cells(case: JsonObject, quantity: Quantity) -> dict[str, Any]:
-        ours, theirs, difference, _ = compare(case, quantity)
-        return dict(zip(_triple(quantity), (ours, theirs, difference)))
-
-    rows = []
-    for case in cases:
-        row = identity(case) | {column: dig(case, *path) for column, path in extra.items()}
-        for quantity in quantities:
-            row |= cells(case, quantity)
-        rows.append(row)
-    compared = (column for quantity in quantities for column in _triple(quantity))
-    return CsvTable(name, (*IDENTITY, *extra, *compared), rows, description)
+def _compared(case: JsonObject, quantities: Iterable[Quantity]) -> JsonObject:
+    """Ours, the paper's and the difference of each quantity."""
+    row = identity(case)
+    for quantity in quantities:
+        row |= dict(zip(_triple(quantity), compare(case, quantity)))
+    return row
 
 
 def _triple(quantity: Quantity) -> tuple[str, ...]:
@@ -156,30 +144,36 @@ def _triple(quantity: Quantity) -> tuple[str, ...]:
     return names[:2] if quantity.digits is None else names
 
 
-RULES = {
-    "charge": ("coverage", "charge"),
-    "ties_parallel": ("coverage", "ties", "parallel"),
-    "ties_sequential": ("coverage", "ties", "sequential"),
-}
+def _triples(quantities: Iterable[Quantity]) -> list[str]:
+    return [name for quantity in quantities for name in _triple(quantity)]
 
 
-def coverage_table3(study: JsonObject) -> CsvTable:
-    """Every case with its size, compared with the paper's table 3."""
-    extra = {column: (column,) for column in ("status", "error", "note", "seconds")}
-    text = "every matrix with its size, as in table 3"
-    return _compared("coverage_table3", TABLE3, study["cases"], extra, text)
+@TABLES.listing(*IDENTITY, "status error note seconds", *_triples(TABLE3))
+def coverage_table3(study: JsonObject) -> list[JsonObject]:
+    """Every matrix with its size, as in table 3."""
+    return [case | _compared(case, TABLE3) for case in study["cases"]]
 
 
-def coverage_table4(study: JsonObject) -> CsvTable:
-    """Coverages of the [0,2]-factor in three configurations, compared with the paper's table 4."""
-    text = "coverages of the [0,2]-factors, as in table 4"
-    return _compared("coverage_table4", TABLE4, done(study, "coverage"), RULES, text)
+def _coverage_rows(study: JsonObject, quantities: Iterable[Quantity]) -> list[JsonObject]:
+    """Coverages beside the paper's, with the configuration that is compared."""
+    return [
+        {"charge": case["coverage"].get("charge")}
+        | {f"ties_{kind}": dig(case, "coverage", "ties", kind) for kind in ("parallel", "sequential")}
+        | _compared(case, quantities)
+        for case in done(study, "coverage")
+    ]
 
 
-def coverage_table5(study: JsonObject) -> CsvTable:
-    """Coverages of the [0,n]-factors and of the 2x2 blocks, compared with the paper's table 5."""
-    text = "coverages of the [0,n]-factors and the 2×2 blocks, as in table 5"
-    return _compared("coverage_table5", TABLE5, done(study, "coverage"), RULES, text)
+@TABLES.listing(*IDENTITY, *TIES, *_triples(TABLE4))
+def coverage_table4(study: JsonObject) -> list[JsonObject]:
+    """Coverages of the [0,2]-factors, as in table 4."""
+    return _coverage_rows(study, TABLE4)
+
+
+@TABLES.listing(*IDENTITY, *TIES, *_triples(TABLE5))
+def coverage_table5(study: JsonObject) -> list[JsonObject]:
+    """Coverages of the [0,n]-factors and the 2×2 blocks, as in table 5."""
+    return _coverage_rows(study, TABLE5)
 
 
 def by_rule(case: JsonObject, rule: str) -> JsonObject:
@@ -195,75 +189,74 @@ def rules(case: JsonObject) -> list[str]:
     return sorted(measured, key=lambda rule: rule != compared)
 
 
-def coverage_ties(study: JsonObject) -> CsvTable:
-    """One row for each matrix and order among equal weights."""
-    quantities = tuple(dict.fromkeys((*TABLE4, *TABLE5)))
-    rows = [
-        {"name": case["name"], "ties": rule, **{q.key: q.ours(by_rule(case, rule)) for q in quantities}}
+@TABLES.listing("name ties", *dict.fromkeys(quantity.key for quantity in (*TABLE4, *TABLE5)))
+def coverage_ties(study: JsonObject) -> list[JsonObject]:
+    """The same for each order among equal weights."""
+    return [
+        {"name": case, "ties": rule}
+        | {quantity.key: quantity.ours(by_rule(case, rule)) for quantity in (*TABLE4, *TABLE5)}
         for case in done(study, "coverage")
         for rule in rules(case)
     ]
-    text = "the same for each order among equal weights"
-    return CsvTable("coverage_ties", ("name", "ties", *(q.key for q in quantities)), rows, text)
 
 
-def coverage_charges(study: JsonObject) -> CsvTable:
-    """One row for each matrix, hash of the charges and seed: coverages of the parallel factors."""
-    rows = [
-        {"name": case["name"], "charge": charge, "seed": seed}
+@TABLES.listing("name charge seed", *(f"parallel_{n}" for n in DEGREES))
+def coverage_charges(study: JsonObject) -> list[JsonObject]:
+    """Coverages by the hash of the charges and the seed."""
+    return [
+        {"name": case, "charge": charge, "seed": seed}
         | {f"parallel_{n}": values[seed] for n, values in by_degree.items()}
         for case in done(study, "coverage")
         for charge, by_degree in (case["coverage"].get("charges") or {}).items()
         for seed in range(min(map(len, by_degree.values()), default=0))
     ]
-    text = "coverages by the hash of the charges and the seed"
-    return CsvTable(
-        "coverage_charges", ("name", "charge", "seed", *(f"parallel_{n}" for n in DEGREES)), rows, text
-    )
 
 
-def coverage_single_precision(study: JsonObject) -> CsvTable:
-    """One row for each grid and number of partial sums: c_id and blocks with sums in single precision."""
-    rows = [
-        {"name": case["name"], **row}
+@TABLES.listing("name parts identity scale")
+def coverage_single_precision(study: JsonObject) -> list[JsonObject]:
+    """Coverages of the ANISO grids with sums in single precision."""
+    return [
+        {"name": case, **row}
         for case in done(study, "coverage")
         for row in case["coverage"].get("single_precision") or []
     ]
-    text = "coverages of the ANISO grids with sums in single precision"
-    return CsvTable("coverage_single_precision", ("name", "parts", "identity", "scale"), rows, text)
 
 
-RUN = (
-    "precond", "status", "info", "iterations", "median_iterations", "setup_seconds", "solve_seconds",
-    "residual", "error", "coverage",
-)  # fmt: skip
+def runs(study: JsonObject) -> list[tuple[JsonObject, JsonObject]]:
+    """(case, run) of every solve."""
+    return [(case, run) for case in done(study, "convergence") for run in case["convergence"]["runs"]]
 
 
-def convergence_summary(study: JsonObject) -> CsvTable:
-    """One row for each matrix and preconditioner: figure 4 in numbers."""
-    rows = [
+@TABLES.listing(
+    *IDENTITY,
+    "rtol maxiter precond status info iterations median_iterations",
+    "setup_seconds solve_seconds residual error coverage coverage_paper",
+)
+def convergence_summary(study: JsonObject) -> list[JsonObject]:
+    """One row for each matrix and preconditioner."""
+    return [
         identity(case)
-        | {"rtol": case["convergence"].get("rtol"), "maxiter": case["convergence"].get("maxiter")}
-        | {column: run.get(column) for column in RUN}
+        | {option: case["convergence"].get(option) for option in ("rtol", "maxiter")}
+        | run
         | {"coverage_paper": published_coverage(case, run["precond"])}
-        for case in done(study, "convergence")
-        for run in case["convergence"]["runs"]
+        for case, run in runs(study)
     ]
-    text = "one row for each matrix and preconditioner"
-    return CsvTable("convergence_summary", (*IDENTITY, "rtol", "maxiter", *RUN, "coverage_paper"), rows, text)
 
 
-def convergence_histories(study: JsonObject) -> CsvTable:
-    """One row for each recorded iteration: the curves of figure 4."""
-    columns = ("iteration", "residual", "error")
-    rows = [
-        {"name": case["name"], "precond": run["precond"]} | dict(zip(columns, point))
-        for case in done(study, "convergence")
-        for run in case["convergence"]["runs"]
-        for point in history(run)
+@TABLES.listing("name precond iteration residual error")
+def convergence_histories(study: JsonObject) -> list[JsonObject]:
+    """Residual and error by iteration: the curves of figure 4."""
+    return [
+        {
+            "name": case,
+            "precond": run["precond"],
+            "iteration": iteration,
+            "residual": residual,
+            "error": error,
+        }
+        for case, run in runs(study)
+        for iteration, residual, error in history(run)
     ]
-    text = "residual and error by iteration: the curves of figure 4"
-    return CsvTable("convergence_histories", ("name", "precond", *columns), rows, text)
 
 
 def history(run: JsonObject) -> list[tuple[Any, ...]]:
@@ -272,12 +265,3 @@ def history(run: JsonObject) -> list[tuple[Any, ...]]:
     iterations = record.get("iterations") or []
     nothing = [None] * len(iterations)
     return list(zip(iterations, record.get("residuals") or nothing, record.get("errors") or nothing))
-
-
-def tables(study: JsonObject) -> list[CsvTable]:
-    """The tables of coverages and convergence."""
-    makers = (
-        coverage_table3, coverage_table4, coverage_table5, coverage_ties, coverage_charges,
-        coverage_single_precision, convergence_summary, convergence_histories,
-    )  # fmt: skip
-    return [make(study) for make in makers]

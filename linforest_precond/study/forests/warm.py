@@ -1,4 +1,4 @@
-"""Compile everything that a study runs ahead of its cases, so that no time includes compilation."""
+"""Compilation of all kernels of the study ahead of the timed calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The four problems of the study: their algorithms, and the checkers of their answers."""
+"""The four graph problems of the study: their algorithms, and checks of the results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Family(NamedTuple):
 
     title: str
     algorithms: tuple[Algorithm, ...]
-    check: Callable[[Any], Any]  # what the algorithms take of the matrix, so that times exclude checks
+    check: Callable[[Any], Any]  # the checked matrix or pattern that algorithms take; not timed
     call: Callable[[Any, str], tuple[Array, ...]]  # the arrays of an answer
     size: Callable[[tuple[Array, ...]], float]  # a number that describes an answer
     is_valid: Callable[[Any, tuple[Array, ...]], bool]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +12,36 @@ import scipy.sparse as sp
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.matrix.doors import as_pattern
-from linforest_precond.study.cases import Case, Source, case_of, named_cases
-from linforest_precond.study.published import graph_times
+from linforest_precond.study.cases import Case, Source
+from linforest_precond.study.published import published_rows
 from linforest_precond.study.results import JsonObject
 
 QUICK_SIZES = (1000, 2000)
-# The number of random numbers that are drawn at a time.
+# Random numbers that are drawn at a time.
 BLOCK = 2**22
+
+
+class GraphTimes(NamedTuple):
+    """Seconds of Cichra (2024) on one thread (CPU), on 16 threads (HOST) and on a Tesla V100 (GPU)."""
+
+    cpu: float
+    host: float
+    gpu: float
+
+
+class GraphKey(NamedTuple):
+    """An algorithm by the thesis' name, and a graph by its density and size."""
+
+    algorithm: str
+    density: float
+    size: int
+
+
+@functools.cache
+def graph_times() -> dict[GraphKey, GraphTimes]:
+    """The times of Cichra (2024): figures 7.2, 7.4, 7.6, 7.8, 7.10 and 7.12."""
+    rows = ([*row.values()] for row in published_rows("graphs"))
+    return {GraphKey(name, density, int(size)): GraphTimes(*times) for name, density, size, *times in rows}
 
 
 def densities() -> list[float]:
@@ -29,6 +52,16 @@ def densities() -> list[float]:
 def sizes() -> list[int]:
     """The thesis' numbers of vertices."""
     return sorted({key.size for key in graph_times()})
+
+
+def quick() -> list[str]:
+    """The names of small graphs of the thesis' densities."""
+    return [Sweep(size, density).name for density in densities() for size in QUICK_SIZES]
+
+
+def full() -> list[str]:
+    """The names of the thesis' 45 graphs."""
+    return [Sweep(size, density).name for density in densities() for size in sizes()]
 
 
 class Sweep(NamedTuple):
@@ -50,18 +83,11 @@ def sweep_of(name: str) -> Sweep | None:
     return Sweep(int(found[1]), float(found[2]))
 
 
-def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
-    """The named cases; by default small graphs of the thesis' three densities, or all of its 45 graphs."""
-    if names is None:
-        chosen = sizes() if full else QUICK_SIZES
-        names = [Sweep(size, density).name for density in densities() for size in chosen]
-    return named_cases(names, full, _case)
-
-
-def _case(name: str, full: bool) -> Case:
+def own_case(name: str, full: bool) -> Case | None:
+    """The case of a graph of the sweep, "SIZE@DENSITY"."""
     sweep = sweep_of(name)
     if sweep is None:
-        return case_of(name, full)
+        return None
     in_thesis = sweep.size in sizes() and sweep.density in densities()
     title = f"{sweep.size:,} vertices, density {sweep.density:g}"
     return Case(

@@ -2,69 +2,59 @@
 
 from __future__ import annotations
 
-from linforest_precond.study.drawing import (
-    GREY,
-    STAGES,
-    Axes,
-    Figure,
-    decades,
-    legend_above,
-    panels,
-    positive,
-    styled,
-)
+from functools import partial
+
+from linforest_precond.study import drawing
 from linforest_precond.study.graphs.families import FAMILIES, Algorithm
-from linforest_precond.study.graphs.tables import DEVICES, TimedAlgorithm, densities_of, rows_of
-from linforest_precond.study.published import GraphKey, graph_times
+from linforest_precond.study.graphs.graphs import graph_times
+from linforest_precond.study.graphs.tables import (
+    DEVICES,
+    TimedAlgorithm,
+    densities_of,
+    fastest_device,
+    rows_of,
+)
 from linforest_precond.study.results import JsonObject
 
-COLOURS = dict(zip(DEVICES, (STAGES[4], STAGES[2], STAGES[0])))
+COLOURS = dict(zip(DEVICES, (drawing.STAGES[4], drawing.STAGES[2], drawing.STAGES[0])))
 # The figure of each algorithm in the thesis.
-FIGURES = {
+IN_THESIS = {
     "CC_base": "7.1", "CC_opt2": "7.3", "SCC": "7.5", "MIS_base": "7.7", "MIS_lex3": "7.9", "MIS_opt3": "7.11"
 }  # fmt: skip
 # Further published algorithms that are drawn beside one of ours.
 FURTHER = {"CC_opt2": ("CC_base",)}
 
 
-@styled
-def by_device(study: JsonObject, part: str, key: str) -> Figure:
+@drawing.styled
+def by_device(study: JsonObject, part: str, key: str) -> drawing.Figure:
     """One algorithm on all devices; dashed and dotted: the thesis' times."""
     rows = rows_of(study, part, key)
-    figure, axes = panels(max(len(densities_of(rows)), 1))
+    figure, axes = drawing.panels(max(len(densities_of(rows)), 1))
     for ax, density in zip(axes, densities_of(rows)):
         here = [row for row in rows if row.density == density]
         for device, name in DEVICES.items():
             _curve(ax, here, device, COLOURS[device], name)
-            for style, thesis in _styles(here[0].algorithm):
-                _published_curve(ax, GraphKey(thesis, density, 0), device, COLOURS[device], style)
+            _published_curves(ax, here[0].algorithm, density, device, COLOURS[device])
         _label(ax, density)
         _explain_styles(ax, here[0].algorithm)
-    legend_above(figure, axes[0], columns=6)
+    drawing.legend_above(figure, axes[0], columns=6)
     return figure
 
 
-@styled
-def compared(study: JsonObject, part: str) -> Figure:
+@drawing.styled
+def compared(study: JsonObject, part: str) -> drawing.Figure:
     """The algorithms for one problem on the GPU, or else on all threads; dashed: the thesis' times there."""
     rows = rows_of(study, part)
     device = fastest_device(rows)
-    figure, axes = panels(max(len(densities_of(rows)), 1))
+    figure, axes = drawing.panels(max(len(densities_of(rows)), 1))
     for ax, density in zip(axes, densities_of(rows)):
         for place, algorithm in enumerate(FAMILIES[part].algorithms):
             here = [row for row in rows if (row.density, row.algorithm) == (density, algorithm)]
-            _curve(ax, here, device, STAGES[place], algorithm.title)
-            for style, thesis in _styles(algorithm):
-                _published_curve(ax, GraphKey(thesis, density, 0), device, STAGES[place], style)
+            _curve(ax, here, device, drawing.STAGES[place], algorithm.title)
+            _published_curves(ax, algorithm, density, device, drawing.STAGES[place])
         _label(ax, density)
-    legend_above(figure, axes[0], columns=4)
+    drawing.legend_above(figure, axes[0], columns=4)
     return figure
-
-
-def fastest_device(rows: list[TimedAlgorithm]) -> str:
-    """The GPU where it was used, else all threads, else one."""
-    used = [device for device in ("gpu", "host") if any(row.seconds(device) is not None for row in rows)]
-    return used[0] if used else "cpu"
 
 
 def _styles(algorithm: Algorithm) -> list[tuple[str, str]]:
@@ -73,36 +63,37 @@ def _styles(algorithm: Algorithm) -> list[tuple[str, str]]:
     return list(zip(("--", ":"), (name, *FURTHER.get(name, ())))) if name else []
 
 
-def _explain_styles(ax: Axes, algorithm: Algorithm) -> None:
+def _explain_styles(ax: drawing.Axes, algorithm: Algorithm) -> None:
     for style, name in _styles(algorithm):
-        ax.plot([], [], color=GREY, linestyle=style, linewidth=0.9, label=name)
+        ax.plot([], [], color=drawing.GREY, linestyle=style, linewidth=0.9, label=name)
 
 
-def _curve(ax: Axes, rows: list[TimedAlgorithm], device: str, colour: str, name: str) -> None:
-    points = sorted((row.size, positive(row.seconds(device))) for row in rows)
-    sizes, times = zip(*points) if points else ((), ())
-    ax.plot(sizes, times, color=colour, linewidth=1.3, marker="o", markersize=3, label=name)
+def _curve(ax: drawing.Axes, rows: list[TimedAlgorithm], device: str, colour: str, name: str) -> None:
+    drawing.curve(ax, ((row.size, row.seconds(device)) for row in rows), colour, name, linewidth=1.3)
 
 
-def _published_curve(ax: Axes, wanted: GraphKey, device: str, colour: str, style: str) -> None:
-    known = {key.size: times for key, times in graph_times().items() if key[:2] == wanted[:2]}
-    times = [getattr(times, device) for times in known.values()]
-    ax.plot(list(known), times, color=colour, linewidth=0.9, linestyle=style)
+def _published_curves(
+    ax: drawing.Axes, algorithm: Algorithm, density: float, device: str, colour: str
+) -> None:
+    for style, thesis in _styles(algorithm):
+        points = (
+            (key.size, getattr(times, device))
+            for key, times in graph_times().items()
+            if (key.algorithm, key.density) == (thesis, density)
+        )
+        drawing.curve(ax, points, colour, style=style, linewidth=0.9)
 
 
-def _label(ax: Axes, density: float) -> None:
-    decades(ax, "y")
+def _label(ax: drawing.Axes, density: float) -> None:
+    drawing.decades(ax, "y")
     ax.set_title(f"density {density:.3g}", fontsize=9)
-    ax.set_xlabel("vertices")
-    ax.set_ylabel("seconds")
+    ax.set(xlabel="vertices", ylabel="seconds")
 
 
-def figures(study: JsonObject) -> dict[str, Figure]:
-    """All figures by name: those of the algorithms in the thesis, and the comparisons."""
-    own = {
-        f"{part}_{algorithm.key}": by_device(study, part, algorithm.key)
-        for part, family in FAMILIES.items()
-        for algorithm in family.algorithms
-        if algorithm.thesis or part == "spanning_forests"
-    }
-    return own | {f"{part}_compared": compared(study, part) for part in FAMILIES}
+# The figures of the algorithms in the thesis, and the comparisons.
+FIGURES = {
+    f"{part}_{algorithm.key}": partial(by_device, part=part, key=algorithm.key)
+    for part, family in FAMILIES.items()
+    for algorithm in family.algorithms
+    if algorithm.thesis or part == "spanning_forests"
+} | {f"{part}_compared": partial(compared, part=part) for part in FAMILIES}

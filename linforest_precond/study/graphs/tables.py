@@ -1,25 +1,29 @@
-"""The times of a study, one row for each graph and algorithm, beside the published ones; as CSV files."""
+"""The tables of the study: a row for each graph and algorithm, beside the published times."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from itertools import groupby
+from typing import NamedTuple
 
-from linforest_precond.study.csv_tables import CsvTable
 from linforest_precond.study.graphs.families import FAMILIES, Algorithm
-from linforest_precond.study.graphs.graphs import sweep_of
-from linforest_precond.study.published import GraphKey, GraphTimes, graph_times
+from linforest_precond.study.graphs.graphs import GraphKey, GraphTimes, graph_times, sweep_of
+from linforest_precond.study.listings import Tables
+from linforest_precond.study.number_formats import count, seconds
+from linforest_precond.study.report_tables import Cell, Row
 from linforest_precond.study.results import JsonObject, done
 
 DEVICES = {"cpu": "CPU", "host": "HOST", "gpu": "GPU"}
 DEVICES_IN_WORDS = {"gpu": "on the GPU", "host": "on all threads", "cpu": "on one thread"}
 
-COLUMNS = (
-    "name", "density", "size", "problem", "algorithm", "thesis", *(f"{device}_seconds" for device in DEVICES),
-    *(f"{device}_seconds_paper" for device in DEVICES), "host_over_cpu", "gpu_over_cpu", "gpu_over_host",
-    "threads", "thread_efficiency", "answer", "valid", "same_on_all_devices",
-)  # fmt: skip
+# (device, device of the base) of the speedups.
+QUOTIENTS = (("host", "cpu"), ("gpu", "cpu"), ("gpu", "host"))
+# The heading of the number that describes an answer; "components" for other families.
+ANSWERS = {"independent_sets": "vertices", "spanning_forests": "weight"}
+
+
+TABLES = Tables()
 
 
 class TimedAlgorithm(NamedTuple):
@@ -86,30 +90,73 @@ def median(values: Iterable[float | None]) -> float | None:
     return statistics.median(known) if known else None
 
 
-def tables(study: JsonObject) -> list[CsvTable]:
-    """All tables of the study."""
-    return [_times(study), _published()]
+def fastest_device(rows: list[TimedAlgorithm]) -> str:
+    """The GPU where it was used, else all threads, else one."""
+    used = [device for device in ("gpu", "host") if any(row.seconds(device) is not None for row in rows)]
+    return used[0] if used else "cpu"
 
 
-def _times(study: JsonObject) -> CsvTable:
-    text = "times by density, size, algorithm and device, as in figures 7.2 to 7.12"
-    return CsvTable("times", COLUMNS, [_fields(row) for row in rows_of(study)], text)
+@TABLES.listing(
+    "name density size problem algorithm thesis",
+    *(f"{device}_seconds" for device in DEVICES),
+    *(f"{device}_seconds_paper" for device in DEVICES),
+    *(f"{one}_over_{other}" for one, other in QUOTIENTS),
+    "threads thread_efficiency answer valid same_on_all_devices",
+)
+def times(study: JsonObject) -> list[JsonObject]:
+    """Times by density, size, algorithm and device, as in figures 7.2 to 7.12."""
+    return [
+        {"name": row.case, "density": row.density, "size": row.size, "problem": row.part}
+        | {"algorithm": row.algorithm.key, "thesis": row.algorithm.thesis}
+        | {f"{device}_seconds": row.seconds(device) for device in DEVICES}
+        | {f"{device}_seconds_paper": row.paper_seconds(device) for device in DEVICES}
+        | {f"{one}_over_{other}": row.speedup(one, other) for one, other in QUOTIENTS}
+        | {"threads": row.threads, "thread_efficiency": row.thread_efficiency}
+        | {"answer": row.found.get("size"), "valid": row.found.get("valid")}
+        | {"same_on_all_devices": row.found.get("same")}
+        for row in rows_of(study)
+    ]
 
 
-def _fields(row: TimedAlgorithm) -> dict[str, Any]:
+@TABLES.listing(*GraphKey._fields, *GraphTimes._fields)
+def published_times(_: JsonObject) -> list[JsonObject]:
+    """All times that the thesis prints, in seconds."""
+    return [key._asdict() | times._asdict() for key, times in graph_times().items()]
+
+
+def variables(study: JsonObject) -> JsonObject:
+    """The variables of the template."""
     return {
-        "name": row.case["name"], "density": row.density, "size": row.size, "problem": row.part,
-        "algorithm": row.algorithm.key, "thesis": row.algorithm.thesis,
-        **{f"{device}_seconds": row.seconds(device) for device in DEVICES},
-        **{f"{device}_seconds_paper": row.paper_seconds(device) for device in DEVICES},
-        "host_over_cpu": row.speedup("host", "cpu"), "gpu_over_cpu": row.speedup("gpu", "cpu"),
-        "gpu_over_host": row.speedup("gpu", "host"), "threads": row.threads,
-        "thread_efficiency": row.thread_efficiency, "answer": row.found.get("size"),
-        "valid": row.found.get("valid"), "same_on_all_devices": row.found.get("same"),
-    }  # fmt: skip
+        "families": FAMILIES,
+        "fastest": {part: DEVICES_IN_WORDS[fastest_device(rows_of(study, part))] for part in FAMILIES},
+        "times": {part: _time_rows(study, part) for part in FAMILIES},
+        "threads": max((each.threads for each in rows_of(study)), default=None),
+    }
 
 
-def _published() -> CsvTable:
-    rows = [key._asdict() | times._asdict() for key, times in graph_times().items()]
-    columns = tuple(rows[0])
-    return CsvTable("published_times", columns, rows, "all times that the thesis prints, in seconds")
+def _time_rows(study: JsonObject, part: str) -> list[Row]:
+    """A row for each graph, with all algorithms of a family."""
+    timed = rows_of(study, part)
+    devices = [device for device in DEVICES if any(each.seconds(device) is not None for each in timed)]
+    found: list[Row] = []
+    for _, group in groupby(timed, key=lambda each: str(each.case["name"])):
+        algorithms = list(group)
+        row: Row = {"Density": f"{algorithms[0].density:.3g}", "Vertices": count(algorithms[0].size)}
+        for each in algorithms:
+            title = each.algorithm.title
+            row |= {(title, DEVICES[device]): _time(each, device) for device in devices}
+            row[title, ANSWERS.get(part, "components")] = _answer(each)
+        found.append(row)
+    return found
+
+
+def _time(each: TimedAlgorithm, device: str) -> Cell:
+    theirs = each.paper_seconds(device)
+    return Cell(seconds(each.seconds(device)), None if theirs is None else seconds(theirs))
+
+
+def _answer(each: TimedAlgorithm) -> Cell:
+    """The number that describes the answer, marked where a checker or another device disagrees."""
+    wrong = not each.found.get("valid") or not each.found.get("same")
+    text = count(each.found.get("size"))
+    return Cell(f"{text} (invalid)" if wrong else text, departs=wrong)

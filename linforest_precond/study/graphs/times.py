@@ -11,13 +11,12 @@ from linforest_precond.matrices.arrays import on_device
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
 from linforest_precond.study.graphs.families import FAMILIES, Family, same_bits
-from linforest_precond.study.graphs.graphs import random_digraph
 from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
 T = TypeVar("T")
 
-# Repeats, of which the median is taken; the thesis takes the mean of ten.
+# Repeats; the study takes their median, the thesis the mean of ten.
 REPEATS = {"quick": 3, "full": 10}
 
 
@@ -62,10 +61,3 @@ def _median(call: Callable[[], T], repeats: int, device: str) -> tuple[float, T]
         return seconds, answer
     del answer
     return timing.median_time(call, repeats, device)
-
-
-def warm_up(settings: Settings) -> None:
-    """Compile everything on a small graph."""
-    A = on_device(random_digraph(40, 0.1), settings.device)
-    for part in settings.parts:
-        measured(part, A, Case("40@0.1", "small", "generated"), settings)

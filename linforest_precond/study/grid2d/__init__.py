@@ -1,1 +1,1 @@
-"""Graphs on R x C ranks: the study of chapter 6 of Mandulak (2025)."""
+"""Graphs on a grid of R x C ranks: the study of chapter 6 of Mandulak (2025)."""

@@ -43,7 +43,7 @@ NAMES = {
     "BFS": "breadth-first search", "PR": "PageRank", "CC": "connected components", "LP": "label propagation",
     "MWM": "matching", "PJ": "pointer jumping",
 }  # fmt: skip
-# Direction, exchange, queue.
+# (direction, exchange, whether there is a vertex queue) of connected components.
 VARIANTS = {
     "pull, dense, no queue (Base)": ("pull", "dense", False),
     "sparse (+SP)": ("pull", "sparse", False),

@@ -1,64 +1,50 @@
-"""The main results as sentences, computed from the tables."""
+"""The summary of the study: a round, strong and weak scaling, optimizations, and the shape of the grid."""
 
 from __future__ import annotations
 
 import math
 
-from linforest_precond.study.grid2d.tables import largest, rounds, scaling, shapes, variants, weak
-from linforest_precond.study.number_formats import count, digits3, fixed
-from linforest_precond.study.paper import Finding
+from linforest_precond.study.findings import Findings
+from linforest_precond.study.grid2d.tables import rounds, rows_of_largest, scaling, shapes, variants, weak
+from linforest_precond.study.number_formats import count, digits3, fixed, spread, two_digits
 from linforest_precond.study.published import keyed_numbers
 from linforest_precond.study.results import CASE, JsonObject, label
 
-
-def findings(study: JsonObject) -> list[Finding]:
-    """The main findings, none for parts that were not run."""
-    makers = (_round, _strong, _weak, _variants, _shapes)
-    return [finding for maker in makers if (finding := maker(study))]
+findings = Findings()
 
 
-def _round(study: JsonObject) -> Finding | None:
+@findings.about("A round", rounds)
+def _round(rows: list[JsonObject]) -> str:
     """Messages of the layout by rows and bytes of the two-dimensional one, on the most ranks."""
-    if largest(study, "rounds") is None:
-        return None
-    row = max(rounds(study), key=lambda row: (row["p"], row[CASE]["rows"]))
+    row = max(rows, key=lambda row: (row["p"], row[CASE]["rows"]))
+    share = two_digits(row["bytes"] / row["bound"])
     text = f"On {count(row['p'])} ranks a dense round is {count(row['calls'] / row['p'])} calls of each rank"
-    rest = f"an exchange between rows {count(row['row_messages'])} messages in all"
-    bytes_text = (
-        f"a rank sends {fixed(row['bytes'] / row['bound'], 2)} of 24 n / √p bytes ({label(row[CASE])})"
-    )
-    return Finding("A round", f"{text}, {rest}; {bytes_text}.")
+    text += f", an exchange between rows {count(row['row_messages'])} messages in all"
+    return f"{text}; a rank sends {share} of 24 n / √p bytes ({label(row[CASE])})."
 
 
-def _strong(study: JsonObject) -> Finding | None:
-    case, paper = largest(study, "scaling"), keyed_numbers("grid2d")
-    if case is None:
-        return None
-    own = [row for row in scaling(study) if row[CASE] is case]
-    ranks = sorted({row["p"] for row in own})
+@findings.about("Strong scaling", lambda study: rows_of_largest(scaling(study)))
+def _strong(rows: list[JsonObject]) -> str | None:
+    ranks, paper = sorted({row["p"] for row in rows}), keyed_numbers("grid2d")
     if len(ranks) < 2:
         return None
     before, after = ranks[-2:]
-    sent = {(row["key"], row["p"]): row["bytes"] for row in own}
+    sent = {(row["key"], row["p"]): row["bytes"] for row in rows}
     ratios = [
-        f"{fixed(sent[key, before] / sent[key, after], 2)} ({key})"
+        f"{two_digits(sent[key, before] / sent[key, after])} ({key})"
         for key, p in sent
         if p == after and sent[key, p]
     ]
     first, last = paper["speedup_from"], paper["speedup_to"]
-    text = (
-        f"From {before} to {after} ranks a rank sends less by factors of {', '.join(ratios)} on {label(case)}"
-    )
-    times = f"{paper['speedup_low']:.0f} to {paper['speedup_high']:.0f} in time from {first:.0f} to "
-    times += f"{last:.0f} GPUs, where it allows {math.sqrt(last / first):.0f}"
-    return Finding(
-        "Strong scaling", f"{text}; √p allows {fixed(math.sqrt(after / before), 0)}. The thesis has {times}."
-    )
+    text = f"From {before} to {after} ranks a rank sends less by factors of {', '.join(ratios)}"
+    text += f" on {label(rows[0][CASE])}; √p allows {fixed(math.sqrt(after / before), 0)}. The thesis has"
+    text += f" {paper['speedup_low']:.0f} to {paper['speedup_high']:.0f} in time"
+    return f"{text} from {first:.0f} to {last:.0f} GPUs, where it allows {math.sqrt(last / first):.0f}."
 
 
-def _weak(study: JsonObject) -> Finding | None:
-    """How much more a rank sends with four times the ranks and vertices."""
-    rows, paper = weak(study), keyed_numbers("grid2d")
+@findings.about("Weak scaling", weak)
+def _weak(rows: list[JsonObject]) -> str | None:
+    """The factor by which a rank sends more with four times the ranks and vertices."""
     growth: dict[str, list[float]] = {}
     for row, following in zip(rows, rows[1:]):
         same = (row["kind"], row["key"]) == (following["kind"], following["key"])
@@ -66,43 +52,30 @@ def _weak(study: JsonObject) -> Finding | None:
             growth.setdefault(row["key"], []).append(following["bytes"] / row["bytes"])
     if not growth:
         return None
-    known = ", ".join(
-        f"{fixed(min(each), 2)} to {fixed(max(each), 2)} ({key})" for key, each in growth.items()
-    )
+    known = ", ".join(f"{spread(each, two_digits)} ({key})" for key, each in growth.items())
     text = f"With four times the ranks and vertices a rank sends more by factors of {known}"
-    return Finding(
-        "Weak scaling", f"{text}; times just less than double in the thesis ({paper['weak_growth']:.0f})."
+    return (
+        f"{text}; times just less than double in the thesis ({keyed_numbers('grid2d')['weak_growth']:.0f})."
     )
 
 
-def _variants(study: JsonObject) -> Finding | None:
-    rows = variants(study)
-    cases = list(dict.fromkeys(row[CASE]["name"] for row in rows))
-    if not cases:
-        return None
-    edges, sent = [], []
-    for name in cases:
-        own = [row for row in rows if row[CASE]["name"] == name]
-        edges.append(own[0]["edges"] / max(own[-1]["edges"], 1))
-        sent.append(own[0]["bytes"] / max(own[-1]["bytes"], 1))
-    text = f"With all of them CC visits fewer edges by factors of {_range(edges)} and sends fewer bytes by"
-    rest = f"{_range(sent)} on {len(cases)} graphs; the thesis has an order of magnitude in time"
-    return Finding("Optimizations", f"{text} {rest}.")
+@findings.about("Optimizations", variants)
+def _variants(rows: list[JsonObject]) -> str:
+    """The quotients of the first variant, without optimizations, and the last one."""
+    by_case: dict[str, list[JsonObject]] = {}
+    for row in rows:
+        by_case.setdefault(row[CASE]["name"], []).append(row)
+    edges, sent = (
+        [own[0][field] / max(own[-1][field], 1) for own in by_case.values()] for field in ("edges", "bytes")
+    )
+    text = f"With all of them CC visits fewer edges by factors of {spread(edges)} and sends fewer bytes by"
+    return f"{text} {spread(sent)} on {len(by_case)} graphs; the thesis has an order of magnitude in time."
 
 
-def _range(values: list[float]) -> str:
-    return f"{digits3(min(values))} to {digits3(max(values))}"
-
-
-def _shapes(study: JsonObject) -> Finding | None:
-    case = largest(study, "shapes")
-    if case is None:
-        return None
-    own = [row for row in shapes(study) if row[CASE] is case]
-    best, worst = (pick(own, key=lambda row: row["bytes"]) for pick in (min, max))
-    text = f"{best['grid']} sends least for CC on {label(case)}, "
+@findings.about("Grids", lambda study: rows_of_largest(shapes(study)))
+def _shapes(rows: list[JsonObject]) -> str:
+    best, worst = (pick(rows, key=lambda row: row["bytes"]) for pick in (min, max))
+    text = f"{best['grid']} sends least for CC on {label(best[CASE])}, "
     text += f"{worst['grid']} {digits3(worst['over_least'])} times as much"
     slowdown = keyed_numbers("grid2d")["slowdown_32_8"]
-    return Finding(
-        "Grids", f"{text}; in the thesis 16 × 16 is the fastest, and 32 × 8 takes {slowdown} times as long."
-    )
+    return f"{text}; in the thesis 16 × 16 is the fastest, and 32 × 8 takes {slowdown} times as long."

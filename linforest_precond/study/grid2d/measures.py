@@ -20,14 +20,14 @@ from linforest_precond.study.settings import Settings
 
 SIDES = {"quick": (1, 4, 16), "full": (1, 4, 16, 64)}
 SQUARES = {"quick": (1, 4, 9, 16), "full": (1, 4, 9, 16, 25, 36, 49, 64)}
-# Ranks of the comparison of variants, and the side of the grid whose blocks are counted.
+# The ranks on which variants are compared, and the side of the grid for the load balance.
 VARIANT_RANKS, BALANCE_SIDE = 16, 8
 
 
 def counted(
     p: int, A: Any, function: Algorithm, shape: tuple[int, int] | None = None
 ) -> tuple[JsonObject, Any]:
-    """What an algorithm sends: bytes of the busiest rank, calls and messages of all; and rank 0's result."""
+    """Bytes that the busiest rank sends, calls and messages of all ranks, and rank 0's result."""
     hub = hub_of(A)
 
     def work(comm: Any) -> tuple[int, int, int, int, Any]:
@@ -50,7 +50,7 @@ def counted(
 
 
 def scaling(A: Any, case: Case, settings: Settings) -> JsonObject:
-    """By algorithm what is sent on square grids of more and more ranks (figures 6.3, 6.4 and 6.8)."""
+    """Bytes, calls and messages of each algorithm on square grids of ranks (figures 6.3, 6.4 and 6.8)."""
     sides = SIDES[settings.mode]
     return {name: [counted(p, A, run)[0] for p in sides] for name, run in ALGORITHMS.items()}
 

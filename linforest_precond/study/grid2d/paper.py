@@ -1,18 +1,16 @@
-"""The study of chapter 6 of Mandulak (2025): its cases, measurements and report."""
+"""The study of chapter 6 of Mandulak (2025): graphs on R x C ranks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linforest_precond.study.grid2d import plots
-from linforest_precond.study.grid2d.findings import findings
-from linforest_precond.study.grid2d.graphs import fetch, select
+from linforest_precond.study.grid2d import findings, graphs, plots, tables
 from linforest_precond.study.grid2d.measures import balance, rounds, scaling, shapes, variants
 from linforest_precond.study.grid2d.ranks import times
-from linforest_precond.study.grid2d.tables import LISTINGS
-from linforest_precond.study.listings import csv_tables, report_of
-from linforest_precond.study.paper import Paper, mandulak
+from linforest_precond.study.paper import by_name, paper_of
 from linforest_precond.study.settings import Settings
+
+PARTS = by_name(rounds, scaling, variants, shapes, balance, times)
 
 
 @dataclass(frozen=True)
@@ -25,23 +23,4 @@ class HostSettings(Settings):
         super().__post_init__()
 
 
-GRID2D = Paper(
-    name="grid2d",
-    title="Graphs in two dimensions",
-    reference=mandulak(6),
-    select=select,
-    measures={
-        "rounds": rounds,
-        "scaling": scaling,
-        "variants": variants,
-        "shapes": shapes,
-        "balance": balance,
-        "times": times,
-    },  # fmt: skip
-    tables=csv_tables(LISTINGS),
-    figures=plots.figures,
-    report=report_of(LISTINGS, plots),
-    findings=findings,
-    settings=HostSettings,
-    fetch=fetch,
-)
+GRID2D = paper_of("grid2d", PARTS, tables, plots, findings, graphs, settings=HostSettings)

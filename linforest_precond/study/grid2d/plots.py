@@ -3,73 +3,72 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
-from linforest_precond.study.drawing import GREY, STAGES, colour_of_case, decades, panels, styled
+from linforest_precond.study import drawing
 from linforest_precond.study.grid2d.algorithms import ALGORITHMS
-from linforest_precond.study.grid2d.tables import largest, rounds, scaling, weak
-from linforest_precond.study.results import CASE, JsonObject
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from linforest_precond.study.grid2d.tables import rounds, rows_of_largest, scaling, weak
+from linforest_precond.study.paper import by_name
+from linforest_precond.study.results import JsonObject
 
 
-@styled
-def a_round(study: JsonObject) -> Figure:
+@drawing.styled
+def a_round(study: JsonObject) -> drawing.Figure:
     """Messages of all ranks and bytes of the busiest one in a round; dotted: p (p - 1), and 24 n / √p."""
-    figure, (left, right) = panels(2, width=4.8)
-    case = largest(study, "rounds")
-    rows = [row for row in rounds(study) if row[CASE] is case]
+    figure, (left, right) = drawing.panels(2, width=4.8)
+    rows = rows_of_largest(rounds(study))
     more = [row for row in rows if row["p"] > 1]
-    _line(left, rows, "calls", "o-", STAGES[0], "2D, calls")
-    _line(left, more, "row_messages", "s-", STAGES[5], "rows, messages")
-    left.plot([row["p"] for row in more], [row["p"] * (row["p"] - 1) for row in more], ":", color=GREY)
-    _line(right, rows, "bytes", "o-", STAGES[0], "2D")
-    _line(right, more, "row_bytes", "s-", STAGES[5], "rows")
-    _line(right, rows, "bound", ":", GREY, "24 n / √p")
+    _line(left, rows, "calls", "o-", drawing.STAGES[0], "2D, calls")
+    _line(left, more, "row_messages", "s-", drawing.STAGES[5], "rows, messages")
+    left.plot(
+        [row["p"] for row in more], [row["p"] * (row["p"] - 1) for row in more], ":", color=drawing.GREY
+    )
+    _line(right, rows, "bytes", "o-", drawing.STAGES[0], "2D")
+    _line(right, more, "row_bytes", "s-", drawing.STAGES[5], "rows")
+    _line(right, rows, "bound", ":", drawing.GREY, "24 n / √p")
     _finish(left, rows, "messages of all ranks")
     _finish(right, rows, "bytes of the busiest rank")
     return figure
 
 
-@styled
-def ranks(study: JsonObject) -> Figure:
+@drawing.styled
+def ranks(study: JsonObject) -> drawing.Figure:
     """Bytes of the busiest rank, on the largest graph and on graphs that grow as the ranks do; dotted: √p."""
-    figure, (left, right) = panels(2, width=4.8)
-    case = largest(study, "scaling")
-    own = [row for row in scaling(study) if row[CASE] is case]
+    figure, (left, right) = drawing.panels(2, width=4.8)
+    own, grown = rows_of_largest(scaling(study)), weak(study)
     for place, name in enumerate(ALGORITHMS):
-        _line(left, [row for row in own if row["key"] == name], "bytes", "o-", colour_of_case(place), name)
-    _bound(left, [row for row in own if row["key"] == "PR"], -0.5)
-    grown = weak(study)
-    for place, name in enumerate(ALGORITHMS):
+        _line(
+            left,
+            [row for row in own if row["key"] == name],
+            "bytes",
+            "o-",
+            drawing.colour_of_case(place),
+            name,
+        )
         for kind, style in zip(dict.fromkeys(row["kind"] for row in grown), ("o-", "s--", "^:")):
             rows = [row for row in grown if (row["kind"], row["key"]) == (kind, name)]
-            _line(right, rows, "bytes", style, colour_of_case(place), f"{kind}, {name}")
+            _line(right, rows, "bytes", style, drawing.colour_of_case(place), f"{kind}, {name}")
+    _bound(left, [row for row in own if row["key"] == "PR"], -0.5)
     _bound(right, [row for row in grown if row["key"] == "PR" and row["kind"] == grown[0]["kind"]], 0.5)
     _finish(left, own, "strong scaling")
     _finish(right, grown, "weak scaling")
     return figure
 
 
-def _line(ax: Axes, rows: list[JsonObject], field: str, style: str, colour: str, name: str) -> None:
-    points: list[tuple[Any, Any]] = sorted((row["p"], row[field]) for row in rows if row[field])
-    xs, ys = zip(*points) if points else ((), ())
-    ax.plot(xs, ys, style, color=colour, markersize=3.5, linewidth=1.1, label=name)
+def _line(ax: drawing.Axes, rows: list[JsonObject], field: str, style: str, colour: str, name: str) -> None:
+    drawing.curve(ax, ((row["p"], row[field]) for row in rows), colour, name, style, markersize=3.5)
 
 
-def _bound(ax: Axes, rows: list[JsonObject], power: float) -> None:
+def _bound(ax: drawing.Axes, rows: list[JsonObject], power: float) -> None:
     """The bytes of the first row times a power of the ranks."""
     if rows:
         first = rows[0]["bytes"] / rows[0]["p"] ** power
-        ax.plot(
-            [row["p"] for row in rows], [first * math.pow(row["p"], power) for row in rows], ":", color=GREY
+        drawing.curve(
+            ax, ((row["p"], first * math.pow(row["p"], power)) for row in rows), drawing.GREY, style=":"
         )
 
 
-def _finish(ax: Axes, rows: list[JsonObject], title: str) -> None:
-    decades(ax)
+def _finish(ax: drawing.Axes, rows: list[JsonObject], title: str) -> None:
+    drawing.decades(ax)
     ax.set_title(title, fontsize=9)
     ax.set_xlabel("ranks")
     ticks = sorted({row["p"] for row in rows} & {1, 4, 16, 64})
@@ -78,6 +77,4 @@ def _finish(ax: Axes, rows: list[JsonObject], title: str) -> None:
         ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
 
-def figures(study: JsonObject) -> dict[str, Figure]:
-    """All figures by name."""
-    return {draw.__name__: draw(study) for draw in (a_round, ranks)}
+FIGURES = by_name(a_round, ranks)

@@ -15,9 +15,9 @@ from typing import Any
 
 import linforest_precond
 from linforest_precond.distributed import communicator_of
-from linforest_precond.study.cases import Case, Source
+from linforest_precond.study.cases import Case, Source, named_cases
 from linforest_precond.study.grid2d.algorithms import ALGORITHMS
-from linforest_precond.study.grid2d.graphs import fetch, graph_on, hub_of, select
+from linforest_precond.study.grid2d.graphs import fetch, graph_on, hub_of, own_case
 from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
@@ -69,7 +69,7 @@ def _started(mpiexec: str, ranks: int, name: str) -> JsonObject:
 def rank_program(name: str) -> None:
     """On each rank: the shortest times of each algorithm, of the slowest rank; rank 0 prints them."""
     comm = communicator_of()
-    _, A = fetch(Source("cpu", offline=True), select([name])[0])
+    _, A = fetch(Source("cpu", offline=True), named_cases([name], own_case=own_case)[0])
     graph, hub = graph_on(comm, A), hub_of(A)
     spent, found = _timed(comm, graph.grid), {}
     for key, run in ALGORITHMS.items():

@@ -6,20 +6,43 @@ import math
 from typing import Any
 
 from linforest_precond.study.grid2d.algorithms import NAMES
-from linforest_precond.study.listings import Column, Listing
-from linforest_precond.study.number_formats import count, digits3, fixed
+from linforest_precond.study.listings import Column, Tables
+from linforest_precond.study.number_formats import count, digits3, rounded, two_digits, words
 from linforest_precond.study.results import CASE, JsonObject, done
 
 # Bytes of a vertex in a dense round of PageRank: 16 in its column group (exact sums), 8 in its row group.
 ROUND_BYTES = 24
 
 
-def largest(study: JsonObject, part: str) -> JsonObject | None:
-    """The finished case of a part with the most vertices."""
-    return max(done(study, part), key=lambda case: case["rows"], default=None)
+TABLES = Tables()
 
 
+def _kilobytes(value: Any) -> str:
+    return f"{value / 1000:,.1f}"
+
+
+SENT = Column("bytes", "kB of a rank", _kilobytes), Column("rank_calls", "Calls of a rank", rounded)
+
+GRAPH, ALGORITHM, RANKS = Column(CASE, "Graph"), Column("algorithm", "Algorithm"), Column("p", "Ranks", count)
+
+
+def rows_of_largest(rows: list[JsonObject]) -> list[JsonObject]:
+    """The rows of the case with the most vertices."""
+    largest = max((row[CASE] for row in rows), key=lambda case: case["rows"], default=None)
+    return [row for row in rows if row[CASE] is largest]
+
+
+@TABLES.listing(
+    GRAPH,
+    RANKS,
+    Column("calls", "2D: calls of all ranks", count),
+    Column("row_messages", "Rows: messages", count),
+    Column("bytes", "2D: kB of a rank", _kilobytes),
+    Column("bound", "24 n / √p", _kilobytes),
+    Column("row_bytes", "Rows: kB of a rank", _kilobytes),
+)
 def rounds(study: JsonObject) -> list[JsonObject]:
+    """A dense round of PageRank on R x C ranks, and an exchange of ghosts between rows."""
     return [
         {CASE: case, **row, "bound": ROUND_BYTES * case["rows"] / math.sqrt(row["p"])}
         for case in done(study, "rounds")
@@ -27,8 +50,9 @@ def rounds(study: JsonObject) -> list[JsonObject]:
     ]
 
 
+@TABLES.listing(GRAPH, ALGORITHM, RANKS, *SENT, "messages", "balance")
 def scaling(study: JsonObject) -> list[JsonObject]:
-    """Every algorithm on every number of ranks; the calls are those of a rank."""
+    """Bytes of the busiest rank and calls of a rank by the number of ranks, as in figures 6.3 and 6.8."""
     return [
         {CASE: case, "algorithm": f"{name}, {NAMES[name]}", "key": name, **row}
         | {"rank_calls": (row["calls"] + row["messages"]) / row["p"], "n_per_rank": case["rows"] / row["p"]}
@@ -43,8 +67,15 @@ def kind_of(case: JsonObject) -> str:
     return str(case["name"]).partition(":")[0]
 
 
+@TABLES.listing(
+    Column("kind", "Graphs"), ALGORITHM, RANKS, Column("n_per_rank", "Vertices a rank", count), *SENT
+)
 def weak(study: JsonObject) -> list[JsonObject]:
-    """Graphs of one kind that grow as the ranks do: the series with the most members, of each kind."""
+    """
+    Graphs that grow as the ranks do, as in figure 6.4.
+
+    Of each kind of graphs, the series with the most members.
+    """
     found: list[JsonObject] = []
     rows = scaling(study)
     for kind in dict.fromkeys(kind_of(row[CASE]) for row in rows):
@@ -57,7 +88,17 @@ def weak(study: JsonObject) -> list[JsonObject]:
     return found
 
 
+@TABLES.listing(
+    GRAPH,
+    Column("variant", "Variant"),
+    Column("rounds", "Rounds", count),
+    Column("dense", "Dense ones", count),
+    Column("edges", "Edges visited", count),
+    *SENT,
+    "p",
+)
 def variants(study: JsonObject) -> list[JsonObject]:
+    """Connected components with one optimization after the other, as in figure 6.6."""
     return [
         {CASE: case, "variant": name, **row, "rank_calls": row["calls"] / row["p"]}
         for case in done(study, "variants")
@@ -65,7 +106,16 @@ def variants(study: JsonObject) -> list[JsonObject]:
     ]
 
 
+@TABLES.listing(
+    GRAPH,
+    Column("grid", "R × C"),
+    *SENT,
+    Column("over_least", "In units of the least", two_digits),
+    Column("balance", "Edges, most / mean", two_digits),
+    "p",
+)
 def shapes(study: JsonObject) -> list[JsonObject]:
+    """Connected components on grids of R x C ranks, as in figure 6.7."""
     found = []
     for case in done(study, "shapes"):
         rows = case["shapes"]["shapes"]
@@ -78,121 +128,25 @@ def shapes(study: JsonObject) -> list[JsonObject]:
     return found
 
 
+@TABLES.listing(GRAPH, *(Column(name, words(name), two_digits) for name in ("striped", "blocks", "random")))
 def balance(study: JsonObject) -> list[JsonObject]:
+    """The most edges of a rank in units of the mean, by the distribution of the vertices, 8 x 8 ranks."""
     return [{CASE: case, **case["balance"]} for case in done(study, "balance")]
 
 
+@TABLES.listing(
+    GRAPH,
+    ALGORITHM,
+    RANKS,
+    Column("seconds", "Seconds", digits3),
+    Column("in_groups", "In calls of groups", digits3),
+)
 def times(study: JsonObject) -> list[JsonObject]:
+    """Seconds of the slowest rank of MPI, and those in calls of its groups."""
     return [
-        {
-            CASE: case,
-            "algorithm": f"{name}, {NAMES[name]}",
-            "p": row["p"],
-            "seconds": whole,
-            "in_groups": inside,
-        }
+        {CASE: case, "algorithm": f"{name}, {NAMES[name]}", "p": row["p"]}
+        | {"seconds": whole, "in_groups": inside}
         for case in done(study, "times")
         for row in case["times"]["ranks"]
         for name, (whole, inside) in row["seconds"].items()
     ]
-
-
-def _kilobytes(value: Any) -> str:
-    return f"{value / 1000:,.1f}"
-
-
-def _two(value: Any) -> str:
-    return fixed(value, 2)
-
-
-def _rounded(value: Any) -> str:
-    return count(round(value))
-
-
-SENT = (
-    Column("bytes", "kB of a rank", _kilobytes),
-    Column("rank_calls", "Calls of a rank", _rounded),
-)
-LISTINGS = (
-    Listing(
-        "rounds",
-        "a dense round of PageRank on R x C ranks, and an exchange of ghosts between rows",
-        (
-            Column(CASE, "Graph"),
-            Column("p", "Ranks", count),
-            Column("calls", "2D: calls of all ranks", count),
-            Column("row_messages", "Rows: messages", count),
-            Column("bytes", "2D: kB of a rank", _kilobytes),
-            Column("bound", "24 n / √p", _kilobytes),
-            Column("row_bytes", "Rows: kB of a rank", _kilobytes),
-        ),
-        rounds,
-    ),
-    Listing(
-        "scaling",
-        "bytes of the busiest rank and calls of a rank by the number of ranks, as in figures 6.3 and 6.8",
-        (Column(CASE, "Graph"), Column("algorithm", "Algorithm"), Column("p", "Ranks", count), *SENT),
-        scaling,
-        ("messages", "balance"),
-    ),
-    Listing(
-        "weak",
-        "graphs that grow as the ranks do, as in figure 6.4",
-        (
-            Column("kind", "Graphs"),
-            Column("algorithm", "Algorithm"),
-            Column("p", "Ranks", count),
-            Column("n_per_rank", "Vertices a rank", count),
-            *SENT,
-        ),
-        weak,
-    ),
-    Listing(
-        "variants",
-        "connected components with one optimization after the other, as in figure 6.6",
-        (
-            Column(CASE, "Graph"),
-            Column("variant", "Variant"),
-            Column("rounds", "Rounds", count),
-            Column("dense", "Dense ones", count),
-            Column("edges", "Edges visited", count),
-            *SENT,
-        ),
-        variants,
-        ("p",),
-    ),
-    Listing(
-        "shapes",
-        "connected components on grids of R x C ranks, as in figure 6.7",
-        (
-            Column(CASE, "Graph"),
-            Column("grid", "R × C"),
-            *SENT,
-            Column("over_least", "In units of the least", _two),
-            Column("balance", "Edges, most / mean", _two),
-        ),
-        shapes,
-        ("p",),
-    ),
-    Listing(
-        "balance",
-        "the most edges of a rank in units of the mean, by the distribution of the vertices, 8 x 8 ranks",
-        (
-            Column(CASE, "Graph"),
-            *(Column(name, name.capitalize(), _two) for name in ("striped", "blocks", "random")),
-        ),
-        balance,
-    ),
-    Listing(
-        "times",
-        "seconds of the slowest rank of MPI, and those in calls of its groups",
-        (
-            Column(CASE, "Graph"),
-            Column("algorithm", "Algorithm"),
-            Column("p", "Ranks", count),
-            Column("seconds", "Seconds", digits3),
-            Column("in_groups", "In calls of groups", digits3),
-        ),
-        times,
-    ),
-)

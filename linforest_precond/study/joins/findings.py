@@ -1,91 +1,73 @@
-"""The main results as sentences, computed from the tables."""
+"""The summary of the study: recall and precision, times, and the largest join."""
 
 from __future__ import annotations
 
+from linforest_precond.study.findings import Findings
+from linforest_precond.study.joins.sets import data_sets
 from linforest_precond.study.joins.tables import PRINTED, SHORT, data, mean_gain, quality, times
-from linforest_precond.study.number_formats import count, digits3, fixed, seconds
-from linforest_precond.study.paper import Finding
-from linforest_precond.study.published import named_rows
+from linforest_precond.study.number_formats import count, digits3, four_digits, seconds, spread, two_digits
 from linforest_precond.study.results import CASE, JsonObject, label
 
-
-def findings(study: JsonObject) -> list[Finding]:
-    """The main findings, none for parts that were not run."""
-    makers = (_recall, _missed, _upper, _certain, _time, _large)
-    return [finding for maker in makers if (finding := maker(study))]
+findings = Findings()
+APPROXIMATE = list(SHORT.values())[1:]
 
 
-def _range(values: list[float]) -> str:
-    return f"{fixed(min(values), 4)} to {fixed(max(values), 4)}"
-
-
-def _compared(study: JsonObject, quantity: str) -> str | None:
+def _compared(rows: list[JsonObject], quantity: str) -> str:
     """The ranges over the data of a quantity by GD and PS, and the thesis' over its own."""
-    rows = quality(study)
-    if not rows:
-        return None
     parts = []
     for method in PRINTED:
         field = f"{SHORT[method].lower()}_{quantity}"
-        data_rows = (row for row in named_rows("joins").values() if "sets" in row)
-        theirs = [row[field] for row in data_rows if field in row]
-        ours = _range([row[field] for row in rows])
-        parts.append(f"{ours} by {SHORT[method]} (the thesis has {_range(theirs)})")
+        theirs = [row[field] for row in data_sets().values() if field in row]
+        ours = spread([row[field] for row in rows], four_digits)
+        parts.append(f"{ours} by {SHORT[method]} (the thesis has {spread(theirs, four_digits)})")
     return f"{' and '.join(parts)} on {len(rows)} data sets"
 
 
-def _recall(study: JsonObject) -> Finding | None:
-    text = _compared(study, "recall")
-    return None if text is None else Finding("Recall", f"{text}; the data differ.")
+@findings.about("Recall", quality)
+def _recall(rows: list[JsonObject]) -> str:
+    return f"{_compared(rows, 'recall')}; the data differ."
 
 
-def _missed(study: JsonObject) -> Finding | None:
-    """Which of GD and PS misses fewer pairs, here and in the thesis."""
-    rows = quality(study)
-    if not rows:
-        return None
-    theirs = [row for row in named_rows("joins").values() if "gd_missed" in row]
+@findings.about("GD and PS", quality)
+def _missed(rows: list[JsonObject]) -> str:
+    """On how many data sets GD misses fewer pairs than PS, here and in the thesis."""
+    theirs = [row for row in data_sets().values() if "gd_missed" in row]
     fewer, fewer_there = (sum(row["gd_missed"] < row["ps_missed"] for row in each) for each in (rows, theirs))
     text = f"GD misses fewer pairs than PS on {fewer} of {len(rows)} data sets"
-    return Finding("GD and PS", f"{text}, in the thesis on {fewer_there} of {len(theirs)}.")
+    return f"{text}, in the thesis on {fewer_there} of {len(theirs)}."
 
 
-def _upper(study: JsonObject) -> Finding | None:
-    text = _compared(study, "precision")
-    return None if text is None else Finding("Precision of the upper bound", f"{text}.")
+@findings.about("Precision of the upper bound", quality)
+def _upper(rows: list[JsonObject]) -> str:
+    return f"{_compared(rows, 'precision')}."
 
 
-def _certain(study: JsonObject) -> Finding | None:
-    rows = quality(study)
-    if not rows:
-        return None
-    flags = [row[f"{short.lower()}_proven"] for row in rows for short in list(SHORT.values())[1:]]
-    text = f"In {sum(flags)} of {len(flags)} cases the matching adds no pair and the upper bound loses none"
-    return Finding("Bounds", f"{text}.")
+@findings.about("Bounds", quality)
+def _certain(rows: list[JsonObject]) -> str:
+    flags = [row[f"{short.lower()}_proven"] for row in rows for short in APPROXIMATE]
+    return f"In {sum(flags)} of {len(flags)} cases the matching adds no pair and the upper bound loses none."
 
 
-def _time(study: JsonObject) -> Finding | None:
-    means = {short: mean_gain(study, f"{short}_gain") for short in list(SHORT.values())[1:]}
+@findings.about("Time")
+def _time(study: JsonObject) -> str | None:
+    means = {short: mean_gain(study, f"{short}_gain") for short in APPROXIMATE}
     known = [f"{digits3(mean)} by {short}" for short, mean in means.items() if mean is not None]
     if not known:
         return None
-    whole = mean_gain(study, f"{SHORT[PRINTED[0]]}_whole")
+    short = SHORT[PRINTED[0]]
+    whole = two_digits(mean_gain(study, f"{short}_whole"))
     text = f"The exact verification takes longer than the approximate ones by factors of {', '.join(known)}"
-    return Finding(
-        "Time", f"{text}, a whole join by {fixed(whole, 2)} ({SHORT[PRINTED[0]]}), geometric means."
-    )
+    return f"{text}, a whole join by {whole} ({short}), geometric means."
 
 
-def _large(study: JsonObject) -> Finding | None:
+@findings.about("The largest join")
+def _large(study: JsonObject) -> str | None:
     """The join of the most sets."""
-    rows = data(study)
-    if not rows:
+    row = max(data(study), key=lambda each: each["sets"], default=None)
+    if row is None:
         return None
-    row = max(rows, key=lambda each: each["sets"])
     own = next(each for each in times(study) if each[CASE] is row[CASE])
-    verify = own[f"{SHORT[PRINTED[0]]}_seconds"]
-    text = (
-        f"{label(row[CASE])}: {count(row['candidates'])} candidates are filtered in {seconds(own['filter'])}"
-    )
-    rest = f"{count(row['verified'])} are verified in {seconds(verify)}, {count(row['pairs'])} are similar"
-    return Finding("The largest join", f"{text}, {rest} ({SHORT[PRINTED[0]]}).")
+    short = SHORT[PRINTED[0]]
+    text = f"{label(row[CASE])}: {count(row['candidates'])} candidates are filtered in"
+    text += f" {seconds(own['filter'])}, {count(row['verified'])} are verified in"
+    return f"{text} {seconds(own[f'{short}_seconds'])}, {count(row['pairs'])} are similar ({short})."

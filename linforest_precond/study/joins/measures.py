@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import tracemalloc
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from linforest_precond.similarity import join_quality
@@ -15,13 +15,13 @@ from linforest_precond.study.cases import Case
 from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
-# Those on the GPU, too; the first is the default.
+# Methods that run on the GPU, too; the first is the default.
 APPROXIMATE = ("greedy", "locally_dominant", "paz_schwartzman")
 METHODS = ("exact", *APPROXIMATE)
 THRESHOLD = 0.7
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 REPEATS = 3
-# Recall and precision are those of so many sets; beyond the other number, the default is timed once, alone.
+# Recall and precision are measured on the first SAMPLE sets; more than MANY are joined by the default only.
 SAMPLE = {"quick": 2_000, "full": 50_000}
 MANY = 20_000
 
@@ -85,7 +85,9 @@ def times(sets: list[Any], case: Case, settings: Settings) -> JsonObject:
             found["methods"][method] = {
                 "filter": min(each.filter_seconds for each in joins),
                 "verify": best.verify_seconds,
-                "peak": None if many or settings.device == "cuda" else _peak(sets, method),
+                "peak": None
+                if many or settings.device == "cuda"
+                else timing.host_peak(partial(join, sets, method, "cpu"))[0],
             }
             if method == APPROXIMATE[0]:
                 counts = {"candidates": best.candidates, "verified": best.verified, "pairs": len(best)}
@@ -95,12 +97,7 @@ def times(sets: list[Any], case: Case, settings: Settings) -> JsonObject:
 
 def _peak(sets: list[Any], method: str) -> int:
     """The most memory that Python and NumPy held at once during a join."""
-    tracemalloc.start()
-    try:
-        join(sets, method, "cpu")
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    return timing.host_peak(partial(join, sets, method, "cpu"))[0]
 
 
 def shares(sets: list[Any], case: Case, settings: Settings) -> JsonObject:

@@ -1,16 +1,14 @@
-"""The sets of the study: generated in place of the thesis' data, of a file, or the rows of a matrix."""
+"""The sets of the study: generated in place of the thesis' data, read from a file, or rows of a matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.matrices.readers.files import matrix_suffix
 from linforest_precond.similarity.noisy_sets import ambiguous_sets
 from linforest_precond.similarity.set_files import read_sets
-from linforest_precond.study.cases import Case, Missing, Source, case_of
+from linforest_precond.study.cases import Case, Missing, Source
 from linforest_precond.study.published import named_rows
 from linforest_precond.study.results import JsonObject
 
@@ -38,18 +36,21 @@ def data_set(name: str, default: int = QUICK) -> DataSet | None:
     return DataSet(kind, int(sets) if at else default)
 
 
-def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
-    """The named cases; by default one in place of every data set of the thesis."""
-    chosen = [*data_sets(), *([LARGE] if full else [])] if names is None else names
-    listed = [chosen] if isinstance(chosen, str) else chosen
-    cases = (_case(str(name), full) for name in listed)
-    return list({case.name: case for case in cases}.values())
+def quick() -> list[str]:
+    """The names of the data sets of the thesis."""
+    return list(data_sets())
 
 
-def _case(name: str, full: bool) -> Case:
+def full() -> list[str]:
+    """The same, and one of more sets."""
+    return [*quick(), LARGE]
+
+
+def own_case(name: str, full: bool) -> Case | None:
+    """The case of sets that are generated in place of a data set of the thesis."""
     found = data_set(name, FULL if full else QUICK)
     if found is None:
-        return case_of(name, full)
+        return None
     note = "generated: chains of near-duplicates, with as many elements on average"
     return Case(
         f"{found.name}@{found.sets}", f"{found.name}, {found.sets:,} sets", "stand-in", found.name, note
@@ -66,8 +67,8 @@ def fetch(source: Source, case: Case) -> tuple[Case, list[frozenset[str]]]:
         if not Path(case.name).exists():
             raise Missing(f"{case.name} does not exist")
         return case, read_sets(case.name)
-    other, A = Source("cpu", source.offline).fetch(case)
-    return other, rows_of(on_host(A))
+    other, A = source.fetch_on_host(case)
+    return other, rows_of(A)
 
 
 def rows_of(A: Any) -> list[frozenset[str]]:

@@ -1,4 +1,4 @@
-"""Matchings of a graph in memory: those of `lf.graph.matching`, and Algorithm 1 of the paper, sequential."""
+"""Matchings of a checked graph by the methods of `lf.graph.matching`, and by the sequential Algorithm 1."""
 
 from __future__ import annotations
 

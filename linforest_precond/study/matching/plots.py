@@ -4,32 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from linforest_precond.study.drawing import (
-    GREY,
-    STAGES,
-    Axes,
-    Figure,
-    colour_of_case,
-    decades,
-    legend_above,
-    panels,
-    positive,
-    styled,
-    wrapped,
-)
+from linforest_precond.study import drawing
 from linforest_precond.study.matching.measures import METHODS, PROPOSALS, SPEEDUPS
-from linforest_precond.study.published import matching_numbers
+from linforest_precond.study.matching.tables import NAMES
+from linforest_precond.study.paper import by_name
+from linforest_precond.study.published import keyed_numbers
 from linforest_precond.study.results import JsonObject, done, label
 
-NAMES = {
-    "random": "random",
-    "weighted": "weighted",
-    "locally_dominant": "locally dominant",
-    "suitor": "suitor",
-    "serial_random": "Algorithm 1, random",
-    "serial_weighted": "Algorithm 1, weighted",
-    "greedy": "Algorithm 2",
-}
 SPEEDUP_NAMES = {
     "random": "random / Algorithm 1",
     "weighted": "weighted / Algorithm 1",
@@ -44,42 +25,48 @@ RATIOS = {
 }
 
 
-@styled
-def rounds(study: JsonObject) -> Figure:
+LOOK: dict[str, Any] = {"linewidth": 1.2, "markersize": 2.5}
+
+
+@drawing.styled
+def rounds(study: JsonObject) -> drawing.Figure:
     """Figure 2: the fraction of matched vertices by rounds, for both kinds of proposals."""
-    figure, axes = panels(len(PROPOSALS))
+    figure, axes = drawing.panels(len(PROPOSALS))
     for ax, method in zip(axes, PROPOSALS):
         for place, case in enumerate(done(study, "rounds")):
             fractions = case["rounds"][method]["matched"]
             _curve(ax, range(1, len(fractions) + 1), fractions, place, label(case))
         ax.set_ylim(0, 1.02)
-        ax.set_xlabel(f"rounds of {method} proposals")
-        ax.set_ylabel("fraction of matched vertices")
-    legend_above(figure, axes[0], columns=3)
+        ax.set(xlabel=f"rounds of {method} proposals", ylabel="fraction of matched vertices")
+    drawing.legend_above(figure, axes[0], columns=3)
     return figure
 
 
-def _curve(ax: Axes, x: Any, y: Any, place: int, name: str, **look: Any) -> None:
-    ax.plot(x, y, color=colour_of_case(place), linewidth=1.2, marker="o", markersize=2.5, label=name, **look)
+def _curve(ax: drawing.Axes, x: Any, y: Any, place: int, name: str) -> None:
+    ax.plot(x, y, "o-", color=drawing.colour_of_case(place), label=name, **LOOK)
 
 
-@styled
-def colours(study: JsonObject) -> Figure:
+@drawing.styled
+def colours(study: JsonObject) -> drawing.Figure:
     """Figure 3: size, weight and time by the probability of blue, and the first round beside Eq. 2."""
     cases = done(study, "colours")
-    figure, (left, right) = panels(2)
+    figure, (left, right) = drawing.panels(2)
     for case in cases[:1]:
         found = case["colours"]
         for place, name in enumerate(("size", "weight", "seconds")):
             _curve(left, found["p"], _scaled(found["weighted"][name]), place, name.replace("seconds", "time"))
         left.set_title(label(case), fontsize=9, parse_math=False)
-        right.plot(found["p"], found["theory"], color=GREY, linestyle="--", label="Eq. 2")
+        right.plot(found["p"], found["theory"], color=drawing.GREY, linestyle="--", label="Eq. 2")
     for place, case in enumerate(cases):
         found = case["colours"]
         _curve(right, found["p"], found["random"]["first"], place, label(case))
-        right.plot(found["p"], found["independent"], color=colour_of_case(place), linestyle=":", linewidth=1)
+        right.plot(
+            found["p"], found["independent"], color=drawing.colour_of_case(place), linestyle=":", linewidth=1
+        )
     for ax in (left, right):
-        ax.axvline(matching_numbers()["best_probability"], color=GREY, linewidth=0.8, linestyle=":")
+        ax.axvline(
+            keyed_numbers("matching")["best_probability"], color=drawing.GREY, linewidth=0.8, linestyle=":"
+        )
         ax.set_xlabel("probability of blue")
     left.legend(fontsize=6.5)
     right.legend(fontsize=6.5, loc="center left", bbox_to_anchor=(1, 0.5))
@@ -94,104 +81,91 @@ def _scaled(values: list[float]) -> list[float]:
     return [100 * (value - low) / (high - low) if high > low else 100.0 for value in values]
 
 
-@styled
-def threads(study: JsonObject) -> Figure:
+@drawing.styled
+def threads(study: JsonObject) -> drawing.Figure:
     """Figure 4: times by the number of threads, relative to one thread."""
-    figure, axes = panels(2)
+    figure, axes = drawing.panels(2)
     for ax, method in zip(axes, PROPOSALS):
         for place, case in enumerate(done(study, "threads")):
             found = case["threads"]
             _curve(ax, found["threads"], [t / found[method][0] for t in found[method]], place, label(case))
-        ax.set_xlabel(f"threads, {method} proposals")
-        ax.set_ylabel("time / time of one thread")
+        ax.set(xlabel=f"threads, {method} proposals", ylabel="time / time of one thread")
         ax.set_ylim(bottom=0)
-    legend_above(figure, axes[0], columns=3)
+    drawing.legend_above(figure, axes[0], columns=3)
     return figure
 
 
-@styled
-def quality(study: JsonObject) -> Figure:
+@drawing.styled
+def quality(study: JsonObject) -> drawing.Figure:
     """Figure 5, quality: the three ratios by the number of edges; the line is the paper's average."""
-    figure, axes = panels(len(RATIOS))
+    figure, axes = drawing.panels(len(RATIOS))
     for ax, (key, name) in zip(axes, RATIOS.items()):
         for case in done(study, "quality"):
             found = case["quality"]
             ax.errorbar(
-                positive(found["edges"]),
+                drawing.positive(found["edges"]),
                 found[key],
                 found[f"{key}_deviation"],
-                color=STAGES[0],
+                color=drawing.STAGES[0],
                 marker="o",
                 markersize=3.5,
                 capsize=2,
                 linewidth=0.8,
             )
-        ax.axhline(matching_numbers()[key], color=STAGES[5], linewidth=1, linestyle="--")
-        decades(ax, "x")
-        ax.set_xlabel("edges")
-        ax.set_ylabel(name)
+        ax.axhline(keyed_numbers("matching")[key], color=drawing.STAGES[5], linewidth=1, linestyle="--")
+        drawing.decades(ax, "x")
+        ax.set(xlabel="edges", ylabel=name)
     return figure
 
 
-@styled
-def speedups(study: JsonObject) -> Figure:
+@drawing.styled
+def speedups(study: JsonObject) -> drawing.Figure:
     """Figure 5, speedups over the sequential algorithms by the number of edges."""
-    figure, (ax,) = panels(1, width=6.5, height=3.2)
+    figure, (ax,) = drawing.panels(1, width=6.5, height=3.2)
+    found = [case["times"] for case in done(study, "times")]
     for place, name in enumerate(SPEEDUPS):
-        points = [(case["times"]["edges"], case["times"]["speedups"][name]) for case in done(study, "times")]
-        edges, quotients = zip(*sorted(points)) if points else ((), ())
-        _curve(ax, edges, quotients, place, SPEEDUP_NAMES[name])
-    ax.axhline(1, color=GREY, linewidth=0.8, linestyle="--")
-    decades(ax)
-    ax.set_xlabel("edges")
-    ax.set_ylabel("speedup")
-    legend_above(figure, ax, columns=2)
+        points = ((each["edges"], each["speedups"][name]) for each in found)
+        drawing.curve(ax, points, drawing.colour_of_case(place), SPEEDUP_NAMES[name], **LOOK)
+    ax.axhline(1, color=drawing.GREY, linewidth=0.8, linestyle="--")
+    drawing.finish(figure, ax, "edges", "speedup", "xy", columns=2)
     return figure
 
 
-@styled
-def times(study: JsonObject) -> Figure:
+@drawing.styled
+def times(study: JsonObject) -> drawing.Figure:
     """Times by the number of vertices and by the number of edges."""
-    figure, axes = panels(2, height=3.3)
-    names = ("serial_random", "serial_weighted", "greedy", *METHODS)
+    figure, axes = drawing.panels(2, height=3.3)
+    found = [case["times"] for case in done(study, "times")]
     for ax, axis in zip(axes, ("vertices", "edges")):
-        for place, name in enumerate(names):
-            cases = done(study, "times")
-            points = sorted((case["times"][axis], case["times"]["seconds"][name]) for case in cases)
-            x, y = zip(*points) if points else ((), ())
-            _curve(ax, x, y, place, NAMES[name])
-        decades(ax)
-        ax.set_xlabel(axis)
-        ax.set_ylabel("seconds")
-    legend_above(figure, axes[0], columns=4)
+        for place, name in enumerate(("serial_random", "serial_weighted", "greedy", *METHODS)):
+            points = ((each[axis], each["seconds"][name]) for each in found)
+            drawing.curve(ax, points, drawing.colour_of_case(place), NAMES[name], **LOOK)
+        drawing.decades(ax)
+        ax.set(xlabel=axis, ylabel="seconds")
+    drawing.legend_above(figure, axes[0], columns=4)
     return figure
 
 
-@styled
-def arrangement(study: JsonObject) -> Figure:
+@drawing.styled
+def arrangement(study: JsonObject) -> drawing.Figure:
     """The weighted ratio with the own weights, the same shuffled, and random factors of the vertices."""
     cases = done(study, "arrangement")
-    figure, (left, right) = panels(2, height=1.3 + 0.28 * max(len(cases), 6))
-    places = range(len(cases))
-    for shift, (key, colour) in zip((-0.2, 0.2), (("own", STAGES[0]), ("shuffled", STAGES[4]))):
-        gains = [case["arrangement"][key]["gain"] for case in cases]
-        left.barh([place + shift for place in places], gains, height=0.38, color=colour, label=key)
-    left.set_yticks(places, [wrapped(label(case)) for case in cases], fontsize=8)
-    left.set_ylim(max(len(cases), 1) - 0.5, -0.5)
-    left.axvline(matching_numbers()["gain"], color=STAGES[5], linewidth=1, linestyle="--")
+    figure, (left, right) = drawing.panels(2, height=1.3 + 0.28 * max(len(cases), 6))
+    gains = {key: [case["arrangement"][key]["gain"] for case in cases] for key in ("own", "shuffled")}
+    drawing.bars(left, gains, (drawing.STAGES[0], drawing.STAGES[4]))
+    drawing.name_rows(left, [drawing.wrapped(label(case)) for case in cases], fontsize=8)
+    left.axvline(keyed_numbers("matching")["gain"], color=drawing.STAGES[5], linewidth=1, linestyle="--")
     left.set_xlabel("weight: weighted / Algorithm 1")
     left.legend(fontsize=7, loc="lower right")
     for place, case in enumerate(cases):
         found = case["arrangement"]
         _curve(right, found["sigmas"], found["scaled"]["gain"], place, label(case))
-    right.axhline(matching_numbers()["gain"], color=STAGES[5], linewidth=1, linestyle="--")
-    right.set_xlabel("standard deviation of log₂ of the vertices' factors")
-    right.set_ylabel("weight: weighted / Algorithm 1")
+    right.axhline(keyed_numbers("matching")["gain"], color=drawing.STAGES[5], linewidth=1, linestyle="--")
+    right.set(
+        xlabel="standard deviation of log₂ of the vertices' factors", ylabel="weight: weighted / Algorithm 1"
+    )
     right.legend(fontsize=6.5, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
 
-def figures(study: JsonObject) -> dict[str, Figure]:
-    """All figures by name."""
-    draw = (rounds, colours, threads, quality, speedups, times, arrangement)
-    return {each.__name__: each(study) for each in draw}
+FIGURES = by_name(rounds, colours, threads, quality, speedups, times, arrangement)

@@ -1,103 +1,165 @@
-"""The numbers of the study as CSV files."""
+"""The tables of the study: rounds, colours, threads, quality, times, and arrangements of the weights."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from statistics import fmean
 
-from linforest_precond.study.csv_tables import CsvTable
-from linforest_precond.study.matching.measures import PROPOSALS
-from linforest_precond.study.published import matching_numbers
+from linforest_precond.study.listings import Column, Tables
+from linforest_precond.study.matching.measures import METHODS, PROPOSALS
+from linforest_precond.study.number_formats import (
+    count,
+    difference,
+    digits3,
+    fixed,
+    seconds,
+    three_digits,
+    two_digits,
+)
+from linforest_precond.study.published import keyed_numbers
+from linforest_precond.study.report_tables import Cell
 from linforest_precond.study.results import JsonObject, done
 
-RATIO_KEYS = ("size", "gain", "greedy", "serial")
+NAMES = {
+    "random": "random",
+    "weighted": "weighted",
+    "locally_dominant": "locally dominant",
+    "suitor": "suitor",
+    "serial_random": "Algorithm 1, random",
+    "serial_weighted": "Algorithm 1, weighted",
+    "greedy": "Algorithm 2",
+}
+# The ratios of figure 5 by their keys, with their headings.
+RATIOS = {
+    "size": "Size: random / Alg. 1",
+    "gain": "Weight: weighted / Alg. 1",
+    "greedy": "Weight: weighted / Alg. 2",
+    "serial": "Weight: Alg. 1 / Alg. 2",
+}
+SEQUENTIAL = {"serial_random": "Alg. 1 random", "serial_weighted": "Alg. 1 weighted", "greedy": "Alg. 2"}
+TIMED = SEQUENTIAL | {name: NAMES[name] for name in METHODS}
 
 
-def tables(study: JsonObject) -> list[CsvTable]:
-    """All tables of the study."""
-    makers = (_rounds, _colours, _threads, _quality, _times, _arrangement)
-    return [make(study) for make in makers]
+TABLES = Tables()
 
 
-def _rounds(study: JsonObject) -> CsvTable:
-    rows = [
-        {"name": case["name"], "method": method, "round": number, "matched": fraction}
+def _ratio(row: JsonObject, key: str) -> str | Cell:
+    """The average of a matrix and its standard deviation; the last row has cells."""
+    if isinstance(row[key], Cell):
+        return row[key]
+    return f"{fixed(row[key], 3)} ± {fixed(row[f'{key}_deviation'], 3)}"
+
+
+def _averages(study: JsonObject) -> list[JsonObject]:
+    """The averages beside the paper's, which has a lower bound for sizes."""
+    known = keyed_numbers("matching")
+    paper = {"gain": known["gain"], "greedy": known["greedy"], "serial": known["greedy"] / known["gain"]}
+    row: JsonObject = {"name": Cell("average", best=True), "edges": Cell("")}
+    row |= {"size": Cell(three_digits(average(study, "size")), f"> {known['size']}")}
+    for key, theirs in paper.items():
+        value = average(study, key) or 0.0
+        row[key] = Cell(three_digits(value), two_digits(theirs), difference(value - theirs, 2))
+    return [row]
+
+
+@TABLES.listing("name method round matched")
+def rounds(study: JsonObject) -> list[JsonObject]:
+    """Fraction of matched vertices by rounds, as in figure 2."""
+    return [
+        {"name": case, "method": method, "round": number, "matched": fraction}
         for case in done(study, "rounds")
         for method in PROPOSALS
         for number, fraction in enumerate(case["rounds"][method]["matched"], 1)
     ]
-    columns = ("name", "method", "round", "matched")
-    return CsvTable("rounds", columns, rows, "fraction of matched vertices by rounds, as in figure 2")
 
 
-def _colours(study: JsonObject) -> CsvTable:
-    measured, expected = ("size", "weight", "seconds", "first"), ("theory", "independent")
-    rows = [
-        {"name": case["name"], "method": method, "p": p}
-        | {key: case["colours"][key][place] for key in expected}
-        | {key: case["colours"][method][key][place] for key in measured}
+@TABLES.listing("name method p size weight seconds first theory independent")
+def colours(study: JsonObject) -> list[JsonObject]:
+    """The probability of blue, as in figure 3."""
+    return [
+        {"name": case, "method": method, "p": p}
+        | {key: found[key][place] for key in ("theory", "independent")}
+        | {key: values[place] for key, values in found[method].items()}
         for case in done(study, "colours")
+        for found in (case["colours"],)
         for method in PROPOSALS
-        for place, p in enumerate(case["colours"]["p"])
+        for place, p in enumerate(found["p"])
     ]
-    columns = ("name", "method", "p", *measured, *expected)
-    return CsvTable("colours", columns, rows, "the probability of blue, as in figure 3")
 
 
-def _threads(study: JsonObject) -> CsvTable:
-    rows = [
-        {"name": case["name"], "method": method, "threads": count, "seconds": seconds}
+@TABLES.listing("name method threads seconds")
+def threads(study: JsonObject) -> list[JsonObject]:
+    """Times by the number of threads, as in figure 4."""
+    return [
+        {"name": case, "method": method, "threads": number, "seconds": taken}
         for case in done(study, "threads")
         for method in PROPOSALS
-        for count, seconds in zip(case["threads"]["threads"], case["threads"][method])
+        for number, taken in zip(case["threads"]["threads"], case["threads"][method])
     ]
-    columns = ("name", "method", "threads", "seconds")
-    return CsvTable("threads", columns, rows, "times by the number of threads, as in figure 4")
 
 
-def _quality(study: JsonObject) -> CsvTable:
-    rows = [{"name": case["name"], **_ratios(case["quality"])} for case in done(study, "quality")]
-    names = [f"{key}{end}" for key in RATIO_KEYS for end in ("", "_deviation", "_paper")]
-    columns = ("name", "edges", "permutations", *names, "locally_dominant", "suitor")
-    return CsvTable("quality", columns, rows, "sizes and weights against the sequential ones, as in figure 5")
+@TABLES.listing(
+    Column("name", "Matrix"),
+    Column("edges", "Edges", count),
+    "permutations",
+    *(Column(partial(_ratio, key=key), heading) for key, heading in RATIOS.items()),
+    *(f"{key}{end}" for key in RATIOS for end in ("", "_deviation", "_paper")),
+    Column("locally_dominant", "Locally dominant / Alg. 2", three_digits),
+    Column("suitor", "Suitor / Alg. 2", three_digits),
+    closing=_averages,
+)
+def quality(study: JsonObject) -> list[JsonObject]:
+    """Sizes and weights against the sequential ones, as in figure 5."""
+    known = keyed_numbers("matching")
+    paper = {f"{key}_paper": known[key] for key in RATIOS if key in known}
+    return [
+        {"name": case, **case["quality"], **case["quality"]["dominant"], **paper}
+        for case in done(study, "quality")
+    ]
 
 
-def _ratios(found: JsonObject) -> dict[str, Any]:
-    known = matching_numbers()
-    row: dict[str, Any] = {key: found[key] for key in ("edges", "permutations")}
-    for key in RATIO_KEYS:
-        row |= {key: found[key], f"{key}_deviation": found[f"{key}_deviation"]}
-        if key in known:
-            row[f"{key}_paper"] = known[key]
-    return row | found["dominant"]
+def average(study: JsonObject, key: str) -> float | None:
+    """The average of a ratio over the matrices, as the paper averages."""
+    values = [row[key] for row in quality(study)]
+    return fmean(values) if values else None
 
 
-def _times(study: JsonObject) -> CsvTable:
-    rows = [
-        {"name": case["name"], "vertices": found["vertices"], "edges": found["edges"]}
-        | {f"{name}_seconds": seconds for name, seconds in found["seconds"].items()}
+@TABLES.listing(
+    Column("name", "Matrix"),
+    Column("vertices", "Vertices", count),
+    Column("edges", "Edges", count),
+    *(Column(f"{name}_seconds", heading, seconds) for name, heading in TIMED.items()),
+    Column("random_speedup", "Speedup random", digits3),
+    Column("weighted_speedup", "Speedup weighted", digits3),
+    Column("weighted_greedy_speedup", "Over Alg. 2", digits3),
+    *(f"{name}_speedup" for name in ("locally_dominant_greedy", "suitor_greedy")),
+)
+def times(study: JsonObject) -> list[JsonObject]:
+    """Times and speedups by vertices and edges, as in figure 5."""
+    return [
+        {"name": case, "vertices": found["vertices"], "edges": found["edges"]}
+        | {f"{name}_seconds": taken for name, taken in found["seconds"].items()}
         | {f"{name}_speedup": factor for name, factor in found["speedups"].items()}
         for case in done(study, "times")
         for found in (case["times"],)
     ]
-    columns = tuple(dict.fromkeys(column for row in rows for column in row)) or ("name",)
-    return CsvTable("times", columns, rows, "times and speedups by vertices and edges, as in figure 5")
 
 
-def _arrangement(study: JsonObject) -> CsvTable:
-    rows = [
-        {"name": case["name"], "weights": weights, "sigma": sigma, **found}
-        for case in done(study, "arrangement")
-        for weights, sigma, found in arrangements(case["arrangement"])
-    ]
-    columns = ("name", "weights", "sigma", "gain", "serial")
-    return CsvTable("arrangement", columns, rows, "the weighted ratio with weights arranged in other ways")
+@TABLES.listing("name weights sigma gain serial")
+def arrangement(study: JsonObject) -> list[JsonObject]:
+    """The weighted ratio with weights arranged in other ways."""
+    rows = []
+    for case in done(study, "arrangement"):
+        found = case["arrangement"]
+        rows += [{"name": case, "weights": kind, **found[kind]} for kind in ("own", "shuffled")]
+        rows += [
+            {"name": case, "weights": "scaled", "sigma": sigma, "gain": gain, "serial": serial}
+            for sigma, gain, serial in zip(found["sigmas"], *found["scaled"].values())
+        ]
+    return rows
 
 
-def arrangements(found: JsonObject) -> list[tuple[str, float | None, JsonObject]]:
-    """(kind of the weights, spread of the factors, ratios) of one case."""
-    scaled = found["scaled"]
-    rows = [
-        ("scaled", sigma, {"gain": scaled["gain"][place], "serial": scaled["serial"][place]})
-        for place, sigma in enumerate(found["sigmas"])
-    ]
-    return [("own", None, found["own"]), ("shuffled", None, found["shuffled"]), *rows]
+def variables(study: JsonObject) -> JsonObject:
+    """The published numbers, and the threads of the timed calls."""
+    threads = max((case["times"]["threads"] for case in done(study, "times")), default=None)
+    return {"published": keyed_numbers("matching"), "threads": threads}

@@ -1,1 +1,1 @@
-"""Vertex orderings, their metrics and what they buy: the study of chapter 2 of Mandulak (2025)."""
+"""Vertex orderings, gap metrics, and times of graph algorithms: the study of chapter 2 of Mandulak (2025)."""

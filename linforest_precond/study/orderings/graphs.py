@@ -2,51 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.graph.reordering.permute import permute
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.study.cases import Case, Source, named_cases
+from linforest_precond.study.cases import Case, Source, case_of
 
 SEED = 0
 SHUFFLED = "shuffled:"
-# One is small enough for the reference of Louvain.
-QUICK = (
-    "poisson2d:200", "shuffled:poisson2d:200", "shuffled:poisson3d:30", "shuffled:delaunay:30000", "rmat:13",
-    "shuffled:delaunay:3000",
-)  # fmt: skip
-FULL = (
-    "shuffled:delaunay:3000", "poisson2d:1000", "shuffled:poisson2d:1000",
-    "shuffled:poisson3d:80", "shuffled:delaunay:262144", "rmat:18",
-    "NotreDame_www", "luxembourg_osm", "wing", "brack2", "xenon1", "Andrews", "hypre_tucker21935",
-    "shuffled:poisson2d:4000", "rmat:22",
-)  # fmt: skip
 
 
-def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
-    """The named cases; by default generated graphs, or larger and real ones too. `SHUFFLED` is a prefix."""
-    chosen = (FULL if full else QUICK) if names is None else [names] if isinstance(names, str) else names
-    return list({name: _case(str(name), full) for name in chosen}.values())
-
-
-def _case(name: str, full: bool) -> Case:
+def own_case(name: str, full: bool) -> Case | None:
+    """The case of a graph with shuffled vertices, "shuffled:" and another name."""
     if not name.startswith(SHUFFLED):
-        return named_cases([name], full)[0]
-    found = named_cases([name.removeprefix(SHUFFLED)], full)[0]
+        return None
+    found = case_of(name.removeprefix(SHUFFLED), full)
     return replace(found, name=SHUFFLED + found.name, title=f"shuffled {found.title}", fallback=None)
 
 
 def fetch(source: Source, case: Case) -> tuple[Case, Any]:
     """The Laplacian of a graph, with 1 added to the diagonal, so that CG can be timed on it."""
     shuffled = case.name.startswith(SHUFFLED)
-    found, A = Source("cpu", source.offline).fetch(replace(case, name=case.name.removeprefix(SHUFFLED)))
-    B = shifted_laplacian(on_host(A))
+    found, A = source.fetch_on_host(replace(case, name=case.name.removeprefix(SHUFFLED)))
+    B = shifted_laplacian(A)
     if shuffled:
         B = permute(B, np.random.default_rng(SEED).permutation(B.shape[0]))
         found = replace(found, name=SHUFFLED + found.name)

@@ -33,7 +33,7 @@ from linforest_precond.study.settings import Settings
 REPEATS = 5
 CG_ITERATIONS = 10
 PAGERANK_ITERATIONS, LOUVAIN_LEVELS = 20, 5  # as in the thesis
-# Louvain is NetworkX's, in Python.
+# The most edges for Louvain's algorithm, which NetworkX runs in Python.
 MOST_LOUVAIN_EDGES = {"quick": 20_000, "full": 200_000}
 FRACTION = 0.01  # of the vertices, refined; the thesis' mark
 FRACTIONS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05)

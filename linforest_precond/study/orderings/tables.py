@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from statistics import correlation, geometric_mean
-from typing import Any
 
-from linforest_precond.study.listings import Column, Listing
-from linforest_precond.study.number_formats import count, fixed, seconds
+from linforest_precond.study.listings import Column, Tables
+from linforest_precond.study.number_formats import count, fixed, seconds, three_digits, two_digits
 from linforest_precond.study.orderings.measures import TIMED
-from linforest_precond.study.published import named_rows
+from linforest_precond.study.published import published_number
 from linforest_precond.study.results import CASE, JsonObject, done
 
 NATURAL = "natural"
 QUALITIES = {"log_gap": "log gap", "linear_gap": "linear gap", "misses": "misses"}
-# The thesis' orderings that ours are like, and its algorithms.
+# The ordering of the thesis that is most like each of ours, and the thesis' algorithms.
 LIKE = {
     "matching": "Rabbit",
     "matching, refined": "RabbitLogRefine",
@@ -25,6 +24,9 @@ LIKE = {
     "natural, refined (linear)": "LinRefine",
 }
 ALGORITHMS = {"pagerank": "PageRank Timing", "components": "Multistep Timing", "louvain": "Louvain Timing"}
+
+
+TABLES = Tables()
 
 
 def quantity(found: JsonObject, name: str) -> float | None:
@@ -43,12 +45,17 @@ def gains(cases: Iterable[JsonObject], ordering: str, name: str) -> list[float]:
     return [natural / other for natural, other in pairs if natural and other]
 
 
+@TABLES.listing(
+    Column("ordering", "Ordering"),
+    *(Column(key, title, two_digits) for key, title in (QUALITIES | TIMED).items()),
+    Column("time", "PageRank, components, Louvain", two_digits, "paper_time"),
+)
 def means(study: JsonObject) -> list[JsonObject]:
-    """The geometric means of the gains, of every ordering."""
+    """Geometric means over the graphs of natural / ordering, as in table 2.3."""
     cases = done(study, "orderings")
     names = dict.fromkeys(name for case in cases for name in case["orderings"])
     return [
-        {"ordering": name, "paper_time": named_rows("orderings").get(LIKE.get(name, ""), {}).get("time")}
+        {"ordering": name, "paper_time": published_number("orderings", LIKE.get(name), "time")}
         | {key: mean_of(gains(cases, name, key)) for key in (*QUALITIES, *TIMED)}
         | {"time": mean_of([gain for key in ALGORITHMS for gain in gains(cases, name, key)])}
         for name in names
@@ -59,8 +66,16 @@ def mean_of(values: list[float]) -> float | None:
     return geometric_mean(values) if values else None
 
 
+@TABLES.listing(
+    Column(CASE, "Graph"),
+    Column("rows", "Vertices", count),
+    Column("log_gap_per_entry", "Log gap per entry", two_digits),
+    Column("misses", "Misses per entry", three_digits),
+    Column("spmv", "SpMV", seconds),
+    *(Column(f"shown_{key}", f"Best {title}") for key, title in TIMED.items()),
+)
 def best(study: JsonObject) -> list[JsonObject]:
-    """Each case in its natural order, and the fastest ordering for each kernel and algorithm."""
+    """Each graph in its natural order, and the fastest ordering for each kernel."""
     return [_best_row(case) for case in done(study, "orderings")]
 
 
@@ -78,14 +93,23 @@ def _best_row(case: JsonObject) -> JsonObject:
     return row
 
 
+@TABLES.listing(
+    Column("quantity", "Quantity"),
+    Column("linear_gap", "Linear gap", two_digits, "paper_linear_gap"),
+    Column("log_gap", "Log gap", two_digits, "paper_log_gap"),
+)
 def correlations(study: JsonObject) -> list[JsonObject]:
-    """Pearson's coefficients of metrics and times, each in units of the worst ordering of its case."""
+    """
+    Correlation of the metrics with misses and times, as in table 2.2.
+
+    Pearson's coefficients; each quantity is in units of the worst ordering of its case.
+    """
     rows = []
     for key, title in {"misses": "misses", **TIMED}.items():
-        paper = named_rows("orderings").get(ALGORITHMS.get(key, ""), {})
         row: JsonObject = {"quantity": title}
         for metric in ("linear_gap", "log_gap"):
-            row |= {metric: correlated(study, metric, key), f"paper_{metric}": paper.get(metric)}
+            theirs = published_number("orderings", ALGORITHMS.get(key), metric)
+            row |= {metric: correlated(study, metric, key), f"paper_{metric}": theirs}
         rows += [row] if row["log_gap"] is not None else []
     return rows
 
@@ -102,7 +126,11 @@ def correlated(study: JsonObject, first: str, second: str) -> float | None:
     return None if len(pairs) < 2 or constant else correlation(*map(list, zip(*pairs)))
 
 
+@TABLES.listing(
+    Column(CASE, "Graph"), Column("ordering", "Ordering"), "seconds", *QUALITIES, *TIMED, name="orderings"
+)
 def all_orderings(study: JsonObject) -> list[JsonObject]:
+    """Metrics, modelled misses for each entry, and seconds of every ordering."""
     return [
         {CASE: case, "ordering": name, **found, **found["times"]}
         for case in done(study, "orderings")
@@ -110,8 +138,17 @@ def all_orderings(study: JsonObject) -> list[JsonObject]:
     ]
 
 
+@TABLES.listing(
+    Column(CASE, "Graph"),
+    Column("metric", "Metric"),
+    Column("fraction", "Share of the vertices", lambda value: f"{100 * value:g} %"),
+    Column("gain", "Gain in %", two_digits),
+    Column("seconds", "Time", seconds),
+    Column("products", "In products", lambda value: count(math.ceil(value))),
+    name="refinement",
+)
 def refined(study: JsonObject) -> list[JsonObject]:
-    """The gain of each metric, and its cost in products in the natural order."""
+    """Refinement of the natural order by the share of the vertices, section 2.6.2."""
     return [
         {CASE: case, "metric": metric, "gain": _percent(row), "products": _products(case, row), **row}
         for case in done(study, "refinement")
@@ -127,64 +164,3 @@ def _percent(row: JsonObject) -> float:
 def _products(case: JsonObject, row: JsonObject) -> float | None:
     natural = (case.get("orderings") or {}).get(NATURAL)
     return row["seconds"] / natural["times"]["spmv"] if natural else None
-
-
-def _two(value: Any) -> str:
-    return fixed(value, 2)
-
-
-LISTINGS = (
-    Listing(
-        "means",
-        "geometric means over the graphs of natural / ordering, as in table 2.3",
-        (
-            Column("ordering", "Ordering"),
-            *(Column(key, title, _two) for key, title in (QUALITIES | TIMED).items()),
-            Column("time", "PageRank, components, Louvain", _two, "paper_time"),
-        ),
-        means,
-    ),
-    Listing(
-        "best",
-        "each graph in its natural order, and the fastest ordering for each kernel",
-        (
-            Column(CASE, "Graph"),
-            Column("rows", "Vertices", count),
-            Column("log_gap_per_entry", "Log gap per entry", _two),
-            Column("misses", "Misses per entry", lambda value: fixed(value, 3)),
-            Column("spmv", "SpMV", seconds),
-            *(Column(f"shown_{key}", f"Best {title}") for key, title in TIMED.items()),
-        ),
-        best,
-    ),
-    Listing(
-        "correlations",
-        "correlation of the metrics with misses and times, as in table 2.2",
-        (
-            Column("quantity", "Quantity"),
-            Column("linear_gap", "Linear gap", _two, "paper_linear_gap"),
-            Column("log_gap", "Log gap", _two, "paper_log_gap"),
-        ),
-        correlations,
-    ),
-    Listing(
-        "orderings",
-        "metrics, modelled misses for each entry, and seconds of every ordering",
-        (Column(CASE, "Graph"), Column("ordering", "Ordering")),
-        all_orderings,
-        ("seconds", *QUALITIES, *TIMED),
-    ),
-    Listing(
-        "refinement",
-        "refinement of the natural order by the share of the vertices, section 2.6.2",
-        (
-            Column(CASE, "Graph"),
-            Column("metric", "Metric"),
-            Column("fraction", "Share of the vertices", lambda value: f"{100 * value:g} %"),
-            Column("gain", "Gain in %", _two),
-            Column("seconds", "Time", seconds),
-            Column("products", "In products", lambda value: count(math.ceil(value))),
-        ),
-        refined,
-    ),
-)

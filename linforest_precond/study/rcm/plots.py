@@ -5,87 +5,70 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.study import drawing
-from linforest_precond.study.drawing import Axes, Figure
+from linforest_precond.study.paper import by_name
+from linforest_precond.study.rcm import tables
 from linforest_precond.study.rcm.measures import STAGES
-from linforest_precond.study.rcm.tables import APPROACHES, speedup, speedups
 from linforest_precond.study.results import JsonObject, dig, done
 
 # The variant of figure 3, which is the paper's GPU version.
 COUNTED = "Algorithm 5, overestimated"
-BAR = 0.8
-
-
-def figures(study: JsonObject) -> dict[str, Figure]:
-    """All figures by name."""
-    return {
-        "speedups": speedup_bars(study),
-        "batches": batch_shares(study),
-        "breakdown": breakdown(study),
-        "threads": thread_heatmap(study),
-        "stages": stage_shares(study),
-    }
 
 
 @drawing.styled
-def speedup_bars(study: JsonObject) -> Figure:
+def speedups(study: JsonObject) -> drawing.Figure:
     """Figure 2: the speed-up of each approach, bars over SciPy and dots for the paper's over HSL."""
     cases, device = done(study, "times"), study["device"]
     figure, ax = drawing.case_rows(cases)
-    shown = [name for name in APPROACHES if any(speedups(case, name, device)[0] for case in cases)]
-    height = BAR / max(len(shown), 1)
-    for i, approach in enumerate(shown):
-        ours, theirs = zip(*(speedups(case, approach, device) for case in cases))
-        places = np.arange(len(cases)) + (i + 0.5) * height - BAR / 2
-        colour = drawing.STAGES[i % len(drawing.STAGES)]
-        ax.barh(places, list(map(drawing.positive, ours)), height, color=colour, label=approach)
-        ax.plot(list(map(drawing.positive, theirs)), places, "k.", markersize=4)
+    pairs = {name: [tables.speedups(case, name, device) for case in cases] for name in tables.APPROACHES}
+    shown = {name: found for name, found in pairs.items() if any(ours for ours, _ in found)}
+    places = drawing.bars(
+        ax, {name: [drawing.positive(ours) for ours, _ in found] for name, found in shown.items()}
+    )
+    for ys, found in zip(places, shown.values()):
+        ax.plot([drawing.positive(theirs) for _, theirs in found], ys, "k.", markersize=4)
     ax.set_xscale("log")
-    ax.set_xlabel("speed-up over SciPy (dots: the paper's over HSL)")
-    drawing.legend_above(figure, ax, 2)
+    drawing.finish(figure, ax, "speed-up over SciPy (dots: the paper's over HSL)", columns=2)
     return figure
 
 
 @drawing.styled
-def batch_shares(study: JsonObject) -> Figure:
+def batches(study: JsonObject) -> drawing.Figure:
     """Figure 3: of the batches that are generated, those dequeued and those executed."""
     cases = done(study, "batches")
     figure, ax = drawing.case_rows(cases)
-    for i, name in enumerate(("generated", "dequeued", "executed")):
-        counts = [dig(case, "batches", COUNTED, name) for case in cases]
-        made = [dig(case, "batches", COUNTED, "generated") for case in cases]
-        shares = [drawing.number(speedup(count, total)) for count, total in zip(counts, made)]
-        ax.barh(range(len(cases)), [100 * share for share in shares], BAR - 0.25 * i,
-                color=drawing.SHADES[i], label=name)  # fmt: skip
-    ax.set_xlabel("% of the batches generated")
-    drawing.legend_above(figure, ax, 3)
+    for place, name in enumerate(("generated", "dequeued", "executed")):
+        counted = [dig(case, "batches", COUNTED) or {} for case in cases]
+        shares = [drawing.number(tables.speedup(each.get(name), each.get("generated"))) for each in counted]
+        widths = [100 * share for share in shares]
+        ax.barh(range(len(cases)), widths, 0.8 - 0.25 * place, color=drawing.SHADES[place], label=name)
+    drawing.finish(figure, ax, "% of the batches generated")
     return figure
 
 
 @drawing.styled
-def breakdown(study: JsonObject) -> Figure:
+def breakdown(study: JsonObject) -> drawing.Figure:
     """Figure 4: the order from a given start, and the search for a start."""
     cases = done(study, "times")
     figure, ax = drawing.case_rows(cases)
     devices = [device for device in ("cpu", "cuda") if any(dig(case, "times", device) for case in cases)]
-    height = BAR / max(len(devices), 1)
+    height = 0.8 / max(len(devices), 1)
     for i, device in enumerate(devices):
         core, whole = (
             np.array([drawing.number(dig(case, "times", device, name)) for case in cases], float)
             for name in ("auto", "start searched for")
         )
-        places = np.arange(len(cases)) + (i + 0.5) * height - BAR / 2
+        places = np.arange(len(cases)) + (i + 0.5) * height - 0.8 / 2
         name = {"cpu": "CPU", "cuda": "GPU"}[device]
         ax.barh(places, 1e3 * core, height, color=drawing.STAGES[2 * i], label=f"{name}: order")
         search = np.maximum(whole - core, 0)
-        ax.barh(places, 1e3 * search, height, 1e3 * core, color=drawing.STAGES[2 * i + 1],
-                label=f"{name}: search for a start")  # fmt: skip
-    ax.set_xlabel("milliseconds")
-    drawing.legend_above(figure, ax, 2)
+        text = f"{name}: search for a start"
+        ax.barh(places, 1e3 * search, height, 1e3 * core, color=drawing.STAGES[2 * i + 1], label=text)
+    drawing.finish(figure, ax, "milliseconds", columns=2)
     return figure
 
 
 @drawing.styled
-def thread_heatmap(study: JsonObject) -> Figure:
+def threads(study: JsonObject) -> drawing.Figure:
     """Figure 5a: the speed-up of batches over the serial method by threads."""
     cases = sorted(done(study, "threads"), key=lambda case: case.get("nnz") or 0)
     counts = sorted({run["threads"] for case in cases for run in case["threads"]["runs"]})
@@ -94,9 +77,8 @@ def thread_heatmap(study: JsonObject) -> Figure:
     ratios = np.full((len(cases), len(counts)), np.nan)
     for row, case in enumerate(cases):
         for run in case["threads"]["runs"]:
-            ratios[row, counts.index(run["threads"])] = drawing.number(
-                speedup(case["threads"]["serial"], run["seconds"])
-            )
+            ratio = tables.speedup(case["threads"]["serial"], run["seconds"])
+            ratios[row, counts.index(run["threads"])] = drawing.number(ratio)
     if ratios.size:
         ax.imshow(ratios, aspect="auto", cmap="Blues", vmin=0)
         _write_numbers(ax, ratios)
@@ -105,7 +87,7 @@ def thread_heatmap(study: JsonObject) -> Figure:
     return figure
 
 
-def _write_numbers(ax: Axes, ratios: np.ndarray) -> None:
+def _write_numbers(ax: drawing.Axes, ratios: np.ndarray) -> None:
     darkest = np.nanmax(ratios) if np.isfinite(ratios).any() else 0.0
     for (row, column), ratio in np.ndenumerate(ratios):
         if np.isfinite(ratio):
@@ -114,7 +96,7 @@ def _write_numbers(ax: Axes, ratios: np.ndarray) -> None:
 
 
 @drawing.styled
-def stage_shares(study: JsonObject) -> Figure:
+def stages(study: JsonObject) -> drawing.Figure:
     """Figure 6: the shares of the stages by threads, averaged over the matrices."""
     shares = mean_stage_shares(study)
     figure = drawing.new_figure(drawing.WIDTH, 1.1 + drawing.ROW_HEIGHT * max(len(shares), 1))
@@ -122,12 +104,10 @@ def stage_shares(study: JsonObject) -> Figure:
     left = np.zeros(len(shares))
     for i, stage in enumerate(STAGES):
         widths = np.array([100 * found[stage] for found in shares.values()])
-        ax.barh(range(len(shares)), widths, BAR, left, color=drawing.STAGES[i], label=stage)
+        ax.barh(range(len(shares)), widths, 0.8, left, color=drawing.STAGES[i], label=stage)
         left += widths
-    ax.set_yticks(range(len(shares)), [f"{count} threads" if count > 1 else "1 thread" for count in shares])
-    ax.set_ylim(max(len(shares), 1) - 0.5, -0.5)
-    ax.set_xlabel("% of the time of all threads")
-    drawing.legend_above(figure, ax, 3)
+    drawing.name_rows(ax, [f"{count} threads" if count > 1 else "1 thread" for count in shares])
+    drawing.finish(figure, ax, "% of the time of all threads")
     return figure
 
 
@@ -144,3 +124,6 @@ def mean_stage_shares(study: JsonObject) -> dict[int, dict[str, float]]:
         count: {stage: sum(each[stage] for each in found[count]) / len(found[count]) for stage in STAGES}
         for count in sorted(found)
     }
+
+
+FIGURES = by_name(speedups, batches, breakdown, threads, stages)

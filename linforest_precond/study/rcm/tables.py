@@ -1,27 +1,62 @@
-"""Times beside the paper's, speed-ups, and the CSV tables of the study."""
+"""The tables of the study: orders, times beside the paper's and speed-ups, threads, and batches."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from linforest_precond.study.csv_tables import CsvTable
-from linforest_precond.study.published import rcm_number
-from linforest_precond.study.rcm.measures import COUNTS, STAGES
+from linforest_precond.study.listings import Column, Tables
+from linforest_precond.study.number_formats import NONE, count, difference, rounded, seconds, yes_no
+from linforest_precond.study.published import published_number
+from linforest_precond.study.rcm.measures import ALGORITHM_4, COUNTS, STAGES, VARIANTS
+from linforest_precond.study.report_tables import Cell, Row
 from linforest_precond.study.results import JsonObject, dig, done
 
-# The columns of table I that do not depend on the machine.
-ORDERS = ("max_degree", "front", "bandwidth", "reordered_bandwidth")
+# The columns of table I that do not depend on the machine, with their headings.
+ORDERS = {
+    "max_degree": "Largest degree",
+    "front": "Average front",
+    "bandwidth": "Bandwidth",
+    "reordered_bandwidth": "Reordered",
+}
 # Approaches: the path of our time in a record, and the paper's column.
 APPROACHES = {
     "serial, CPU": (("times", "cpu", "serial"), "cpu_rcm"),
     "leveled, CPU": (("times", "cpu", "leveled"), None),
     "unordered, CPU": (("times", "cpu", "unordered"), "reorderlib"),
-    "Algorithm 4, CPU": (("batches", "Algorithm 4", "seconds"), "cpu_basic"),
+    "Algorithm 4, CPU": (("batches", ALGORITHM_4, "seconds"), "cpu_basic"),
     "batch, CPU": (("times", "cpu", "batch"), "cpu_batch"),
     "leveled, GPU": (("times", "cuda", "leveled"), "gpu_rcm"),
     "unordered, GPU": (("times", "cuda", "unordered"), None),
     "batch, GPU": (("times", "cuda", "batch"), "gpu_batch"),
 }
+
+
+TABLES = Tables()
+
+
+def _compared_order(row: JsonObject, name: str) -> Cell:
+    """Our count, and the published one where there is one."""
+    case, ours, theirs = row["matrix"], row.get(name), row[f"paper_{name}"]
+    if ours is None or theirs is None:
+        return Cell(rounded(ours))
+    change = difference(round(ours) - theirs, 0) if case.get("at_paper_size") else None
+    return Cell(rounded(ours), count(theirs), change, departs=round(ours) != theirs)
+
+
+def _variant_column(name: str) -> Column:
+    """The seconds of a variant; the least of a matrix are bold."""
+
+    def cell(row: JsonObject) -> Cell:
+        best = min((row[each] for each in VARIANTS if row[each]), default=None)
+        return Cell(seconds(row[name]), best=row[name] == best)
+
+    return Column(cell, name)
+
+
+def published(case: JsonObject, column: str | None) -> Any:
+    """A number of table I for the matrix of a case; None for other matrices, and where none is printed."""
+    return published_number("rcm", case.get("paper"), column or "")
 
 
 def measured(case: JsonObject, approach: str, device: str) -> float | None:
@@ -34,73 +69,99 @@ def measured(case: JsonObject, approach: str, device: str) -> float | None:
 
 def paper_seconds(case: JsonObject, approach: str) -> float | None:
     """The paper's seconds."""
-    column = APPROACHES[approach][1]
-    found = None if column is None else rcm_number(case.get("paper"), column)
+    found = published(case, APPROACHES[approach][1])
     return None if found is None else found / 1e3
 
 
 def speedup(base: float | None, seconds: float | None) -> float | None:
+    """How many times as fast as the base; None where one of both is missing."""
     return base / seconds if base and seconds else None
 
 
 def speedups(case: JsonObject, approach: str, device: str) -> tuple[float | None, float | None]:
     """Ours over SciPy, and the paper's over HSL."""
-    hsl = rcm_number(case.get("paper"), "hsl")
+    hsl = published(case, "hsl")
     ours = speedup(dig(case, "times", "scipy"), measured(case, approach, device))
     return ours, speedup(hsl and hsl / 1e3, paper_seconds(case, approach))
 
 
-def tables(study: JsonObject) -> list[CsvTable]:
-    """All tables of the study."""
-    return [_orders(study), _times(study), _threads(study), _batches(study)]
+def _named(case: JsonObject, **fields: Any) -> JsonObject:
+    return {"matrix": case, "paper": case.get("paper"), **fields}
 
 
-def _named(case: JsonObject, **fields: Any) -> dict[str, Any]:
-    return {"matrix": case["name"], "paper": case.get("paper"), **fields}
+@TABLES.listing(
+    Column("matrix", "Matrix"),
+    "paper",
+    Column("rows", "Rows", count),
+    Column("nnz", "Entries", count),
+    *(Column(partial(_compared_order, name=name), heading) for name, heading in ORDERS.items()),
+    "start",
+    *ORDERS,
+    "levels mean_front",
+    Column("identical", "Same order", yes_no),
+    *(f"paper_{name}" for name in ORDERS),
+    missing=NONE,
+)
+def orders(study: JsonObject) -> list[JsonObject]:
+    """Bandwidths and fronts beside table I."""
+    return [
+        _named(case, rows=case.get("rows"), nnz=case.get("nnz"), **case["orders"])
+        | {f"paper_{name}": published(case, name) for name in ORDERS}
+        for case in done(study, "orders")
+    ]
 
 
-def _orders(study: JsonObject) -> CsvTable:
-    rows = []
-    for case in done(study, "orders"):
-        row = _named(case, rows=case.get("rows"), nnz=case.get("nnz"), **case["orders"])
-        row |= {f"paper_{name}": rcm_number(case.get("paper"), name) for name in ORDERS}
-        rows.append(row)
-    own = ("start", *ORDERS, "levels", "mean_front", "identical")
-    columns = ("matrix", "paper", "rows", "nnz", *own, *(f"paper_{name}" for name in ORDERS))
-    return CsvTable("orders", columns, rows, "bandwidths and fronts beside table I")
+@TABLES.listing("matrix paper approach seconds paper_seconds over_scipy paper_over_hsl")
+def times(study: JsonObject) -> list[JsonObject]:
+    """Times of all approaches beside table I, and speed-ups (figure 2)."""
+    return [
+        _named(case, approach=approach, seconds=measured(case, approach, study["device"]))
+        | {"paper_seconds": paper_seconds(case, approach)}
+        | dict(zip(("over_scipy", "paper_over_hsl"), speedups(case, approach, study["device"])))
+        for case in done(study, "times")
+        for approach in APPROACHES
+    ]
 
 
-def _times(study: JsonObject) -> CsvTable:
-    rows = []
-    for case in done(study, "times"):
-        for approach in APPROACHES:
-            ours, theirs = measured(case, approach, study["device"]), paper_seconds(case, approach)
-            ratios = dict(zip(("over_scipy", "paper_over_hsl"), speedups(case, approach, study["device"])))
-            rows.append(_named(case, approach=approach, seconds=ours, paper_seconds=theirs, **ratios))
-    columns = ("matrix", "paper", "approach", "seconds", "paper_seconds", "over_scipy", "paper_over_hsl")
-    return CsvTable(
-        "times", columns, rows, "times of all approaches beside table I, and speed-ups (figure 2)"
-    )
+def variables(study: JsonObject) -> JsonObject:
+    """`time_rows`: a row for each matrix, with the approaches that were run."""
+    rows = times(study)
+    shown = [name for name in APPROACHES if any(row["seconds"] for row in rows if row["approach"] == name)]
+    found: dict[str, Row] = {}
+    for row in rows:
+        case, theirs = row["matrix"], row["paper_seconds"]
+        first: Row = {"Matrix": case, "SciPy": seconds(dig(case, "times", "scipy"))}
+        if row["approach"] in shown:
+            text = Cell(seconds(row["seconds"]), None if theirs is None else seconds(theirs))
+            found.setdefault(case["name"], first)[row["approach"]] = text
+    return {"time_rows": list(found.values())}
 
 
-def _threads(study: JsonObject) -> CsvTable:
-    rows = [
+@TABLES.listing("matrix paper threads seconds speedup", *STAGES)
+def threads(study: JsonObject) -> list[JsonObject]:
+    """Batches by threads, nanoseconds of the stages (figures 5 and 6)."""
+    return [
         _named(case, threads=run["threads"], seconds=run["seconds"], **run["stages"])
         | {"speedup": speedup(case["threads"]["serial"], run["seconds"])}
         for case in done(study, "threads")
         for run in case["threads"]["runs"]
     ]
-    columns = ("matrix", "paper", "threads", "seconds", "speedup", *STAGES)
-    return CsvTable(
-        "threads", columns, rows, "batches by threads, nanoseconds of the stages (figures 5 and 6)"
-    )
 
 
-def _batches(study: JsonObject) -> CsvTable:
-    rows = [
+@TABLES.listing("matrix paper variant seconds", *COUNTS, *STAGES)
+def batches(study: JsonObject) -> list[JsonObject]:
+    """The parts of the batch method one after the other (figure 3)."""
+    return [
         _named(case, variant=variant, **found)
         for case in done(study, "batches")
         for variant, found in case["batches"].items()
     ]
-    columns = ("matrix", "paper", "variant", "seconds", *COUNTS, *STAGES)
-    return CsvTable("batches", columns, rows, "the parts of the batch method one after the other (figure 3)")
+
+
+@TABLES.listing(Column("matrix", "Matrix"), *map(_variant_column, VARIANTS), csv=False)
+def variants(study: JsonObject) -> list[JsonObject]:
+    """A row for each matrix with the seconds of all variants."""
+    return [
+        {"matrix": case} | {name: dig(case, "batches", name, "seconds") for name in VARIANTS}
+        for case in done(study, "batches")
+    ]

@@ -1,9 +1,8 @@
-"""Figure 4.6 and table 4.4: rates of matching in batches, and peaks of memory."""
+"""Matching rates by the number of batches, and peak memory: figure 4.6 and table 4.4."""
 
 from __future__ import annotations
 
 import tempfile
-import tracemalloc
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -23,7 +22,7 @@ from linforest_precond.study.settings import Settings
 
 BATCHES = (1, 2, 4, 8)
 REPEATS = 5
-# The memory given to a graph, beside its arrays of vertices, as a share of the bytes of its entries.
+# The memory budget of a graph: its arrays of vertices, and this share of its entries.
 GIVEN_SHARE = 1 / 8
 # Buffers of the size of a batch: on the CPU one, and one for the remaining rows; on the GPU two, so that
 # copies overlap with matching, and two for the remaining rows.
@@ -78,7 +77,7 @@ def _batched_call(W: Any, count: int, device: str, room: int | None = None) -> C
 
 
 def vertex_bytes(W: Any) -> int:
-    """Bytes of what is resident for all vertices: five indices, and the result's values."""
+    """Bytes of the resident arrays of vertices: five indices, and the values of the result."""
     return int(2 * W.indptr.nbytes + W.shape[0] * (3 * W.indices.itemsize + W.data.itemsize))
 
 
@@ -123,12 +122,7 @@ def _peak_on_host(W: Any, count: int) -> tuple[int, Any]:
     with tempfile.TemporaryDirectory() as folder:
         mapped = _mapped(W, Path(folder))
         matching(mapped, batches=count)  # compiles
-        tracemalloc.start()
-        try:
-            mates = matching(mapped, batches=count).mate
-            return tracemalloc.get_traced_memory()[1], mates
-        finally:
-            tracemalloc.stop()
+        return timing.host_peak(lambda: matching(mapped, batches=count).mate)
 
 
 def _mapped(W: Any, folder: Path) -> Any:

@@ -47,7 +47,7 @@ GENERATED: dict[str, Callable[[int], Any]] = {
 STANDS_FOR = {"mycielskian": ("mycielskian18", 18), "urand": ("GAP-urand", 27), "kron": ("GAP-kron", 27)}
 
 
-def generated_case(name: str) -> Case | None:
+def own_case(name: str, full: bool = False) -> Case | None:
     """The case of a graph that is generated here, None for other names."""
     kind, _, size = name.partition(":")
     if kind not in GENERATED or not size.isdecimal():
@@ -66,13 +66,11 @@ def generated_case(name: str) -> Case | None:
 
 def fetch(source: Source, case: Case) -> tuple[Case, Any]:
     """The graph on the host, with uniform random weights where all of its own are equal, as in the thesis."""
-    if generated_case(case.name) is not None:
+    if own_case(case.name) is not None:
         kind, _, size = case.name.partition(":")
         found, A = case, GENERATED[kind](int(size))
     else:
-        host = Source("cpu", source.offline)
-        found, A = host.fetch(case)
-        source.offline = host.offline
+        found, A = source.fetch_on_host(case)
     W, drawn = weighted(A)
     note = "; ".join(filter(None, (found.note, "uniform random weights" if drawn else None)))
     return replace(found, note=note or None), W

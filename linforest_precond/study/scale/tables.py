@@ -1,64 +1,146 @@
-"""The numbers of the study as CSV files."""
+"""The tables of the study: distances from the optimum, rates, memory, and the published tables."""
 
 from __future__ import annotations
 
-from typing import Any
+from statistics import geometric_mean
 
-from linforest_precond.study.csv_tables import CsvTable
-from linforest_precond.study.published import scale_tables
+from linforest_precond.study.listings import Column, Tables
+from linforest_precond.study.number_formats import NONE, count, digits3, one_digit, two_digits, yes_no
+from linforest_precond.study.published import named_rows, published_number
+from linforest_precond.study.report_tables import Cell
 from linforest_precond.study.results import JsonObject, done
+from linforest_precond.study.scale.batches import BATCHES
 from linforest_precond.study.scale.optimum import METHODS
-
-
-def tables(study: JsonObject) -> list[CsvTable]:
-    """All tables of the study."""
-    return [_optimum(study), _batches(study), _memory(study)]
-
-
-def of_the_paper(case: JsonObject) -> dict[str, float]:
-    """The published numbers of the graph that a case is, or stands for."""
-    return scale_tables().get(case.get("paper") or "", {})
-
-
-def _optimum(study: JsonObject) -> CsvTable:
-    rows = [
-        {"name": case["name"], "paper": case.get("paper"), "paper_ld_gap": of_the_paper(case).get("ld_gap")}
-        | {key: case["optimum"][key] for key in ("solver", "reason", "weight", "seconds")}
-        | {f"{method}_gap": case["optimum"]["gaps"].get(method) for method in METHODS}
-        for case in done(study, "optimum")
-    ]
-    gaps = [f"{method}_gap" for method in METHODS]
-    columns = ("name", "solver", "reason", "weight", "seconds", *gaps, "paper", "paper_ld_gap")
-    return CsvTable("optimum", columns, rows, "distance from the maximum weight in %, as in table 4.2")
-
-
-def _batches(study: JsonObject) -> CsvTable:
-    rows = [
-        {"name": case["name"], "edges": case["batches"]["edges"], "batches": name, **found}
-        for case in done(study, "batches")
-        for name, found in rates(case["batches"])
-    ]
-    columns = ("name", "edges", "batches", "seconds", "mmeps", "largest_batch", "same")
-    return CsvTable("batches", columns, rows, "times and rates by the number of batches, as in table 4.4")
-
-
-def rates(found: JsonObject) -> list[tuple[str, JsonObject]]:
-    """(batches or name, times and rates) of one case."""
-    whole: list[tuple[str, Any]] = [(key, found[key]) for key in ("whole", "suitor")]
-    return [*whole, *found["batched"].items()]
-
-
-def _memory(study: JsonObject) -> CsvTable:
-    rows = [{"name": case["name"], **case["memory"]} for case in done(study, "memory")]
-    columns = ("name", "graph", "given", "batches", "peak", "same")
-    return CsvTable("memory", columns, rows, "graphs larger than the memory given to them, in bytes")
-
 
 # Edges per matching of table 4.4, by the product of a rate with the time of table 4.1.
 RATES = {"ld": ("ld_mmeps", "ld_gpu"), "sr": ("sr_mmeps", "sr_omp")}
+
+
+TABLES = Tables()
+
+
+def _mib(size: float) -> str:
+    return f"{digits3(size / 2**20)} MiB"
+
+
+def _millions(edges: float) -> str:
+    return digits3(edges / 1e6)
+
+
+def _mean_row(study: JsonObject) -> list[JsonObject]:
+    row: JsonObject = {"name": Cell("geometric mean", best=True), "solver": ""}
+    row |= {f"{method}_gap": Cell(one_digit(geometric_gap(study, method))) for method in METHODS}
+    paper = two_digits(published_number("scale", "geometric mean", "ld_gap"))
+    first = f"{METHODS[0]}_gap"
+    return [row | {first: row[first]._replace(published=paper)}]
+
+
+GRAPH = Column("name", "Graph")
+
+
+@TABLES.listing(
+    GRAPH,
+    Column(lambda row: row["solver"] or row.get("reason") or "", "Exact matching"),
+    "solver",
+    "reason",
+    "weight",
+    "seconds",
+    Column(f"{METHODS[0]}_gap", METHODS[0].replace("_", " "), one_digit, "paper_ld_gap"),
+    *(Column(f"{method}_gap", method, one_digit) for method in METHODS[1:]),
+    "paper",
+    "paper_ld_gap",
+    closing=_mean_row,
+    missing=NONE,
+    name="optimum",
+)
+def distances(study: JsonObject) -> list[JsonObject]:
+    """Distance from the maximum weight in %, as in table 4.2."""
+    return [
+        {"name": case, "paper": case.get("paper"), **case["optimum"]}
+        | {"paper_ld_gap": published_number("scale", case.get("paper"), "ld_gap")}
+        | {f"{method}_gap": gap for method, gap in case["optimum"]["gaps"].items()}
+        for case in done(study, "optimum")
+    ]
+
+
+def geometric_gap(study: JsonObject, method: str = "locally_dominant") -> float | None:
+    """The geometric mean of the distances from the maximum, as the thesis averages; None without any."""
+    gaps = [row.get(f"{method}_gap") or 0.0 for row in distances(study)]
+    positive = [gap for gap in gaps if gap > 0]
+    return geometric_mean(positive) if positive else None
+
+
+@TABLES.listing(
+    GRAPH,
+    Column("edges", "Matched edges", count),
+    Column("whole", "Whole", digits3, "paper_rate"),
+    Column("suitor", "Suitor", digits3),
+    *(Column(str(number), f"{number} batches", digits3) for number in BATCHES),
+    Column("same", "Same", yes_no),
+    csv=False,
+)
+def rates(study: JsonObject) -> list[JsonObject]:
+    """Table 4.4: rates of the whole graph, of suitor, and by the number of batches; the report's rows."""
+    return [
+        {"name": case, "edges": found["edges"], "suitor": found["suitor"]["mmeps"]}
+        | {"whole": found["whole"]["mmeps"], "same": all(each["same"] for each in found["batched"].values())}
+        | {"paper_rate": published_number("scale", case.get("paper"), "ld_mmeps")}
+        | {number: each["mmeps"] for number, each in found["batched"].items()}
+        for case in done(study, "batches")
+        for found in (case["batches"],)
+    ]
+
+
+@TABLES.listing("name edges batches seconds mmeps largest_batch same", name="batches")
+def times(study: JsonObject) -> list[JsonObject]:
+    """Times and rates by the number of batches, as in table 4.4."""
+    return [
+        {"name": case, "edges": case["batches"]["edges"], "batches": name, **found}
+        for case in done(study, "batches")
+        for name, found in (
+            *((key, case["batches"][key]) for key in ("whole", "suitor")),
+            *case["batches"]["batched"].items(),
+        )
+    ]
+
+
+@TABLES.listing(
+    GRAPH,
+    Column("graph", "Size", _mib),
+    Column("given", "Given", _mib),
+    Column("batches", "Batches", count),
+    Column("peak", "Peak", _mib),
+    Column("same", "Same matching", yes_no),
+)
+def memory(study: JsonObject) -> list[JsonObject]:
+    """Graphs larger than the memory given to them, in bytes."""
+    return [{"name": case, **case["memory"]} for case in done(study, "memory")]
 
 
 def implied_edges(row: dict[str, float], code: str) -> float | None:
     """Matched edges that a printed rate (table 4.4) and time (table 4.1) imply together."""
     rate, seconds = RATES[code]
     return 1e6 * row[rate] * row[seconds] if rate in row and seconds in row else None
+
+
+@TABLES.listing(
+    Column("graph", "Graph"),
+    Column("vertices", "Vertices", digits3),
+    Column("edges", "Edges", digits3),
+    Column("ld_gpu", "LD-GPU, s", digits3),
+    Column("gpus", "GPUs", count),
+    Column("sr_omp", "SR-OMP, s", digits3),
+    Column("ld_mmeps", "LD-GPU, MMEPS", digits3),
+    Column("sr_mmeps", "SR-OMP, MMEPS", digits3),
+    Column("ld", "Matched edges, LD-GPU", _millions),
+    Column("sr", "Matched edges, SR-OMP", _millions),
+    missing=NONE,
+    csv=False,
+)
+def printed(study: JsonObject) -> list[JsonObject]:
+    """Tables 4.1 and 4.4, and the matched edges that they imply."""
+    return [
+        {"graph": graph, **row} | {code: implied_edges(row, code) for code in RATES}
+        for graph, row in named_rows("scale").items()
+        if "edges" in row
+    ]

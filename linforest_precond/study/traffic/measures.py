@@ -23,7 +23,7 @@ from linforest_precond.study.traffic.packets import Traffic
 
 REPEATS = 5
 BATCHES = (1, 5, 10)
-# NumPy and SciPy are sequential, and files of text are long.
+# The most packets for NumPy and SciPy, which are sequential, and for text files.
 MOST_FOR_SCIPY = {"quick": 2**22, "full": 2**27}
 MOST_IN_FILES = {"quick": 2**18, "full": 2**24}
 # The shortest window, and the factor from one length to the next.
@@ -64,7 +64,7 @@ def on_host_or_none(array: Any) -> Any:
 
 
 def bytes_of(found: TrafficStatistics) -> int:
-    """What one pass over the matrix moves at least."""
+    """The least bytes that one pass over the matrix moves."""
     ends = found.unique_sources + found.unique_destinations
     return LINK_BYTES * found.unique_links + SOURCE_BYTES * found.unique_sources + END_BYTES * ends
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,11 +13,10 @@ from linforest_precond.graph.traffic.traffic_matrix import traffic_matrix
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix
 from linforest_precond.matrices.arrays import array_modules
 from linforest_precond.matrices.generators.network_packets import packets
-from linforest_precond.study.cases import Case, Missing, Source, case_of
+from linforest_precond.study.cases import Case, Missing, Source
 from linforest_precond.study.results import JsonObject
 
 KIND = "packets"
-QUICK, FULL = range(12, 20), range(16, 29)
 PAPER_SCALE = 30
 
 
@@ -33,23 +31,17 @@ class Traffic:
         return traffic_matrix(*self.links)
 
 
-def select(names: Iterable[str] | None = None, full: bool = False) -> list[Case]:
-    """The named cases: "packets:K" are 2**K synthetic packets; by default the powers of `QUICK` or `FULL`."""
-    chosen = [f"{KIND}:{scale}" for scale in (FULL if full else QUICK)] if names is None else names
-    listed = [chosen] if isinstance(chosen, str) else chosen
-    return list({str(name): _case(str(name), full) for name in listed}.values())
-
-
 def scale_of(name: str) -> int | None:
     """The power of two in the name of synthetic packets; None for other names."""
     kind, _, scale = name.partition(":")
     return int(scale) if kind == KIND and scale.isdecimal() else None
 
 
-def _case(name: str, full: bool) -> Case:
+def own_case(name: str, full: bool) -> Case | None:
+    """The case of synthetic packets: "packets:K" are 2**K of them."""
     scale = scale_of(name)
     if scale is None:
-        return case_of(name, full)
+        return None
     whole = scale == PAPER_SCALE
     return Case(
         name, f"2^{scale} packets", "generated", paper=f"2^{PAPER_SCALE} packets", at_paper_size=whole

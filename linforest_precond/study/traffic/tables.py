@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from linforest_precond.study.listings import Column, Listing
-from linforest_precond.study.number_formats import count, digits3, seconds, yes_no
+from linforest_precond.study.listings import Column, Tables
+from linforest_precond.study.number_formats import count, digits3, rounded, seconds, words, yes_no
 from linforest_precond.study.published import keyed_numbers
 from linforest_precond.study.results import CASE, JsonObject, done
 from linforest_precond.study.traffic.measures import WINDOW_FIELDS
@@ -11,12 +11,31 @@ from linforest_precond.study.traffic.measures import WINDOW_FIELDS
 TASKS = {"analysis": "Analysis", "end_to_end": "End to end"}
 
 
+TABLES = Tables()
+PROPERTIES = (
+    "valid_packets", "unique_links", "largest_link", "unique_sources", "largest_source", "largest_fan_out",
+    "unique_destinations", "largest_destination", "largest_fan_in",
+)  # fmt: skip
+
+
 def packets_of(case: JsonObject) -> int:
     return int(case["analysis"]["statistics"]["valid_packets"])
 
 
+@TABLES.listing(
+    Column(CASE, "Packets"),
+    Column("links", "Links", count),
+    *(Column(task, title, seconds) for task, title in TASKS.items()),
+    *(Column(f"scipy_{task}", f"SciPy, {title.lower()}", seconds) for task, title in TASKS.items()),
+    Column("analysis_speedup", "SciPy / ours, analysis", digits3),
+    Column("end_to_end_speedup", "SciPy / ours, end to end", digits3),
+    Column("rate", "Packets a second, end to end", rounded),
+    Column("gb_per_s", "GB/s, analysis", digits3),
+    Column("same", "Same as SciPy", yes_no),
+    "packets",
+)
 def times(study: JsonObject) -> list[JsonObject]:
-    """The two tasks, and SciPy's; packets and bytes a second."""
+    """Seconds of the analysis and end to end, beside NumPy and SciPy, as in figures 3.4 and 3.6."""
     return [_times_row(case) for case in done(study, "analysis")]
 
 
@@ -31,8 +50,15 @@ def _times_row(case: JsonObject) -> JsonObject:
     return row | rates | {"same": found["same"]}
 
 
+@TABLES.listing(
+    Column(CASE, "Packets"),
+    Column("batches", "Batches", count),
+    Column("seconds", "Time", seconds),
+    Column("rate", "Packets a second", rounded, "paper_rate"),
+    name="batches",
+)
 def batch_rows(study: JsonObject) -> list[JsonObject]:
-    """Packets a second from arrays of the host, by batches, beside table 3.2."""
+    """End to end from arrays of the host by the number of batches, as in figure 3.6 and table 3.2."""
     numbers = keyed_numbers("traffic")
     return [
         {CASE: case, "batches": int(each), "seconds": taken, "rate": packets_of(case) / taken}
@@ -43,8 +69,17 @@ def batch_rows(study: JsonObject) -> list[JsonObject]:
     ]
 
 
+@TABLES.listing(
+    Column(CASE, "Packets"),
+    Column("packets", "Of a window", count),
+    Column("windows", "Windows", count),
+    Column("seconds", "Time", seconds),
+    Column("rate", "Packets a second", rounded),
+    *(Column(field, words(field), digits3) for field in WINDOW_FIELDS),
+    name="windows",
+)
 def window_rows(study: JsonObject) -> list[JsonObject]:
-    """Means over the windows of each length; packets a second of all of them."""
+    """Means of the statistics over windows of equal numbers of packets."""
     return [
         {CASE: case, **row, "rate": row["packets"] * row["windows"] / row["seconds"]}
         for case in done(study, "windows")
@@ -52,7 +87,23 @@ def window_rows(study: JsonObject) -> list[JsonObject]:
     ]
 
 
+def longest_stream(rows: list[JsonObject]) -> list[JsonObject]:
+    """The rows of the cases with the most packets in windows."""
+    most = max((row["packets"] * row["windows"] for row in rows), default=0)
+    return [row for row in rows if row["packets"] * row["windows"] == most]
+
+
+@TABLES.listing(
+    Column(CASE, "Packets"),
+    Column("links", "Links", count),
+    Column("bytes", "MB", lambda value: digits3(value / 1e6)),
+    Column("write", "Write", seconds),
+    Column("read", "Read", seconds),
+    Column("same", "Same statistics", yes_no),
+    name="matrix_market",
+)
 def file_rows(study: JsonObject) -> list[JsonObject]:
+    """GraphBLAS-style Matrix Market files of 2^32 x 2^32 matrices."""
     return [
         {CASE: case, "links": case["nnz"], **case["files"]}
         for case in done(study, "files")
@@ -60,85 +111,7 @@ def file_rows(study: JsonObject) -> list[JsonObject]:
     ]
 
 
+@TABLES.listing(Column(CASE, "Packets"), *(Column(field, words(field), count) for field in PROPERTIES))
 def statistics(study: JsonObject) -> list[JsonObject]:
+    """The properties of table 3.1, and three more."""
     return [{CASE: case, **case["analysis"]["statistics"]} for case in done(study, "analysis")]
-
-
-PROPERTIES = (
-    "valid_packets", "unique_links", "largest_link", "unique_sources", "largest_source", "largest_fan_out",
-    "unique_destinations", "largest_destination", "largest_fan_in",
-)  # fmt: skip
-
-
-def _rounded(value: float) -> str:
-    return count(round(value))
-
-
-def _words(field: str) -> str:
-    return field.replace("_", " ").capitalize()
-
-
-LISTINGS = (
-    Listing(
-        "times",
-        "seconds of the analysis and end to end, beside NumPy and SciPy, as in figures 3.4 and 3.6",
-        (
-            Column(CASE, "Packets"),
-            Column("links", "Links", count),
-            *(Column(task, title, seconds) for task, title in TASKS.items()),
-            *(Column(f"scipy_{task}", f"SciPy, {title.lower()}", seconds) for task, title in TASKS.items()),
-            *(
-                Column(f"{task}_speedup", f"SciPy / ours, {title.lower()}", digits3)
-                for task, title in TASKS.items()
-            ),
-            Column("rate", "Packets a second, end to end", _rounded),
-            Column("gb_per_s", "GB/s, analysis", digits3),
-            Column("same", "Same as SciPy", yes_no),
-        ),
-        times,
-        ("packets",),
-    ),
-    Listing(
-        "batches",
-        "end to end from arrays of the host by the number of batches, as in figure 3.6 and table 3.2",
-        (
-            Column(CASE, "Packets"),
-            Column("batches", "Batches", count),
-            Column("seconds", "Time", seconds),
-            Column("rate", "Packets a second", _rounded, "paper_rate"),
-        ),
-        batch_rows,
-    ),
-    Listing(
-        "windows",
-        "means of the statistics over windows of equal numbers of packets",
-        (
-            Column(CASE, "Packets"),
-            Column("packets", "Of a window", count),
-            Column("windows", "Windows", count),
-            Column("seconds", "Time", seconds),
-            Column("rate", "Packets a second", _rounded),
-            *(Column(field, _words(field), digits3) for field in WINDOW_FIELDS),
-        ),
-        window_rows,
-    ),
-    Listing(
-        "matrix_market",
-        "GraphBLAS-style Matrix Market files of 2^32 x 2^32 matrices",
-        (
-            Column(CASE, "Packets"),
-            Column("links", "Links", count),
-            Column("bytes", "MB", lambda value: digits3(value / 1e6)),
-            Column("write", "Write", seconds),
-            Column("read", "Read", seconds),
-            Column("same", "Same statistics", yes_no),
-        ),
-        file_rows,
-    ),
-    Listing(
-        "statistics",
-        "the properties of table 3.1, and three more",
-        (Column(CASE, "Packets"), *(Column(field, _words(field), count) for field in PROPERTIES)),
-        statistics,
-    ),
-)
