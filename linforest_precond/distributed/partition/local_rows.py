@@ -22,10 +22,10 @@ from linforest_precond.matrix.checks import (
     value_dtype,
 )
 from linforest_precond.matrix.conversion import is_csr
-from linforest_precond.matrix.rectangles import CheckedRectangle
+from linforest_precond.matrix.rectangles import RectangularCSR
 
 
-def checked_rows(A: Any, name: str = "A") -> CheckedRectangle:
+def checked_rows(A: Any, name: str = "A") -> RectangularCSR:
     """Rows of a sparse matrix of SciPy or CuPy; duplicates are summed left to right as stored.
 
     Refuses other objects, NaN and infinite entries, and invalid index arrays.
@@ -46,7 +46,7 @@ def checked_rows(A: Any, name: str = "A") -> CheckedRectangle:
         entries = without_duplicates(*entries)
         indptr = np.searchsorted(entries[0], np.arange(indptr.size))
     check_finite(indptr, *entries[1:], name, "local row")
-    return CheckedRectangle(indptr, *entries[1:], int(matrix.shape[1]))
+    return RectangularCSR(indptr, *entries[1:], int(matrix.shape[1]))
 
 
 def check_finite(

@@ -21,7 +21,7 @@ from linforest_precond.distributed.partition.local_rows import checked_rows
 from linforest_precond.distributed.partition.mpi import communicator_of
 from linforest_precond.matrices.arrays import array_modules
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.matrix.rectangles import CheckedRectangle
+from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
 from linforest_precond.matrix.vectors import shaped_vectors
 from linforest_precond.precond.scaling.number_range import exponent_down, safe_limit
@@ -85,7 +85,7 @@ class Matrix(OwnRows):
         with self.comm.together():
             self._take(rows, device, offsets)
 
-    def _take(self, rows: CheckedRectangle, device: str, offsets: Any) -> None:
+    def _take(self, rows: RectangularCSR, device: str, offsets: Any) -> None:
         """Agree with the other ranks on the whole matrix, and renumber the columns."""
         self.comm.same("the number of columns of A", rows.width)
         self.comm.same("the dtype of A", rows.data.dtype.name)
@@ -236,7 +236,7 @@ def sparse_linalg(matrix: Any) -> Any:
     return importlib.import_module(f"{backend_of(matrix).sparse.__name__}.linalg")
 
 
-def agreed_offsets(comm: Communicator, rows: CheckedRectangle, offsets: Any = None) -> Array:
+def agreed_offsets(comm: Communicator, rows: RectangularCSR, offsets: Any = None) -> Array:
     """The first rows of all ranks, from their numbers of rows; refused where they do not fit the matrix."""
     found = comm.offsets(rows.n)
     with comm.checking():

@@ -17,7 +17,7 @@ from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.mpi import communicator_of
 from linforest_precond.distributed.partition.owners import send_to_owners
 from linforest_precond.matrices.arrays import on_device
-from linforest_precond.matrix.rectangles import CheckedRectangle
+from linforest_precond.matrix.rectangles import RectangularCSR
 
 
 def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
@@ -75,7 +75,7 @@ def equal_shares(n: int, size: int) -> Array:
     return np.arange(size + 1, dtype=np.int64) * n // size
 
 
-def digest_of(rows: CheckedRectangle) -> str:
+def digest_of(rows: RectangularCSR) -> str:
     """A hash of the pattern and the values."""
     found = hashlib.blake2b(digest_size=8)
     for array in (rows.indptr, rows.indices, rows.data):
@@ -96,7 +96,7 @@ def checked_offsets(comm: Communicator, n: int, offsets: Any) -> Array:
 
 
 def received_rows(
-    comm: Communicator, whole: CheckedRectangle | None, n: int, dtype: Any, offsets: Array
+    comm: Communicator, whole: RectangularCSR | None, n: int, dtype: Any, offsets: Array
 ) -> Any:
     """This rank's rows, which rank 0 sends."""
     entries = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype)
