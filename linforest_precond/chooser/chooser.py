@@ -5,8 +5,8 @@ All is compared in seconds that the cost model predicts; nothing is timed, so th
 1. Expectation. The iterations of every candidate are a share of those with Jacobi: what the facts tell, else
    `MANY` or `MORE`; from the first residuals on, what the present run predicts. The fill of a direct
    factorization is counted before it is begun.
-2. Probes. The candidate with the least expected seconds begins. Where the facts predict no iterations, the
-   others make a few before it, the cheapest first, as long as all of that costs at most `PROBE` of it.
+2. First. The candidate with the least expected seconds. Where the facts tell nothing, `FIRST` iterations with
+   Jacobi come before it, if they cost at most `PROBE` of that.
 3. Replacement. When the present run has made `CHECK` times the iterations of the last look, its rest is
    predicted. The candidate, or the paused run, with the least expected seconds takes over if `MARGIN` times
    these are below the rest.
@@ -34,7 +34,7 @@ from linforest_precond.solvers.status import Status
 MANY, MORE = 500, 1000
 # The facts count as much as this many iterations that were seen: of boundaries or a shift, and of a size.
 KNOWN, USUAL = 16, 2
-# The share of the seconds of the next candidate that runs may take before it; the first iterations of a run.
+# The share of the least expected seconds that a few iterations with Jacobi may take, and how many they are.
 PROBE, FIRST = 0.1, 4
 # The factor by which iterations grow from one look to the next; seconds until the next look, in units of the
 # least expected seconds of another candidate; and calls, since a look waits for the device.
@@ -141,20 +141,12 @@ class Chooser:
 
     def _first(self) -> Candidate | None:
         best, seconds = self._best_candidate(math.inf)
-        return self._probe(seconds) or best
-
-    def _probe(self, seconds: float) -> Candidate | None:
-        """The cheapest candidate to try before one that is expected to take `seconds`; None where the facts
-        predict iterations well, or trials have cost enough."""
-        if self.facts.elliptic_iterations or math.isfinite(self.most_iterations):
-            return None
-        left = PROBE * seconds - sum(trial.seconds for trial in self.trials)
-        found = min((each for each in self.untried if not each.is_direct), key=self._begun, default=None)
-        return found if found is not None and self._begun(found) <= left else None
-
-    def _begun(self, candidate: Candidate) -> float:
-        """Seconds of the setup and the first iterations."""
-        return self._cost.seconds(candidate.setup) + FIRST * self._iteration(candidate)
+        jacobi = next((each for each in self.untried if each.name == "jacobi"), None)
+        is_known = self.facts.expected_iterations or math.isfinite(self.most_iterations)
+        if jacobi is None or is_known:
+            return best
+        probe = self._cost.seconds(jacobi.setup) + FIRST * self._iteration(jacobi)
+        return jacobi if probe <= PROBE * seconds else best
 
     def _begin_any(self, candidate: Candidate | None) -> None:
         """Set up a candidate, or the next best of those that can be."""
@@ -252,7 +244,7 @@ class Chooser:
             return False
         why = f"{present.candidate.name} needs more after {present.iterations} iterations"
         if candidate is not None and seconds <= paused_rest:
-            self._begin(self._probe(seconds) or candidate, why)
+            self._begin(candidate, why)
         elif paused is not None:
             self.present = paused
             self.events.append(f"{paused.candidate.name} goes on: {why}")
