@@ -188,7 +188,7 @@ petsc: .venv-petsc/.ready
 		{ $(sudo) apt-get update --quiet && \
 		DEBIAN_FRONTEND=noninteractive $(sudo) apt-get install --quiet --yes --no-install-recommends $(debian); }
 	test -x .venv-petsc/bin/python || /usr/bin/python3 -m venv --system-site-packages .venv-petsc
-	.venv-petsc/bin/python $(pip) "numpy>=1.26,<2" "scipy>=1.15" "numba>=0.61" \
+	.venv-petsc/bin/python $(pip) "numpy>=1.26,<2" "scipy>=1.15" "numba>=0.61" "threadpoolctl>=3.5" \
 		"mpi4py>=4.0" "hypothesis>=6.80" "pytest>=9"
 	grep -q PETSC_DIR .venv-petsc/bin/activate || echo "export PETSC_DIR=$$($(petsc-dir)) PYTHONPATH=$(CURDIR)" \
 		"OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1" >> .venv-petsc/bin/activate

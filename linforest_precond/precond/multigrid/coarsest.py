@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.blas_threads import one_blas_thread
 from linforest_precond.backends.flags import any_set
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.parts.number_types import stored_array
@@ -19,6 +21,8 @@ from linforest_precond.precond.storage import schema
 # Matrices with more rows are smoothed instead, by this many sweeps.
 LARGEST_DENSE = 4000
 SWEEPS = 8
+# Dense matrices of up to this size are inverted by one thread in about 0.1 seconds.
+ONE_THREAD = 1000
 # A is singular where an entry of A X - I exceeds this, for its computed inverse X.
 LARGEST_ERROR = 1e-6
 # For a matrix with constants in its null space: eigenvalues up to ROUNDING times its row sums are rounding
@@ -44,10 +48,18 @@ class Coarsest:
         """
         if csr.n > LARGEST_DENSE:
             return None
+        if not csr.n:
+            return cls(csr.backend.xp.zeros((0, 0), stored), 0)
+        with one_blas_thread() if csr.n <= ONE_THREAD else nullcontext():
+            return cls._solver_of(csr, stored, hermitian, centered)
+
+    @classmethod
+    def _solver_of(
+        cls, csr: CheckedMatrix, stored: DType, hermitian: bool, centered: bool
+    ) -> Coarsest | BandedCoarsest:
+        """A banded factor, or the dense inverse, of a matrix with rows."""
         backend = csr.backend
         xp = backend.xp
-        if not csr.n:
-            return cls(xp.zeros((0, 0), stored), 0)
         # The square roots of an inversion are scaled exactly with the matrix by even powers of two only.
         half = csr.largest_exponent % 2 == 1
         scaled = replace(csr, data=csr.data / 2, diagonal=csr.diagonal / 2) if half else csr
