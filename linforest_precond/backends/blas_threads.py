@@ -16,7 +16,7 @@ _LOCK = threading.RLock()
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS and LAPACK to one thread.
 
-    After a call, the threads of OpenBLAS wait actively for about 0.1 seconds. Kernels take twice as long then,
+    After a call, the threads of OpenBLAS wait actively for about 0.1 seconds. Kernels take twice as long,
     which is more than small dense matrices gain by several threads.
     """
     pools = _pools()
