@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -218,11 +218,6 @@ def _row_facts(diagonal: Array, magnitudes: Array, sums: Array, has_zeros: bool)
 
 def _heavy_share(csr: CheckedMatrix, backend: Backend) -> float:
     """The share of the weight 2 |a_ij| / (|a_ii| + |a_jj|) in twice the largest coupling of each row."""
-    strength = backend.multigrid.strength
-    positive = replace(
-        csr, data=-abs(csr.data).astype(np.float64), diagonal=abs(csr.diagonal).astype(np.float64)
-    )
-    weights, strongest, _ = strength.weigh(positive, 0.0)
-    totals, _ = strength.row_sums(replace(positive, data=weights))
+    totals, largest = backend.multigrid.strength.coupling_sums(csr)
     total = float(totals.sum())  # stall: decides whether a forest is expected to pay
-    return float(backend.xp.minimum(2 * strongest, totals).sum()) / total if total else 1.0
+    return float(backend.xp.minimum(2 * largest, totals).sum()) / total if total else 1.0

@@ -39,6 +39,13 @@ def row_sums(csr):
     return sizes, sums
 
 
+def coupling_sums(csr):
+    """The sum and the largest of 2 |a_ij| / (|a_ii| + |a_jj|) of each row; 0 where a_ii is 0."""
+    totals, largest = np.empty(csr.n), np.empty(csr.n)
+    add_couplings(*map(readonly, (csr.indptr, csr.indices, csr.data, csr.diagonal)), totals, largest)
+    return totals, largest
+
+
 def weigh(csr, strength):
     """The strength of connection of every entry, and the largest of each row, in double precision; flags.
 
@@ -87,6 +94,19 @@ def add_rows(indptr, indices, data, sizes, sums):
             size += abs(data[slot])
             total += data[slot]
         sizes[row], sums[row] = size, abs(total)
+
+
+@kernel(parallel=True)
+def add_couplings(indptr, indices, data, diagonal, totals, largest):
+    for row in prange(totals.size):
+        total, most, own = 0.0, 0.0, np.float64(abs(diagonal[row]))
+        for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
+            column = np.int64(indices[slot])
+            if column != row and own > 0.0:
+                weight = 2.0 * np.float64(abs(data[slot])) / (own + np.float64(abs(diagonal[column])))
+                total += weight
+                most = max(most, weight)
+        totals[row], largest[row] = total, most
 
 
 @kernel(parallel=True)

@@ -1,5 +1,7 @@
 """Strength of connection between unknowns, facts of a matrix's rows, and their sums."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from linforest_precond.backends.returns import RowFacts
@@ -43,6 +45,15 @@ def row_sums(csr):
     sizes, sums = cupy.empty(csr.n), cupy.empty(csr.n)
     launch(_program(csr).add_rows, (csr.indptr, csr.data, csr.n, sizes, sums))
     return sizes, sums
+
+
+def coupling_sums(csr):
+    """The sum and the largest of 2 |a_ij| / (|a_ii| + |a_jj|) of each row; 0 where a_ii is 0."""
+    data, diagonal = (abs(array).astype(np.float64) for array in (csr.data, csr.diagonal))
+    positive = replace(csr, data=-data, diagonal=diagonal)
+    weights, largest, _ = weigh(positive, 0.0)
+    totals, _ = row_sums(replace(positive, data=weights))
+    return totals, largest
 
 
 def weigh(csr, strength):
