@@ -17,10 +17,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from linforest_precond.backends import Backend, OnBackend, backend_of
+from linforest_precond.backends import Backend, OnBackend, backend_named, backend_of
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.flags import all_set
@@ -177,11 +175,11 @@ class CheckedMatrix(OnBackend):
     def matched_columns(self) -> npt.NDArray[np.int64]:
         """On the host, a column for each row, in a largest matching of rows and columns with entries that are
         not 0; -1 for rows that are left over."""
+        matching = backend_named("cpu").matching.maximum_matching
         # stall: matched on the host
-        nonzero, indices, indptr = (on_host(array) for array in (self.data != 0, self.indices, self.indptr))
-        pattern = sp.csr_array((nonzero, indices, indptr), shape=self.shape, copy=True)
-        pattern.eliminate_zeros()  # in place
-        return maximum_bipartite_matching(pattern, perm_type="column").astype(np.int64)
+        indptr, indices, nonzero = (on_host(array) for array in (self.indptr, self.indices, self.data != 0))
+        columns: npt.NDArray[np.int64] = matching.matched_columns(indptr, indices, nonzero)
+        return columns
 
     @cached_property
     def log_maxima(self) -> tuple[Array, Array, Array]:
