@@ -16,19 +16,23 @@ from linforest_precond.precond.direct.orders import has_pivots, is_nearly_symmet
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.records.fill import Fill
 
+# Entries of factors with interchanges, in units of those that are counted: after a matching, and with partial
+# pivoting. Flops grow by the square.
+MATCHED, PARTIAL = 2.0, 3.0
+
 
 class Factorization:
     """The factors of one matrix: their order and size when first asked for.
 
-    The counts are exact for pivots on the diagonal. Where rows have to be matched first, they stand for those
-    of other orders; a pattern far from symmetric is counted with each row on a column where it has an entry.
+    The counts are exact for pivots on the diagonal. A pattern far from symmetric is counted with each row on
+    a column where it has an entry.
 
     `counted` are the order and the fill, where they are known of an earlier matrix with the same pattern.
     """
 
     def __init__(self, A: CheckedMatrix, counted: tuple[Array, Fill] | None = None) -> None:
         self._A, self.counted = A, counted
-        self._are_made, self._on_host, self._is_small = False, True, False
+        self._are_made, self._on_host, self._is_matched = False, True, True
         self.expected = 0.0  # seconds, when they have been asked for
 
     @cached_property
@@ -54,20 +58,22 @@ class Factorization:
         fill = self.counted[1]
         if fill.memory(self._A.dtype, lu=True) > backend_named("cpu").runtime.memory.free_bytes():
             return math.inf
-        seconds = cost.factorization(fill.lu_entries, fill.lu_flops)
+        seconds, matched, partial = (
+            cost.factorization(growth * fill.lu_entries, growth**2 * fill.lu_flops)
+            for growth in (1.0, MATCHED, PARTIAL)
+        )
         if not self.is_plain:
-            self._is_small = seconds <= cost.matching()
-            seconds += seconds if self._is_small else cost.matching()
+            matched += cost.matching()
+            self._is_matched, seconds = matched < partial, min(matched, partial)
         self._on_host = not self._has_own_library or seconds <= cost.factorization_on_gpu(fill.lu_flops)
         self.expected = seconds if self._on_host else cost.factorization_on_gpu(fill.lu_flops)
         return self.expected
 
     def made(self) -> Preconditioner:
-        """Factors with diagonal pivots in the order that was found; when asked again, with what is needed.
-
-        Where these would need a matching that takes longer, partial pivoting is taken at once.
+        """Factors with diagonal pivots in the order that was found, with a matching or partial pivoting where
+        that is expected to take less time; when asked again, with what is needed.
         """
-        if self.counted is None or self._are_made or not (self.is_plain or self._is_small):
+        if self.counted is None or self._are_made or (self._is_matched and not self.is_plain):
             return direct(self._A)
         self._are_made = True
         order, fill = self.counted
