@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import DType
+from linforest_precond.backends.user_warnings import named_arguments
 
 from .arrays import CsrArray, Device, array_modules, on_device, value_type
 from .download import collection
@@ -32,6 +33,7 @@ from .readers.bounded_streams import open_regular
 from .readers.files import matrix_suffix, read_matrix
 
 
+@named_arguments
 def load(
     name: str | os.PathLike[str],
     *,

@@ -20,30 +20,44 @@ Result = TypeVar("Result")
 
 # Arguments of other libraries, and what they may be called here.
 OTHER_NAMES = {
-    "tol": ("rtol",), "max_iter": ("maxiter",), "max_iterations": ("maxiter",), "disp": ("verbose",),
-    "order": ("ordering",), "permutation": ("ordering",), "preconditioner": ("M", "method"),
-    "precond": ("M", "method"), "M": ("method",), "presmoother": ("smoother",), "postsmoother": ("smoother",),
+    "tol": ("rtol",), "disp": ("verbose",), "show": ("verbose",), "random_state": ("seed",), "rng": ("seed",),
+    "max_iter": ("maxiter", "max_rounds", "iterations"), "maxiter": ("max_iter", "max_rounds", "iterations"),
+    "max_iterations": ("maxiter", "max_rounds", "iterations"), "order": ("ordering",),
+    "permutation": ("ordering",), "preconditioner": ("M", "method"), "precond": ("M", "method"),
+    "M": ("method",), "presmoother": ("smoother",), "postsmoother": ("smoother",), "csgraph": ("A",),
 }  # fmt: skip
+
+
+def named_arguments(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorator of public functions: an unknown argument is named together with the function.
+
+    And so are those that cannot be passed by position.
+    """
+
+    @functools.wraps(function)
+    def called(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
+        try:
+            return function(*args, **options)
+        except TypeError:
+            refuse_call(function, args, options)
+            raise
+
+    return called
 
 
 def without_numpy_warnings(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Decorator of public functions: overflows and divisions by zero give infinities, and no warnings.
 
-    Infinities are handled. (`np.errstate` as a decorator is not thread-safe in NumPy 1.) An unknown argument
-    is named together with the function, and so are those that cannot be passed by position.
+    Infinities are handled. (`np.errstate` as a decorator is not thread-safe in NumPy 1.) Arguments are named,
+    as by `named_arguments`.
     """
 
     @functools.wraps(function)
     def silenced(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
-        try:
-            with np.errstate(all="ignore"):
-                return function(*args, **options)
-        except TypeError as error:
-            if error.__traceback__ is None or error.__traceback__.tb_next is None:  # the call itself failed
-                refuse_call(function, args, options)
-            raise
+        with np.errstate(all="ignore"):
+            return function(*args, **options)
 
-    return silenced
+    return named_arguments(silenced)
 
 
 def refuse_call(function: Callable[..., Any], args: Sequence[Any], options: dict[str, Any]) -> None:
@@ -59,10 +73,14 @@ def refuse_call(function: Callable[..., Any], args: Sequence[Any], options: dict
     if unknown is not None:
         others = [name for name in OTHER_NAMES.get(unknown, ()) if name in known]
         close = others or difflib.get_close_matches(unknown, known, 1)
-        hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"
+        hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known) or 'none'}"
         raise TypeError(f"{function.__name__}() has no argument {unknown!r}: {hint}") from None
     named = [name for name, each in known.items() if each.kind is each.KEYWORD_ONLY]
     by_position = [name for name in known if name not in named]
+    if by_position == ["shape"] and given > 1:
+        raise TypeError(
+            f"{function.__name__}() takes the shape as a tuple: {function.__name__}({tuple(args)})"
+        ) from None
     if named and given > len(by_position):
         raise TypeError(
             f"{function.__name__}() takes {', '.join(by_position)} by position: "
@@ -85,6 +103,8 @@ def renamed_arguments(**names: str) -> Callable[[Callable[Parameters, Result]], 
     """
 
     def decorated(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        function = named_arguments(function)
+
         @functools.wraps(function)
         def called(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
             for old in names.keys() & options.keys():

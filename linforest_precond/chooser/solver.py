@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.chooser.facts import Facts
 from linforest_precond.chooser.one_solve import OneSolve
@@ -128,6 +128,10 @@ class Solver(Printed):
         return self._system.A.shape
 
     @property
+    def dtype(self) -> DType:
+        return self._system.A.dtype
+
+    @property
     def M(self) -> Preconditioner | None:  # noqa: N802 - as the solvers call it
         choice = self._system.choice
         return None if choice is None else choice.M
@@ -215,8 +219,11 @@ class Solver(Printed):
         with self._lock:
             self._system = self._system.updated(checked(native_matrix("A", A)))
 
-    def __matmul__(self, b: Array) -> Array:
+    def matvec(self, b: Array) -> Array:
+        """x alone: with it, `scipy.sparse.linalg.eigsh` takes a solver as ``OPinv``."""
         return self.solve(b)[0]
+
+    __matmul__ = matvec
 
     def __reduce__(self) -> tuple[Callable[..., Solver], tuple[Any, ...]]:
         return _restored, (self._options, self._system.A.given, self._system.choice)

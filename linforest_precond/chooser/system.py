@@ -101,7 +101,10 @@ class System:
         named = [each for each in found if each.name == method]
         if not named:
             names = ", ".join(f'"{each.name}"' for each in found)
-            raise ValueError(f'method must be "auto" or one of {names} for this A, got {method!r}')
+            raise ValueError(
+                f'method must be "auto" or one of {names} for this A, got {method!r}; for a Krylov method '
+                "or an M by name, call lf.solvers.cg(A, b, M=M)"
+            )
         return named
 
     def chosen(self, choice: Choice) -> System:

@@ -25,6 +25,8 @@ def checked_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
 
 def shaped_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
     """One or several vectors of n numbers on the backend."""
+    if vectors is None or isinstance(vectors, str):
+        raise TypeError(f"{name} must be an array of {n} numbers, got {vectors!r}")
     if hasattr(vectors, "tocsr"):
         raise TypeError(f"{name} must be a dense array, got a {type_name(vectors)}: pass {name}.toarray()")
     if not is_on(vectors, backend):

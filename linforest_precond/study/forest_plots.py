@@ -8,7 +8,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.backends.user_warnings import renamed_arguments
+from linforest_precond.backends.user_warnings import named_arguments, renamed_arguments
 from linforest_precond.matrix.checked import checked
 from linforest_precond.records.forest import Forest
 from linforest_precond.solvers.history import _new_axes
@@ -19,6 +19,7 @@ PALE = "#d9d9d9"
 CELLS = 512
 
 
+@named_arguments
 def draw_forest(forest: Forest, coordinates: Array, ax: Any = None, *, A: MatrixLike | None = None) -> Any:
     """Draw the paths of a forest, each in its own colour; lone vertices are grey dots.
 
@@ -125,6 +126,7 @@ def _sums(cell: Array, weights: Array, side: int) -> Array:
     return sums.reshape(side, side).astype(float)  # bincount gives integers for empty input
 
 
+@named_arguments
 def path_colours(path_id: Array) -> Array:
     """The colour (red, green, blue, opacity) of each vertex's path."""
     from matplotlib import colormaps

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.study.extras import study_module
 from linforest_precond.study.report_tables import Heading
 from linforest_precond.study.templating import environment
@@ -44,6 +45,7 @@ class NotebookTable:
         return f"<table of {len(self.rows)} rows and {len(self.columns)} columns>"
 
 
+@named_arguments
 def table(
     rows: Mapping[str, Mapping[Heading, Any]],
     *,

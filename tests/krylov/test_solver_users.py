@@ -1,7 +1,9 @@
 """What a user sees of a solve: live lines, Ctrl-C, singular systems, and errors that name the fix."""
 
+import inspect
 import io
 import logging
+import pickle
 import sys
 from operator import attrgetter
 
@@ -225,7 +227,22 @@ def test_errors_name_the_fix(backend):
             lambda A, b: lf.jacobi(aslinearoperator(A)),
             r"pass a matrix that approximates it, and the operator",
         ),
-        (lambda A, b: lf.solve(A, None), "^b must hold float32, .* got object"),
+        (lambda A, b: lf.solve(A, None), "^b must be an array of 25 numbers, got None$"),
+        (lambda A, b: lf.solve(A, b, "cg"), "^x0 must be an array of 25 numbers, got 'cg'$"),
+        (
+            lambda A, b: solvers.cg(A, b, M="jacobi"),
+            r"got 'jacobi': pass an operator, such as lf.jacobi\(A\)$",
+        ),
+        (lambda A, b: solvers.cg(A, b, M=lf.ilu), r"function: pass an operator, such as lf.jacobi\(A\)$"),
+        (lambda A, b: lf.permute(A, "rcm"), r"integers, got 'rcm': pass lf.graph.order\(A, 'rcm'\)$"),
+        (lambda A, b: lf.matrices.poisson(3, 4), r"takes the shape as a tuple: poisson\(\(3, 4\)\)$"),
+        (
+            lambda A, b: lf.multilevel(A, max_coarse=9).solve(b, return_residuals=True),
+            r"^solve\(\) has no argument 'return_residuals': did you mean residuals\?$",
+        ),
+        (lambda A, b: lf.tridiagonal(A, random_state=0), r"'random_state': did you mean seed\?$"),
+        (lambda A, b: lf.graph.connected_components(csgraph=A), "'csgraph': did you mean A"),
+        (lambda A, b: lf.graph.factor(A, 2, maxiter=3), "'maxiter': did you mean iterations"),
     ],
 )
 def test_habits_of_other_libraries_are_answered(call, message):
@@ -234,9 +251,28 @@ def test_habits_of_other_libraries_are_answered(call, message):
         call(A, np.ones(25))
 
 
-def test_names_of_other_libraries_are_answered():
-    with pytest.raises(AttributeError, match=r"'spilu': did you mean linforest_precond.ilu\?$"):
-        _ = lf.spilu
+@pytest.mark.parametrize(
+    "module", [lf, lf.graph, lf.matrices, lf.similarity, solvers], ids=lambda module: module.__name__
+)
+def test_every_function_names_itself_and_an_unknown_argument(module):
+    functions = [found for name in dir(module) if inspect.isfunction(found := getattr(module, name))]
+    assert functions
+    for function in functions:
+        with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) has no argument 'zzz': "):
+            function(zzz=1)
+        assert pickle.loads(pickle.dumps(function)) is function
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("spilu", "ilu"), ("pcg", "solvers.cg"), ("Jacobi", "jacobi"), ("tridiag", "tridiagonal")],
+)
+def test_names_of_other_libraries_are_answered(name, meant):
+    with pytest.raises(AttributeError, match=rf"'{name}': did you mean linforest_precond.{meant}\?$"):
+        getattr(lf, name)
+
+
+def test_other_names_mean_what_there_is():
     for name in lf.OTHER_NAMES.values():
         assert callable(attrgetter(name)(lf)) or name == "matrices"
     M = lf.jacobi(lf.matrices.poisson((5, 5)))
@@ -267,3 +303,15 @@ def test_scipy_takes_a_hierarchy():
     ml, iterates = lf.multilevel(A, max_coarse=50), []
     x, info = scipy.sparse.linalg.cg(A, b, M=ml, rtol=1e-8, callback=iterates.append)
     assert info == 0 and len(iterates) < 40 and np.linalg.norm(b - A @ x) <= 1e-8 * 30
+    M = ml.aspreconditioner()
+    np.testing.assert_array_equal(aslinearoperator(ml).rmatvec(b), M.rmatvec(b))
+    np.testing.assert_array_equal(ml.T @ b, M.T @ b)
+    assert not hasattr(ml, "toarray")
+
+
+def test_scipy_takes_a_solver_for_an_inverse():
+    A, n = lf.matrices.poisson(20), 20
+    solver = lf.Solver(A, rtol=1e-12, calibration="default")
+    values = scipy.sparse.linalg.eigsh(A, 2, sigma=0, OPinv=solver, v0=np.ones(n))[0]
+    angles = np.arange(1, 4) * np.pi / (n + 1)
+    assert np.abs(values - (2 - 2 * np.cos(angles))[:2]).max() < 1e-9 and solver.dtype == np.float64

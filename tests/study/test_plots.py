@@ -75,6 +75,11 @@ class TestConvergence:
         ax = lf.plots.convergence({"rough": self.history(rough)})
         assert len(ax.collections) == 1 and ax.lines[0].get_xdata().size < 100
 
+    @pytest.mark.parametrize("wrong", ["one", [lf.solvers.History()]])
+    def test_what_is_no_history_is_refused(self, wrong):
+        with pytest.raises(TypeError, match="^histories must be a History, .* got a (str|list)$"):
+            lf.plots.convergence(wrong)
+
     def test_the_axes_of_the_user(self):
         from matplotlib.figure import Figure
 

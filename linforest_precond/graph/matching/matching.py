@@ -13,6 +13,7 @@ from linforest_precond.backends import backend_named, require_device
 from linforest_precond.backends.annotations import Array, Charge, MatrixLike
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.hash_keys import iteration_keys
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.forest.factor import CHARGES, check_options, propose_factor
 from linforest_precond.graph.matching.vertex_duals import vertex_duals
 from linforest_precond.matrix.doors import as_mapped_graph, as_weighted_graph
@@ -45,6 +46,7 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
+@named_arguments
 def matching(
     A: MatrixLike,
     method: str = "locally_dominant",

@@ -67,7 +67,9 @@ def checked_order(
         raise TypeError(f"{name} must be on {backend.name} like A, got a {type(order).__name__}")
     given: Array = order if isinstance(order, xp.ndarray) else np.asarray(order)
     if given.dtype.kind not in "iu" and given.size:
-        raise TypeError(f"{name} must be an array of integers, got {given.dtype}")
+        found = given.dtype if given.ndim else repr(order)
+        wanted = f": pass lf.graph.order(A, {order!r})" if isinstance(order, str) else ""
+        raise TypeError(f"{name} must be an array of integers, got {found}{wanted}")
     if given.shape != (n,):
         raise ValueError(f"{name} must have one number for each row of A, ({n},), got shape {given.shape}")
     given = xp.array(given)  # copied before it is checked: the user's may change

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrices.readers.atomic_files import replacing
 from linforest_precond.matrices.readers.bounded_streams import open_regular, size_of
 from linforest_precond.matrices.readers.npz_files import NpzArrays
@@ -32,6 +33,7 @@ MOST_EXPANSION = 100
 ALWAYS_ALLOWED = 2**20
 
 
+@named_arguments
 def save_preconditioner(M: Preconditioner, path: str | os.PathLike[str]) -> None:
     """Write a preconditioner to a file.
 
@@ -70,6 +72,7 @@ def save_preconditioner(M: Preconditioner, path: str | os.PathLike[str]) -> None
         np.savez(file, **members)
 
 
+@named_arguments
 def load_preconditioner(path: str | os.PathLike[str]) -> Preconditioner:
     """Read a preconditioner that `save_preconditioner` wrote.
 
