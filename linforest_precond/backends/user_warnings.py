@@ -24,7 +24,9 @@ OTHER_NAMES = {
     "max_iter": ("maxiter", "max_rounds", "iterations"), "maxiter": ("max_iter", "max_rounds", "iterations"),
     "max_iterations": ("maxiter", "max_rounds", "iterations"), "order": ("ordering",),
     "permutation": ("ordering",), "preconditioner": ("M", "method"), "precond": ("M", "method"),
-    "M": ("method",), "presmoother": ("smoother",), "postsmoother": ("smoother",), "csgraph": ("A",),
+    "M": ("method",), "solver": ("method", "accel"), "ksp_type": ("method",), "pc_type": ("method",),
+    "timeout": ("time_limit",), "presmoother": ("smoother",), "postsmoother": ("smoother",),
+    "csgraph": ("A",),
 }  # fmt: skip
 
 
@@ -69,22 +71,20 @@ def refuse_call(function: Callable[..., Any], args: Sequence[Any], options: dict
     if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in known.values()):
         return
     given = len(args) - (known.pop("self", None) is not None)
-    unknown = next((name for name in options if name not in known), None)
+    name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+    unknown = next((option for option in options if option not in known), None)
     if unknown is not None:
-        others = [name for name in OTHER_NAMES.get(unknown, ()) if name in known]
-        close = others or difflib.get_close_matches(unknown, known, 1)
+        others = [other for other in OTHER_NAMES.get(unknown, ()) if other in known]
+        close = others or difflib.get_close_matches(unknown, known, 1, cutoff=0.65)
         hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known) or 'none'}"
-        raise TypeError(f"{function.__name__}() has no argument {unknown!r}: {hint}") from None
-    named = [name for name, each in known.items() if each.kind is each.KEYWORD_ONLY]
-    by_position = [name for name in known if name not in named]
-    if by_position == ["shape"] and given > 1:
-        raise TypeError(
-            f"{function.__name__}() takes the shape as a tuple: {function.__name__}({tuple(args)})"
-        ) from None
+        raise TypeError(f"{name}() has no argument {unknown!r}: {hint}") from None
+    named = [word for word, each in known.items() if each.kind is each.KEYWORD_ONLY]
+    by_position = [word for word in known if word not in named]
+    if by_position == ["shape"] and given > 1 and all(isinstance(each, int) for each in args):
+        raise TypeError(f"{name}() takes the shape as a tuple: {name}({tuple(args)})") from None
     if named and given > len(by_position):
         raise TypeError(
-            f"{function.__name__}() takes {', '.join(by_position)} by position: "
-            f"name the others, as in {named[0]}=..."
+            f"{name}() takes {', '.join(by_position)} by position: name the others, as in {named[0]}=..."
         ) from None
 
 

@@ -39,10 +39,10 @@ class Solver(Printed):
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy. It is kept, not copied.
-    rtol, atol : float
+    rtol, atol : float, optional
         Converged when the norm of b - A x is at most ``max(rtol * norm(b), atol)``, which is verified in
         twice the working precision. The default of rtol is 1e-8, as users of a direct solver expect more
-        digits; that of `solvers` is SciPy's, 1e-5.
+        digits, and 1e-5 in single precision; that of `solvers` is SciPy's, 1e-5.
     method : str
         "auto", or one of "direct", "jacobi", "tridiagonal", "ilu", "approximate_inverse", "multilevel".
     time_limit : float, optional
@@ -97,7 +97,7 @@ class Solver(Printed):
         self,
         A: MatrixLike,
         *,
-        rtol: float = 1e-8,
+        rtol: float | None = None,
         atol: float = 0.0,
         method: str = "auto",
         time_limit: float | None = None,
@@ -251,7 +251,7 @@ def solve(
     b: Array,
     x0: Array | None = None,
     *,
-    rtol: float = 1e-8,
+    rtol: float | None = None,
     atol: float = 0.0,
     method: str = "auto",
     time_limit: float | None = None,
@@ -317,7 +317,7 @@ def solve(
 
 @without_numpy_warnings
 def auto(
-    A: MatrixLike, *, rtol: float = 1e-8, seed: int = 0, calibration: str = "measured"
+    A: MatrixLike, *, rtol: float | None = None, seed: int = 0, calibration: str = "measured"
 ) -> Preconditioner:
     """The preconditioner that `solve` would take, found on a random right-hand side.
 
@@ -327,8 +327,9 @@ def auto(
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
-    rtol : float
-        The tolerance of the solves that it is for: the smaller, the more an expensive setup pays.
+    rtol : float, optional
+        The tolerance of the solves that it is for, as that of `solve`: the smaller, the more an expensive
+        setup pays.
     seed : int
         Of the right-hand side, the forests and the hierarchies.
     calibration : str

@@ -54,6 +54,8 @@ def as_matrix(A: MatrixLike, xp: Any, name: str = "A") -> Any:
         cure = "pass a scipy.sparse or cupyx.scipy.sparse matrix, or an array"
         if isinstance(A, str | os.PathLike):
             cure = "read the file by linforest_precond.matrices.load"
+        elif array.ndim:
+            cure = f"its values are of type {array.dtype}: convert them to float64"
         elif hasattr(A, "matvec"):
             cure = "pass a matrix that approximates it, and the operator to the solver"
         raise TypeError(
