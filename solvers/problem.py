@@ -278,7 +278,8 @@ def _checked_rows(name: str, matrix: Any) -> int:
         found = _operator_instead(name, matrix)
         raise TypeError(f"{name} must be a sparse matrix, a 2-D array or a LinearOperator, got {found}")
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(f"{name} must be square, got the shape {tuple(shape)}")
+        diagonal = f": pass scipy.sparse.diags_array({name}) for a diagonal" if len(shape) == 1 else ""
+        raise ValueError(f"{name} must be square, got the shape {tuple(shape)}{diagonal}")
     return int(shape[0])
 
 

@@ -190,6 +190,8 @@ def test_errors_name_the_fix(backend):
         solvers.cg(A, backend.csr(sp.csr_matrix(np.ones((25, 1)))))
     with pytest.raises(ValueError, match=r"b must have the shape .* got \(1, 25\): pass b.T"):
         solvers.cg(A, ones((1, 25)))
+    with pytest.raises(ValueError, match=r"M must be square, .*: pass scipy.sparse.diags_array\(M\) for"):
+        solvers.cg(A, ones(25), M=ones(25))
     with pytest.raises(ValueError, match=r"b must have the shape .* got \(2, 24\)$"):
         solvers.cg(A, ones((2, 24)))
 

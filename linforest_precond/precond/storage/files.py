@@ -34,13 +34,14 @@ ALWAYS_ALLOWED = 2**20
 
 
 @named_arguments
-def save_preconditioner(M: Preconditioner, path: str | os.PathLike[str]) -> None:
+def save_preconditioner(M: Any, path: str | os.PathLike[str]) -> None:
     """Write a preconditioner to a file.
 
     Parameters
     ----------
-    M : Preconditioner, or a Solver
-        From any of the functions that make one; of a `linforest_precond.Solver` what it chose.
+    M : Preconditioner, Hierarchy or Solver
+        From any of the functions that make one; of a hierarchy the cycle that it applies, of a
+        `linforest_precond.Solver` what it chose.
     path : str or path-like
         The file, under exactly this name (no suffix is added); it appears only when complete.
 
@@ -63,6 +64,7 @@ def save_preconditioner(M: Preconditioner, path: str | os.PathLike[str]) -> None
         M = M.M
         if M is None:
             raise ValueError("M must be a preconditioner, got a Solver that has not solved anything yet")
+    M = M.aspreconditioner() if hasattr(M, "aspreconditioner") else M
     if not isinstance(M, Preconditioner):
         raise TypeError(f"M must be a preconditioner of linforest_precond, got {type(M).__name__}")
     header, arrays = packed(M)
