@@ -164,12 +164,14 @@ def locate(
 
 
 def is_path(name: str | os.PathLike[str]) -> bool:
-    """Whether a name is a file: a path object, a known suffix, or a string that starts like a path."""
+    """Whether a name is a file: a path object, a known suffix, the beginning of a path, or it exists."""
     if isinstance(name, os.PathLike):
         return True
     if not isinstance(name, str):
         raise TypeError(f"name must be a string or a path, got {type(name).__name__}")
-    return matrix_suffix(name) is not None or re.match(r"[~/\\]|\.{1,2}[/\\]", name) is not None
+    if matrix_suffix(name) is not None or re.match(r"[~/\\]|\.{1,2}[/\\]", name) is not None:
+        return True
+    return bool(os.path.splitext(name)[1]) and os.path.isfile(name)
 
 
 def is_generated(name: str | os.PathLike[str]) -> bool:

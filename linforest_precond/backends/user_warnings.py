@@ -20,7 +20,8 @@ Result = TypeVar("Result")
 
 # Arguments of other libraries, and what they may be called here.
 OTHER_NAMES = {
-    "tol": ("rtol",), "disp": ("verbose",), "show": ("verbose",), "random_state": ("seed",), "rng": ("seed",),
+    "tol": ("rtol", "tolerance"), "iterations": ("sweeps", "maxiter"), "disp": ("verbose",),
+    "show": ("verbose",), "random_state": ("seed",), "rng": ("seed",),
     "max_iter": ("maxiter", "max_rounds", "iterations"), "maxiter": ("max_iter", "max_rounds", "iterations"),
     "max_iterations": ("maxiter", "max_rounds", "iterations"), "order": ("ordering",),
     "permutation": ("ordering",), "preconditioner": ("M", "method"), "precond": ("M", "method"),

@@ -261,6 +261,13 @@ def test_habits_of_other_libraries_are_answered(call, message):
         call(A, np.ones(25))
 
 
+def test_a_graph_is_no_matrix():
+    graph = pytest.importorskip("networkx").path_graph(3)
+    for function in (lf.linear_forest, lf.jacobi, lf.graph.connected_components):
+        with pytest.raises(TypeError, match=r"^A must .* pass networkx.to_scipy_sparse_array\(A\)$"):
+            function(graph)
+
+
 @pytest.mark.parametrize(
     "module", [lf, lf.graph, lf.matrices, lf.similarity, solvers], ids=lambda module: module.__name__
 )

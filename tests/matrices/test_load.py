@@ -243,6 +243,13 @@ def test_nonexistent_paths(tmp_path):
         matrices.load(3)
 
 
+def test_a_file_of_another_kind_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "A.csv").write_text("1,2")
+    with pytest.raises(ValueError, match=r"^A\.csv must end with one of \.mtx, "):
+        matrices.load("A.csv")
+
+
 def test_a_home_in_a_path_is_found(tmp_path):
     write(tmp_path / "home" / "A.mtx", SYMMETRIC)
     np.testing.assert_array_equal(matrices.load("~/A.mtx").toarray(), SYMMETRIC_DENSE)
