@@ -223,11 +223,15 @@ def _in_catalogue(group: str | None, name: str) -> tuple[str | None, str]:
 
 
 def _instead(name: str) -> str:
-    """The stand-in of a matrix, where there is one."""
-    from .generators.standins import standins  # imported late because it is slow
+    """The stand-in of a matrix, or the generator of this name, where there is one."""
+    from .generators.by_name import names  # imported late because they are slow
+    from .generators.standins import standins
 
     known = next((known for known in standins() if known.lower() == name.lower()), None)
-    return "" if known is None else f"; or take standin:{known}, a generated matrix like it"
+    if known is not None:
+        return f"; or take standin:{known}, a generated matrix like it"
+    example = next((example for example in names() if example.partition(":")[0] == name.lower()), None)
+    return "" if example is None else f"; or take {example}, a generated matrix"
 
 
 def _with_dtype(A: CsrArray, dtype: DType | None, path: Path) -> CsrArray:

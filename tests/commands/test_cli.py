@@ -107,6 +107,8 @@ class TestUsage:
             ),
             ("solve A.mtx --rtl=1e-3", "; did you mean --rtol?"),
             ("solve A.mtx --precond jacbi", "; did you mean jacobi?"),
+            ("solve A.mtx --device gpu", "; did you mean cuda?"),
+            ("INFO A.mtx", "; did you mean info?"),
             ("solve A.mtx more", "unrecognized arguments: more (see linforest solve --help)"),
             ("info poison2d:10", "; did you mean poisson2d:10?"),
         ],

@@ -345,6 +345,15 @@ def test_offline_says_what_to_do(own_folder, tmp_path):
     assert isinstance(caught.value, matrices.MatrixNotAvailable)
 
 
+@pytest.mark.parametrize(
+    ("name", "generated"), [("delaunay", "delaunay:10000"), ("Transport", "standin:Transport")]
+)
+def test_generated_matrices_are_offered(name, generated, own_folder):
+    (own_folder / "ssstats.csv").unlink()
+    with pytest.raises(MatrixOffline, match=f"; or take {generated}, a generated matrix"):
+        matrices.load(name, offline=True)
+
+
 def test_ambiguous_and_unknown_names(own_folder):
     with pytest.raises(UnknownMatrix, match="ambiguous: give one of HB/twice, Other/twice"):
         matrices.load("twice")
