@@ -274,7 +274,7 @@ def _checked_maxiter(maxiter: Any, n: int) -> int:
 def _checked_rows(name: str, matrix: Any) -> int:
     refuse_masked(name, matrix)
     shape = getattr(matrix, "shape", None)
-    if shape is None or not (hasattr(matrix, "matvec") or hasattr(matrix, "__matmul__")):
+    if shape is None or not hasattr(matrix, "__matmul__"):
         found = _operator_instead(name, matrix)
         raise TypeError(f"{name} must be a sparse matrix, a 2-D array or a LinearOperator, got {found}")
     if len(shape) != 2 or shape[0] != shape[1]:
@@ -289,6 +289,8 @@ def _operator_instead(name: str, given: Any) -> str:
     module = getattr(given, "__module__", None) or ""
     if name == "M" and (isinstance(given, str) or module.startswith("linforest_precond")):
         return f"{found}: pass an operator, such as lf.jacobi(A)"
+    if hasattr(given, "matvec"):
+        return f"{found}: pass aslinearoperator({name})"
     solve = f"{name}.solve" if hasattr(given, "solve") else name if callable(given) else ""
     return f"{found}: pass LinearOperator((n, n), {solve})" if solve else found
 

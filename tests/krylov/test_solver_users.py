@@ -32,6 +32,15 @@ def impatient(monkeypatch):
     monkeypatch.setattr(live_line, "LINE_INTERVAL", 0.0)
 
 
+class WithMatvec:
+    """What SciPy's aslinearoperator takes, without the operator @."""
+
+    shape = 25, 25
+
+    def matvec(self, x):
+        return x
+
+
 def neumann(side):
     """The Laplacian with Neumann conditions on a square: A 1 = 0."""
     ones = np.ones(side)
@@ -247,6 +256,8 @@ def test_errors_name_the_fix(backend):
             lambda A, b: lf.solve(A.toarray().astype(object), b),
             "ndarray; its values are of type object: conv",
         ),
+        (lambda A, b: solvers.cg(WithMatvec(), b), r"a WithMatvec: pass aslinearoperator\(A\)$"),
+        (lambda A, b: solvers.cg(A, b, M=WithMatvec()), r"a WithMatvec: pass aslinearoperator\(M\)$"),
         (lambda A, b: lf.solve(A, b, timeout=3), "'timeout': did you mean time_limit"),
         (lambda A, b: lf.solve(A, b, restart=30), r"^solve\(\) has no argument 'restart': it has A, b, x0, "),
         (lambda A, b: lf.Solver(A, b), r"^Solver\(\) takes A by position: name the others"),
@@ -259,6 +270,14 @@ def test_habits_of_other_libraries_are_answered(call, message):
     A = lf.matrices.poisson((5, 5))
     with pytest.raises(TypeError, match=message):
         call(A, np.ones(25))
+
+
+def test_arrays_are_shown_by_their_type():
+    A = lf.matrices.poisson((5, 5))
+    with pytest.raises(ValueError, match=r'^ordering must be "auto", .* got a ndarray$'):
+        lf.ilu(A, ordering=np.arange(25))
+    with pytest.raises(ValueError, match=r"or a MatrixScaling, got a ndarray$"):
+        lf.jacobi(A, scaling=np.ones(25))
 
 
 def test_a_graph_is_no_matrix():

@@ -26,7 +26,7 @@ def permute(A: MatrixLike, ordering: npt.ArrayLike) -> Any:
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy, with values of any type.
-    ordering : permutation
+    ordering : permutation, Ordering or Forest
         ``ordering[new] = old``, as `linforest_precond.graph.reverse_cuthill_mckee` gives it.
 
     Returns
@@ -61,8 +61,8 @@ def permute(A: MatrixLike, ordering: npt.ArrayLike) -> Any:
 def checked_order(
     order: npt.ArrayLike, n: int, backend: Backend, name: str = "ordering", dtype: npt.DTypeLike = np.int32
 ) -> Ordering:
-    """A permutation given as an array, copied to the matrix's device."""
-    xp = backend.xp
+    """A permutation given as an array, or by an object that has it, copied to the matrix's device."""
+    xp, order = backend.xp, getattr(order, "order", order)
     if xp is np and not is_on(order, backend):
         raise TypeError(f"{name} must be on {backend.name} like A, got a {type(order).__name__}")
     given: Array = order if isinstance(order, xp.ndarray) else np.asarray(order)
