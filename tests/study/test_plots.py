@@ -43,6 +43,8 @@ class TestTable:
 
     def test_plain_columns_and_nothing(self):
         assert str(lf.plots.table({"x": {"n": 1}})).splitlines() == ["   n", "x  1"]
+        with pytest.raises(TypeError, match=r"^rows must be a dict of dicts, .* got \[\{'n': 1\}\]$"):
+            lf.plots.table([{"n": 1}])
         mixed = lf.plots.table({"x": {("time", "ms"): 1.5, 8: 2}})
         assert "ms" in str(mixed) and "<td>2</td>" in mixed._repr_html_()
         assert "<table" in lf.plots.table({})._repr_html_() and str(lf.plots.table({})) == ""
