@@ -16,8 +16,8 @@ import linforest_precond  # noqa: E402
 
 project = "linforest_precond"
 author = "the linforest_precond developers"
-copyright = author
 version = release = linforest_precond.__version__
+copyright = f"{author}, version {version}"  # the footer of each page
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
 root_doc = "index"

@@ -56,8 +56,11 @@ if TYPE_CHECKING:
     from linforest_precond.records.matching import Matching as Matching
 
 __version__ = "0.2.0"
-# Of SciPy and PyAMG.
+# Of SciPy, PyAMG and MATLAB.
 OTHER_NAMES = {
+    "mldivide": "solve", "lu": "direct", "ichol": "ilu", "pcg": "solvers.cg", "amg": "multilevel",
+    "sor": "gauss_seidel", "ssor": "gauss_seidel", "fsai": "approximate_inverse",
+    "spai": "approximate_inverse",
     "spsolve": "solve", "splu": "direct", "factorized": "direct", "spilu": "ilu", "multigrid": "multilevel",
     "smoothed_aggregation_solver": "multilevel", "ruge_stuben_solver": "multilevel", "gallery": "matrices",
     **{name: f"solvers.{name}" for name in ("cg", "bicgstab", "gmres", "minres", "idrs", "History")},

@@ -16,3 +16,7 @@ def __getattr__(name: str) -> Any:
     from linforest_precond.interop.lineax_classes import krylov_class, operator_class
 
     return krylov_class() if name == "Krylov" else operator_class()
+
+
+def __dir__() -> list[str]:
+    return __all__

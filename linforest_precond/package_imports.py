@@ -12,6 +12,7 @@ not import from; `find_unlinked` installs an import hook then. Installed package
 from __future__ import annotations
 
 import ast
+import difflib
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +44,9 @@ def lazy_names(
             warnings.warn_deprecated(f"{package}.{name} is deprecated, use {package}.{renamed[name]}")
             return getattr(sys.modules[package], renamed[name])
         if name not in places:
-            hint = f": did you mean {package}.{others[name]}?" if others and name in others else ""
+            close = [(others or {}).get(name), *difflib.get_close_matches(name.lower(), places, 1)]
+            meant = next(filter(None, close), None)
+            hint = f": did you mean {package}.{meant}?" if meant else ""
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         module, original = places[name]
         found = importlib.import_module(module)

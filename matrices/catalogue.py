@@ -9,6 +9,8 @@ from difflib import get_close_matches
 from importlib import resources
 from typing import Any, NamedTuple
 
+from linforest_precond.backends.user_warnings import named_arguments
+
 
 class Configuration(NamedTuple):
     """One configuration of the parallel [0,2]-factor in table 4."""
@@ -90,6 +92,7 @@ class PaperMatrix:
         )
 
 
+@named_arguments
 def catalogue() -> dict[str, PaperMatrix]:
     """The test matrices of Klein & Strzodka (2022), by name, in the paper's order.
 

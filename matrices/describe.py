@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.records.printing import one_line
 
 from .download import collection
@@ -45,6 +46,7 @@ class Description:
         return "\n".join(f"{key:<9} {one_line(str(value))}" for key, value in known if value is not None)
 
 
+@named_arguments
 def describe(
     name: str | os.PathLike[str], *, cache: PathLike | None = None, offline: bool | None = None
 ) -> Description:

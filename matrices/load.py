@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import DType
+from linforest_precond.backends.user_warnings import named_arguments
 
 from .arrays import CsrArray, Device, array_modules, on_device, value_type
 from .download import collection
@@ -32,6 +33,7 @@ from .readers.bounded_streams import open_regular
 from .readers.files import matrix_suffix, read_matrix
 
 
+@named_arguments
 def load(
     name: str | os.PathLike[str],
     *,
@@ -162,12 +164,14 @@ def locate(
 
 
 def is_path(name: str | os.PathLike[str]) -> bool:
-    """Whether a name is a file: a path object, a known suffix, or a string that starts like a path."""
+    """Whether a name is a file: a path object, a known suffix, the beginning of a path, or it exists."""
     if isinstance(name, os.PathLike):
         return True
     if not isinstance(name, str):
         raise TypeError(f"name must be a string or a path, got {type(name).__name__}")
-    return matrix_suffix(name) is not None or re.match(r"[~/\\]|\.{1,2}[/\\]", name) is not None
+    if matrix_suffix(name) is not None or re.match(r"[~/\\]|\.{1,2}[/\\]", name) is not None:
+        return True
+    return bool(os.path.splitext(name)[1]) and os.path.isfile(name)
 
 
 def is_generated(name: str | os.PathLike[str]) -> bool:
@@ -219,11 +223,15 @@ def _in_catalogue(group: str | None, name: str) -> tuple[str | None, str]:
 
 
 def _instead(name: str) -> str:
-    """The stand-in of a matrix, where there is one."""
-    from .generators.standins import standins  # imported late because it is slow
+    """The stand-in of a matrix, or the generator of this name, where there is one."""
+    from .generators.by_name import names  # imported late because they are slow
+    from .generators.standins import standins
 
     known = next((known for known in standins() if known.lower() == name.lower()), None)
-    return "" if known is None else f"; or take standin:{known}, a generated matrix like it"
+    if known is not None:
+        return f"; or take standin:{known}, a generated matrix like it"
+    example = next((example for example in names() if example.partition(":")[0] == name.lower()), None)
+    return "" if example is None else f"; or take {example}, a generated matrix"
 
 
 def _with_dtype(A: CsrArray, dtype: DType | None, path: Path) -> CsrArray:

@@ -274,15 +274,25 @@ def _checked_maxiter(maxiter: Any, n: int) -> int:
 def _checked_rows(name: str, matrix: Any) -> int:
     refuse_masked(name, matrix)
     shape = getattr(matrix, "shape", None)
-    if shape is None or not (hasattr(matrix, "matvec") or hasattr(matrix, "__matmul__")):
-        solve = f"{name}.solve" if hasattr(matrix, "solve") else name if callable(matrix) else ""
-        raise TypeError(
-            f"{name} must be a sparse matrix, a 2-D array or a LinearOperator, got a {type(matrix).__name__}"
-            + (f": pass LinearOperator((n, n), {solve})" if solve else "")
-        )
+    if shape is None or not hasattr(matrix, "__matmul__"):
+        found = _operator_instead(name, matrix)
+        raise TypeError(f"{name} must be a sparse matrix, a 2-D array or a LinearOperator, got {found}")
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(f"{name} must be square, got the shape {tuple(shape)}")
+        diagonal = f": pass scipy.sparse.diags_array({name}) for a diagonal" if len(shape) == 1 else ""
+        raise ValueError(f"{name} must be square, got the shape {tuple(shape)}{diagonal}")
     return int(shape[0])
+
+
+def _operator_instead(name: str, given: Any) -> str:
+    """What was given in place of an operator, and the operator that was probably meant."""
+    found = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
+    module = getattr(given, "__module__", None) or ""
+    if name == "M" and (isinstance(given, str) or module.startswith("linforest_precond")):
+        return f"{found}: pass an operator, such as lf.jacobi(A)"
+    if hasattr(given, "matvec"):
+        return f"{found}: pass aslinearoperator({name})"
+    solve = f"{name}.solve" if hasattr(given, "solve") else name if callable(given) else ""
+    return f"{found}: pass LinearOperator((n, n), {solve})" if solve else found
 
 
 def _working_dtype(*arrays: Any) -> DType:

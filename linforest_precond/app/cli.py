@@ -29,6 +29,8 @@ COMMANDS = {
     "warmup": "compile the kernels ahead of time, with a progress bar",
     "config": "show versions, threads, and whether a GPU is usable (and why not)",
 }
+# Words of other programs that look like another one of ours.
+OTHER_WORDS = {"gpu": "cuda"}
 EXAMPLES = """\
 examples:
   linforest info aniso2:300           properties of a matrix, coverage and cost of each preconditioner
@@ -62,7 +64,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _nearest(word: str, known: Sequence[str]) -> str:
     """The known word that was probably meant, as the end of a message."""
-    close = difflib.get_close_matches(word, known, 1)
+    close = difflib.get_close_matches(OTHER_WORDS.get(word, word.lower()), known, 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 

@@ -8,8 +8,10 @@ from typing import Any
 import numba
 
 from linforest_precond.backends import backend_named, cuda_status
+from linforest_precond.backends.user_warnings import named_arguments
 
 
+@named_arguments
 def show_config() -> None:
     """Print versions, threads, cache folder, and which backends are usable and why not.
 

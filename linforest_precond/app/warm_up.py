@@ -14,6 +14,7 @@ import numpy.typing as npt
 from linforest_precond import graph, matrices, solvers
 from linforest_precond.backends import backend_named, cuda_status
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.chooser.solver import solve
 from linforest_precond.graph import csgraph
 from linforest_precond.precond.kinds import faces
@@ -41,6 +42,7 @@ class Systems(NamedTuple):
     large: Any
 
 
+@named_arguments
 def warmup(
     dtype: npt.DTypeLike = np.float64, index_dtype: npt.DTypeLike = np.int32, *, progress: bool = False
 ) -> None:

@@ -35,4 +35,9 @@ def as_choice(name: str, value: Any, choices: Collection[str]) -> str:
     if isinstance(value, str) and value in choices:
         return value
     *others, last = (f'"{choice}"' for choice in choices)
-    raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {value!r}")
+    raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """An argument in an error: arrays and matrices by their type alone."""
+    return f"a {type(value).__name__}" if hasattr(value, "shape") else repr(value)

@@ -20,30 +20,47 @@ Result = TypeVar("Result")
 
 # Arguments of other libraries, and what they may be called here.
 OTHER_NAMES = {
-    "tol": ("rtol",), "max_iter": ("maxiter",), "max_iterations": ("maxiter",), "disp": ("verbose",),
-    "order": ("ordering",), "permutation": ("ordering",), "preconditioner": ("M", "method"),
-    "precond": ("M", "method"), "M": ("method",), "presmoother": ("smoother",), "postsmoother": ("smoother",),
+    "tol": ("rtol", "tolerance"), "iterations": ("sweeps", "maxiter"), "disp": ("verbose",),
+    "show": ("verbose",), "random_state": ("seed",), "rng": ("seed",),
+    "max_iter": ("maxiter", "max_rounds", "iterations"), "maxiter": ("max_iter", "max_rounds", "iterations"),
+    "max_iterations": ("maxiter", "max_rounds", "iterations"), "order": ("ordering",),
+    "permutation": ("ordering",), "preconditioner": ("M", "method"), "precond": ("M", "method"),
+    "M": ("method",), "solver": ("method", "accel"), "ksp_type": ("method",), "pc_type": ("method",),
+    "timeout": ("time_limit",), "presmoother": ("smoother",), "postsmoother": ("smoother",),
+    "csgraph": ("A",),
 }  # fmt: skip
+
+
+def named_arguments(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorator of public functions: an unknown argument is named together with the function.
+
+    And so are those that cannot be passed by position.
+    """
+
+    @functools.wraps(function)
+    def called(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
+        try:
+            return function(*args, **options)
+        except TypeError:
+            refuse_call(function, args, options)
+            raise
+
+    return called
 
 
 def without_numpy_warnings(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Decorator of public functions: overflows and divisions by zero give infinities, and no warnings.
 
-    Infinities are handled. (`np.errstate` as a decorator is not thread-safe in NumPy 1.) An unknown argument
-    is named together with the function, and so are those that cannot be passed by position.
+    Infinities are handled. (`np.errstate` as a decorator is not thread-safe in NumPy 1.) Arguments are named,
+    as by `named_arguments`.
     """
 
     @functools.wraps(function)
     def silenced(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
-        try:
-            with np.errstate(all="ignore"):
-                return function(*args, **options)
-        except TypeError as error:
-            if error.__traceback__ is None or error.__traceback__.tb_next is None:  # the call itself failed
-                refuse_call(function, args, options)
-            raise
+        with np.errstate(all="ignore"):
+            return function(*args, **options)
 
-    return silenced
+    return named_arguments(silenced)
 
 
 def refuse_call(function: Callable[..., Any], args: Sequence[Any], options: dict[str, Any]) -> None:
@@ -55,18 +72,20 @@ def refuse_call(function: Callable[..., Any], args: Sequence[Any], options: dict
     if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in known.values()):
         return
     given = len(args) - (known.pop("self", None) is not None)
-    unknown = next((name for name in options if name not in known), None)
+    name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+    unknown = next((option for option in options if option not in known), None)
     if unknown is not None:
-        others = [name for name in OTHER_NAMES.get(unknown, ()) if name in known]
-        close = others or difflib.get_close_matches(unknown, known, 1)
-        hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"
-        raise TypeError(f"{function.__name__}() has no argument {unknown!r}: {hint}") from None
-    named = [name for name, each in known.items() if each.kind is each.KEYWORD_ONLY]
-    by_position = [name for name in known if name not in named]
+        others = [other for other in OTHER_NAMES.get(unknown, ()) if other in known]
+        close = others or difflib.get_close_matches(unknown, known, 1, cutoff=0.65)
+        hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known) or 'none'}"
+        raise TypeError(f"{name}() has no argument {unknown!r}: {hint}") from None
+    named = [word for word, each in known.items() if each.kind is each.KEYWORD_ONLY]
+    by_position = [word for word in known if word not in named]
+    if by_position == ["shape"] and given > 1 and all(isinstance(each, int) for each in args):
+        raise TypeError(f"{name}() takes the shape as a tuple: {name}({tuple(args)})") from None
     if named and given > len(by_position):
         raise TypeError(
-            f"{function.__name__}() takes {', '.join(by_position)} by position: "
-            f"name the others, as in {named[0]}=..."
+            f"{name}() takes {', '.join(by_position)} by position: name the others, as in {named[0]}=..."
         ) from None
 
 
@@ -85,6 +104,8 @@ def renamed_arguments(**names: str) -> Callable[[Callable[Parameters, Result]], 
     """
 
     def decorated(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        function = named_arguments(function)
+
         @functools.wraps(function)
         def called(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
             for old in names.keys() & options.keys():

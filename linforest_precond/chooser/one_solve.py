@@ -22,7 +22,7 @@ from linforest_precond.chooser.machine import Machine
 from linforest_precond.chooser.outcome import complaint, info_of, is_inconsistent, quietly, with_report
 from linforest_precond.chooser.report import SolveReport, TrialReport
 from linforest_precond.chooser.singularity import Contradiction, contradiction
-from linforest_precond.chooser.system import Choice, Options, System
+from linforest_precond.chooser.system import Choice, Options, System, tolerance
 from linforest_precond.chooser.trials import Trial, method_for
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.driver import SLACK, Callback, checked_history
@@ -71,8 +71,9 @@ class OneSolve:
         self._most = min(10 * A.n, MOST_ITERATIONS) if options.maxiter is None else options.maxiter
         # Products with a dense array are its own.
         operand = A if hasattr(A.given, "tocsr") else A.given
+        rtol = tolerance(options.rtol, A.dtype, getattr(b, "dtype", np.float64))
         self.problem: Problem = checked_problem(
-            operand, b, x0, options.rtol, options.atol, self._most, None, callback, None, options.nullspace
+            operand, b, x0, rtol, options.atol, self._most, None, callback, None, options.nullspace
         )
         self._callback = unscaled_callback(callback, self.problem.scaling)
         self.trials = list[Trial]()

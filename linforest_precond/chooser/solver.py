@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.chooser.facts import Facts
 from linforest_precond.chooser.one_solve import OneSolve
@@ -39,10 +39,10 @@ class Solver(Printed):
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy. It is kept, not copied.
-    rtol, atol : float
+    rtol, atol : float, optional
         Converged when the norm of b - A x is at most ``max(rtol * norm(b), atol)``, which is verified in
         twice the working precision. The default of rtol is 1e-8, as users of a direct solver expect more
-        digits; that of `solvers` is SciPy's, 1e-5.
+        digits, and 1e-5 in single precision; that of `solvers` is SciPy's, 1e-5.
     method : str
         "auto", or one of "direct", "jacobi", "tridiagonal", "ilu", "approximate_inverse", "multilevel".
     time_limit : float, optional
@@ -97,7 +97,7 @@ class Solver(Printed):
         self,
         A: MatrixLike,
         *,
-        rtol: float = 1e-8,
+        rtol: float | None = None,
         atol: float = 0.0,
         method: str = "auto",
         time_limit: float | None = None,
@@ -126,6 +126,10 @@ class Solver(Printed):
     @property
     def shape(self) -> tuple[int, int]:
         return self._system.A.shape
+
+    @property
+    def dtype(self) -> DType:
+        return self._system.A.dtype
 
     @property
     def M(self) -> Preconditioner | None:  # noqa: N802 - as the solvers call it
@@ -215,8 +219,11 @@ class Solver(Printed):
         with self._lock:
             self._system = self._system.updated(checked(native_matrix("A", A)))
 
-    def __matmul__(self, b: Array) -> Array:
+    def matvec(self, b: Array) -> Array:
+        """x alone: with it, `scipy.sparse.linalg.eigsh` takes a solver as ``OPinv``."""
         return self.solve(b)[0]
+
+    __matmul__ = matvec
 
     def __reduce__(self) -> tuple[Callable[..., Solver], tuple[Any, ...]]:
         return _restored, (self._options, self._system.A.given, self._system.choice)
@@ -244,7 +251,7 @@ def solve(
     b: Array,
     x0: Array | None = None,
     *,
-    rtol: float = 1e-8,
+    rtol: float | None = None,
     atol: float = 0.0,
     method: str = "auto",
     time_limit: float | None = None,
@@ -310,7 +317,7 @@ def solve(
 
 @without_numpy_warnings
 def auto(
-    A: MatrixLike, *, rtol: float = 1e-8, seed: int = 0, calibration: str = "measured"
+    A: MatrixLike, *, rtol: float | None = None, seed: int = 0, calibration: str = "measured"
 ) -> Preconditioner:
     """The preconditioner that `solve` would take, found on a random right-hand side.
 
@@ -320,8 +327,9 @@ def auto(
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy.
-    rtol : float
-        The tolerance of the solves that it is for: the smaller, the more an expensive setup pays.
+    rtol : float, optional
+        The tolerance of the solves that it is for, as that of `solve`: the smaller, the more an expensive
+        setup pays.
     seed : int
         Of the right-hand side, the forests and the hierarchies.
     calibration : str

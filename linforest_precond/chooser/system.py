@@ -17,6 +17,14 @@ from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.storage.pattern_digest import pattern_digest
 
+# Default relative tolerances in single and in double precision.
+TOLERANCES = {"f": 1e-5, "d": 1e-8}
+
+
+def tolerance(rtol: Any, *dtypes: Any) -> Any:
+    """rtol, or for None the default for the type that these have together."""
+    return TOLERANCES.get(np.result_type(*dtypes).char.lower(), TOLERANCES["d"]) if rtol is None else rtol
+
 
 @dataclass(frozen=True)
 class Options:
@@ -101,7 +109,10 @@ class System:
         named = [each for each in found if each.name == method]
         if not named:
             names = ", ".join(f'"{each.name}"' for each in found)
-            raise ValueError(f'method must be "auto" or one of {names} for this A, got {method!r}')
+            raise ValueError(
+                f'method must be "auto" or one of {names} for this A, got {method!r}; for a Krylov method '
+                "or an M by name, call lf.solvers.cg(A, b, M=M)"
+            )
         return named
 
     def chosen(self, choice: Choice) -> System:

@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 
 from linforest_precond import solvers
-from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.chooser.facts import facts_of
+from linforest_precond.chooser.system import tolerance
 from linforest_precond.interop.dlpack import native_matrix
 from linforest_precond.matrix.checked import checked
 
 METHODS = "cg", "fcg", "bicgstab", "gmres", "fgmres", "minres", "idrs"
-# Default tolerances in single and in double precision.
-TOLERANCES = {"f": 1e-5, "d": 1e-8}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +43,6 @@ class SolveOptions:
     def preconditioner(self, A: Any) -> Any:
         """M itself, or what the function M makes of A."""
         return self.M(A) if is_function(self.M) else self.M
-
-    def tolerance(self, dtype: DType) -> float:
-        return TOLERANCES[np.dtype(dtype).char.lower()] if self.rtol is None else self.rtol
 
 
 def is_function(M: Any) -> bool:
@@ -70,7 +66,7 @@ def attempted(
     if transposed:
         A, M = A.T, None if M is None else M.T
     solve: Callable[..., Any] = getattr(solvers, method)
-    rtol = options.tolerance(np.result_type(A.dtype, b.dtype))
+    rtol = tolerance(options.rtol, A.dtype, b.dtype)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         x, info = solve(A, b, rtol=rtol, atol=options.atol, maxiter=options.maxiter, M=M)

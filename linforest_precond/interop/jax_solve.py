@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.array_libraries import is_foreign, is_jax_sparse, is_torch
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.interop.adjoint_solves import SolveOptions, solved
 from linforest_precond.interop.dlpack import native_array, native_matrix, returned_as
 from linforest_precond.interop.jax_sparse import SparseSystem, jax_module
 
 
+@named_arguments
 def solve(
     A: Any,
     b: Any,

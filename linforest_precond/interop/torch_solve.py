@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linforest_precond.backends.array_libraries import is_torch
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.interop.adjoint_solves import SolveOptions, solved
 from linforest_precond.interop.dlpack import compressed, coo, native_array, returned_as
 from linforest_precond.package_imports import optional_module
 
 
+@named_arguments
 def solve(
     A: Any,
     b: Any,

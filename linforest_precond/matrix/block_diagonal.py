@@ -9,12 +9,14 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.interop.dlpack import native_array
 from linforest_precond.matrix.checks import check_finite, value_dtype
 from linforest_precond.matrix.conversion import as_square_matrix, index_dtype
 from linforest_precond.matrix.doors import MAJORS, compressed_pattern
 
 
+@named_arguments
 def block_diagonal(A: MatrixLike, values: npt.ArrayLike) -> Any:
     """Make one block diagonal matrix of many systems with one pattern.
 

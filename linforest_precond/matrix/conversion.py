@@ -49,11 +49,15 @@ def as_matrix(A: MatrixLike, xp: Any, name: str = "A") -> Any:
     A = native_matrix(name, A)
     if scipy.sparse.issparse(A) or hasattr(A, "tocoo"):
         return A
+    if hasattr(A, "adjacency"):
+        raise TypeError(f"{name} must be a matrix, got a graph: pass networkx.to_scipy_sparse_array({name})")
     array = xp.asarray(A) if isinstance(A, xp.ndarray) else np.asarray(A)
     if array.dtype.kind not in "biufc":
         cure = "pass a scipy.sparse or cupyx.scipy.sparse matrix, or an array"
         if isinstance(A, str | os.PathLike):
             cure = "read the file by linforest_precond.matrices.load"
+        elif array.ndim:
+            cure = f"its values are of type {array.dtype}: convert them to float64"
         elif hasattr(A, "matvec"):
             cure = "pass a matrix that approximates it, and the operator to the solver"
         raise TypeError(

@@ -31,6 +31,8 @@ def shaped_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
         wanted = f"pass {backend.converter}({name})"
         raise TypeError(f"{name} must be on {backend.name} like A, got a {type_name(vectors)}: {wanted}")
     array: Array = backend.xp.asarray(native_array(name, vectors))
+    if not array.ndim and array.dtype.kind in "OSU":
+        raise TypeError(f"{name} must be an array of {n} numbers, got {vectors!r}")
     value_dtype(name, array.dtype)
     if array.ndim not in (1, 2) or array.shape[0] != n:
         transposed = f": pass {name}.T" if array.ndim == 2 and array.shape[1] == n else ""

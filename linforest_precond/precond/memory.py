@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import MatrixLike
 from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.conversion import LARGEST_INT32_COUNT, is_csr
 from linforest_precond.precond.kinds import Sizes, faces
@@ -39,6 +40,7 @@ class MemoryEstimate(Printed):
         )
 
 
+@named_arguments
 def memory_estimate(
     A: MatrixLike,
     kind: str = "tridiagonal",

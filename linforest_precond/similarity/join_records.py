@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import ReadOnlyArrays
 
@@ -148,6 +149,7 @@ class JoinQuality(Printed):
         )
 
 
+@named_arguments
 def join_quality(found: JoinResult, exact: JoinResult) -> JoinQuality:
     """Recall and precision of a join.
 

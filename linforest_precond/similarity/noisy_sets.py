@@ -6,6 +6,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.user_warnings import named_arguments
 
 LETTERS = "etaoinshrdlucmfwypvbgkjqxz"
 # Shortest and longest words, and phrases: misspellings of phrases remain similar to them.
@@ -14,6 +15,7 @@ MOST_VARIANTS = 8  # so that no chain of deletions empties a phrase
 ZIPF_EXPONENT = 0.8
 
 
+@named_arguments
 def noisy_sets(
     count: int,
     *,
@@ -69,6 +71,7 @@ def noisy_sets(
     return sets[:count]
 
 
+@named_arguments
 def ambiguous_sets(
     count: int,
     *,

@@ -10,6 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.similarity.encoding import as_set, encode
 from linforest_precond.similarity.grams import characters, distinct_grams
 from linforest_precond.similarity.join_records import SetMatching
@@ -24,6 +25,7 @@ from linforest_precond.similarity.pairs import SetPairs
 from linforest_precond.similarity.verification import Weigher, matched
 
 
+@named_arguments
 def match_sets(
     set_r: Iterable[str],
     set_s: Iterable[str],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrices.readers.bounded_streams import text_lines
 from linforest_precond.records.printing import one_line
 
@@ -11,6 +12,7 @@ from linforest_precond.records.printing import one_line
 LONGEST_LINE = 2**26
 
 
+@named_arguments
 def read_sets(path: str | os.PathLike[str], separator: str | None = None) -> list[frozenset[str]]:
     """The sets of a text file in UTF-8, one a line.
 

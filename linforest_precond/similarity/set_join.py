@@ -14,6 +14,7 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.records.progress import Progress, showing
 from linforest_precond.similarity.candidates import Index, Sides, in_units, required_overlap
 from linforest_precond.similarity.encoding import Sets, Strings, as_sets, encode
@@ -35,6 +36,7 @@ from linforest_precond.similarity.verification import Verified, Verifier, Weighe
 clock = time.perf_counter
 
 
+@named_arguments
 def fuzzy_join(
     sets_r: Iterable[Iterable[str]],
     sets_s: Iterable[Iterable[str]] | None = None,

@@ -18,6 +18,6 @@ def study_module(name: str) -> Any:
 
 def require_extra() -> None:
     """Raise before hours of measurements where the report could not be written."""
-    for name in MODULES:
-        if importlib.util.find_spec(name) is None:
-            raise ImportError(f"the report needs {name}: {ADVICE}")
+    missing = [name for name in MODULES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ImportError(f"the report needs {', '.join(missing)}: {ADVICE}")

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.backends.user_warnings import renamed_arguments
+from linforest_precond.backends.user_warnings import named_arguments, renamed_arguments
+from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.matrix.checked import checked
 from linforest_precond.records.forest import Forest
 from linforest_precond.solvers.history import _new_axes
@@ -19,6 +21,7 @@ PALE = "#d9d9d9"
 CELLS = 512
 
 
+@named_arguments
 def draw_forest(forest: Forest, coordinates: Array, ax: Any = None, *, A: MatrixLike | None = None) -> Any:
     """Draw the paths of a forest, each in its own colour; lone vertices are grey dots.
 
@@ -45,6 +48,8 @@ def draw_forest(forest: Forest, coordinates: Array, ax: Any = None, *, A: Matrix
     >>> coordinates = np.argwhere(np.ones((5, 5)))[:, ::-1]  # x, y of the vertex y * 5 + x
     >>> ax = lf.plots.draw_forest(forest, coordinates)  # doctest: +SKIP
     """
+    if not isinstance(forest, Forest):
+        raise TypeError(f"forest must be a Forest, got a {type(forest).__name__}: pass lf.linear_forest(A)")
     neighbors, path_id = on_host(forest.neighbors), on_host(forest.path_id)
     coordinates = np.asarray(on_host(coordinates), dtype=float)
     if coordinates.shape != (path_id.size, 2):
@@ -111,7 +116,7 @@ def cell_weights(A: MatrixLike, order: Array | None = None, cells: int = CELLS) 
     n = _rows(A)
     rank = np.arange(n)
     if order is not None:
-        rank[_checked_order(order, n)] = np.arange(n)
+        rank = checked_order(on_host(order), n, backend_named("cpu"), dtype=np.int64).rank
     rows, columns = rank[rows], rank[columns]
     tridiagonal = abs(rows - columns) <= 1
     side = min(n, cells)
@@ -125,6 +130,7 @@ def _sums(cell: Array, weights: Array, side: int) -> Array:
     return sums.reshape(side, side).astype(float)  # bincount gives integers for empty input
 
 
+@named_arguments
 def path_colours(path_id: Array) -> Array:
     """The colour (red, green, blue, opacity) of each vertex's path."""
     from matplotlib import colormaps
@@ -157,15 +163,6 @@ def _triplets(A: MatrixLike) -> tuple[Array, Array, Array]:
     csr = checked(A)
     indptr, indices, data = (on_host(array) for array in (csr.indptr, csr.indices, csr.data))
     return np.repeat(np.arange(csr.n), np.diff(indptr)), indices, data
-
-
-def _checked_order(order: Array, n: int) -> Array:
-    order = np.asarray(on_host(order))
-    if order.shape != (n,) or not np.array_equal(np.sort(order), np.arange(n)):
-        raise ValueError(
-            f"ordering must be a permutation of 0 to {n - 1}, got an array of shape {order.shape}"
-        )
-    return order
 
 
 def _rows(A: MatrixLike) -> int:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.solvers.history import History
 from linforest_precond.solvers.residual_bands import draw_curve
 from linforest_precond.study.drawing import GREY, PALETTE, Axes, decades, new_figure, styled
@@ -16,6 +17,7 @@ from linforest_precond.study.drawing import GREY, PALETTE, Axes, decades, new_fi
 Curve: TypeAlias = History | Sequence[float]
 
 
+@named_arguments
 @styled
 def convergence(
     histories: Mapping[str, Curve] | Curve, ax: Axes | None = None, *, rtol: float | None = None
@@ -80,7 +82,13 @@ def _curves(history: Curve) -> tuple[Array, Array, Array | None]:
     """Iterations, relative residuals, and errors where they are known."""
     if isinstance(history, History):
         return history.iterations, history.residuals, history.errors
-    norms = np.asarray(history, np.float64)
+    try:
+        norms = np.asarray(history, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            "histories must be a History, norms of residuals, or a dict of them by name, got a "
+            f"{type(history).__name__}"
+        ) from None
     return np.arange(norms.size), norms / (norms[:1].item() or 1.0), None
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from linforest_precond.backends.arguments import shown
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.study.extras import study_module
 from linforest_precond.study.report_tables import Heading
 from linforest_precond.study.templating import environment
@@ -44,6 +46,7 @@ class NotebookTable:
         return f"<table of {len(self.rows)} rows and {len(self.columns)} columns>"
 
 
+@named_arguments
 def table(
     rows: Mapping[str, Mapping[Heading, Any]],
     *,
@@ -80,4 +83,6 @@ def table(
     aniso1         210         92*
     aniso2         205          98
     """
+    if not isinstance(rows, Mapping):
+        raise TypeError(f"rows must be a dict of dicts, the values by row and column, got {shown(rows)}")
     return NotebookTable(rows, caption, bold)

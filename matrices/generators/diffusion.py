@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.user_warnings import named_arguments
 
 from ..arrays import CsrArray, Device, grid_shape
 from .grids import stencil
@@ -23,6 +24,7 @@ IDENTITY = np.array([0.0, 1.0, 0.0])
 MASS = np.array([1.0, 4.0, 1.0]) / 6
 
 
+@named_arguments
 def convection_diffusion(
     shape: int | Sequence[int],
     velocity: float | Sequence[float] = 1.0,
@@ -79,6 +81,7 @@ def convection_diffusion(
     return stencil(shape, weights, dtype=dtype, device=device, index_dtype=index_dtype)
 
 
+@named_arguments
 def anisotropic_diffusion(
     shape: int | Sequence[int],
     theta: float = math.pi / 6,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.user_warnings import named_arguments
 
 from ..arrays import CsrArray, Device, array_modules, grid_shape, value_type
 from .grids import Coupling, assemble, boxes
@@ -18,6 +19,7 @@ from .grids import Coupling, assemble, boxes
 GAUSS_POINTS = 0.5 - np.sqrt(1 / 12), 0.5 + np.sqrt(1 / 12)
 
 
+@named_arguments
 def elasticity(
     shape: Sequence[int],
     *,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.backends.user_warnings import renamed_arguments
+from linforest_precond.backends.user_warnings import named_arguments, renamed_arguments
 from linforest_precond.matrix.sparse_output import csr
 
 from ..arrays import CsrArray, Device, array_modules, grid_shape, index_type, value_type
@@ -77,6 +77,7 @@ def stencil(
     return assemble(shape, _couplings(shape, checked), dtype, device, index_dtype)
 
 
+@named_arguments
 def poisson(
     shape: int | Sequence[int],
     *,
@@ -116,6 +117,7 @@ def poisson(
     return stencil(shape, weights, dtype=dtype, device=device, index_dtype=index_dtype)
 
 
+@named_arguments
 def aniso(
     kind: int,
     n: int,

@@ -14,6 +14,7 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.hash_keys import VERTEX_STRIDE, iteration_keys, mixed
+from linforest_precond.backends.user_warnings import named_arguments
 
 from ..arrays import Device, array_modules
 
@@ -24,6 +25,7 @@ AT_ONCE = 2**22
 LARGEST_SCALE = 40
 
 
+@named_arguments
 def packets(
     scale: int,
     *,

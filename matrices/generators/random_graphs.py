@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.user_warnings import named_arguments
 
 from ..arrays import CsrArray, Device, from_host, grid_shape
 
@@ -23,6 +24,7 @@ Edges: TypeAlias = tuple[Array, Array]
 GRAPH500 = (0.57, 0.19, 0.19, 0.05)
 
 
+@named_arguments
 def rmat(
     scale: int,
     edges_per_vertex: int = 16,
@@ -84,6 +86,7 @@ def rmat(
     return _matrix(edges, values, 1 << scale, symmetric, dtype, device, index_dtype)
 
 
+@named_arguments
 def delaunay(
     n: int,
     *,
@@ -127,6 +130,7 @@ def delaunay(
     return _matrix(edges, values, n, True, dtype, device, index_dtype)
 
 
+@named_arguments
 def random_geometric(
     n: int,
     radius: float | None = None,

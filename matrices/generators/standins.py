@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.user_warnings import named_arguments
 
 from ..arrays import CsrArray, Device, array_modules, from_host, value_type
 from ..catalogue import PaperMatrix, catalogue
@@ -70,6 +71,7 @@ class StandIn:
         )
 
 
+@named_arguments
 def standin(
     name: str, *, shrink: int = 1, device: Device = None, dtype: npt.DTypeLike = np.float64
 ) -> CsrArray:
@@ -133,6 +135,7 @@ def standin(
     return standin.make(standin.shape, shrink, device=device, dtype=dtype)
 
 
+@named_arguments
 def standins() -> list[str]:
     """The names of the paper's matrices that have a stand-in.
 
@@ -145,6 +148,7 @@ def standins() -> list[str]:
     return list(_table())
 
 
+@named_arguments
 def standin_info(name: str) -> StandIn:
     """The stand-in for a matrix of the paper; prints its size and the original's.
 

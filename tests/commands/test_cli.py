@@ -107,6 +107,8 @@ class TestUsage:
             ),
             ("solve A.mtx --rtl=1e-3", "; did you mean --rtol?"),
             ("solve A.mtx --precond jacbi", "; did you mean jacobi?"),
+            ("solve A.mtx --device gpu", "; did you mean cuda?"),
+            ("INFO A.mtx", "; did you mean info?"),
             ("solve A.mtx more", "unrecognized arguments: more (see linforest solve --help)"),
             ("info poison2d:10", "; did you mean poisson2d:10?"),
         ],
@@ -644,6 +646,16 @@ class TestStudy:
         cases = [{"name": "far", "status": "missing", "error": "put it there"}]
         (code, out, _), _ = self.called(linforest, monkeypatch, named, cases)
         assert code == expected and "put it there" in out
+
+    @pytest.mark.parametrize(("words", "meant"), [(["rmc"], "rcm"), (["rcm", "rmc"], None), (["far"], None)])
+    def test_the_nearest_paper_is_named(self, linforest, monkeypatch, words, meant):
+        def nothing_is_found(*_, **__):
+            raise lf.matrices.MatrixNotAvailable("no such matrix")
+
+        monkeypatch.setattr(study, "run_paper", nothing_is_found)
+        code, _, err = linforest("study", *words)
+        hint = f"; did you mean the paper {meant}?" if meant else ""
+        assert code == 3 and one_line(err) == f"linforest: error: no such matrix{hint}\n"
 
     @pytest.mark.parametrize(("signal", "expected"), [("SIGINT", 130), ("SIGTERM", 143)])
     def test_interrupted(self, linforest, monkeypatch, signal, expected):

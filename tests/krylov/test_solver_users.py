@@ -1,7 +1,9 @@
 """What a user sees of a solve: live lines, Ctrl-C, singular systems, and errors that name the fix."""
 
+import inspect
 import io
 import logging
+import pickle
 import sys
 from operator import attrgetter
 
@@ -28,6 +30,15 @@ def impatient(monkeypatch):
     """Live lines show every report."""
     monkeypatch.setattr(live_line, "TERMINAL_INTERVAL", 0.0)
     monkeypatch.setattr(live_line, "LINE_INTERVAL", 0.0)
+
+
+class WithMatvec:
+    """What SciPy's aslinearoperator takes, without the operator @."""
+
+    shape = 25, 25
+
+    def matvec(self, x):
+        return x
 
 
 def neumann(side):
@@ -188,6 +199,8 @@ def test_errors_name_the_fix(backend):
         solvers.cg(A, backend.csr(sp.csr_matrix(np.ones((25, 1)))))
     with pytest.raises(ValueError, match=r"b must have the shape .* got \(1, 25\): pass b.T"):
         solvers.cg(A, ones((1, 25)))
+    with pytest.raises(ValueError, match=r"M must be square, .*: pass scipy.sparse.diags_array\(M\) for"):
+        solvers.cg(A, ones(25), M=ones(25))
     with pytest.raises(ValueError, match=r"b must have the shape .* got \(2, 24\)$"):
         solvers.cg(A, ones((2, 24)))
 
@@ -225,7 +238,32 @@ def test_errors_name_the_fix(backend):
             lambda A, b: lf.jacobi(aslinearoperator(A)),
             r"pass a matrix that approximates it, and the operator",
         ),
-        (lambda A, b: lf.solve(A, None), "^b must hold float32, .* got object"),
+        (lambda A, b: lf.solve(A, None), "^b must be an array of 25 numbers, got None$"),
+        (lambda A, b: lf.solve(A, b, "cg"), "^x0 must be an array of 25 numbers, got 'cg'$"),
+        (
+            lambda A, b: solvers.cg(A, b, M="jacobi"),
+            r"got 'jacobi': pass an operator, such as lf.jacobi\(A\)$",
+        ),
+        (lambda A, b: solvers.cg(A, b, M=lf.ilu), r"function: pass an operator, such as lf.jacobi\(A\)$"),
+        (lambda A, b: lf.permute(A, "rcm"), r"integers, got 'rcm': pass lf.graph.order\(A, 'rcm'\)$"),
+        (lambda A, b: lf.matrices.poisson(3, 4), r"takes the shape as a tuple: poisson\(\(3, 4\)\)$"),
+        (
+            lambda A, b: lf.multilevel(A, max_coarse=9).solve(b, return_residuals=True),
+            r"^solve\(\) has no argument 'return_residuals': did you mean residuals\?$",
+        ),
+        (lambda A, b: lf.solve(A, iter(b)), r"^b must be an array of 25 numbers, got <.*iterator"),
+        (
+            lambda A, b: lf.solve(A.toarray().astype(object), b),
+            "ndarray; its values are of type object: conv",
+        ),
+        (lambda A, b: solvers.cg(WithMatvec(), b), r"a WithMatvec: pass aslinearoperator\(A\)$"),
+        (lambda A, b: solvers.cg(A, b, M=WithMatvec()), r"a WithMatvec: pass aslinearoperator\(M\)$"),
+        (lambda A, b: lf.solve(A, b, timeout=3), "'timeout': did you mean time_limit"),
+        (lambda A, b: lf.solve(A, b, restart=30), r"^solve\(\) has no argument 'restart': it has A, b, x0, "),
+        (lambda A, b: lf.Solver(A, b), r"^Solver\(\) takes A by position: name the others"),
+        (lambda A, b: lf.tridiagonal(A, random_state=0), r"'random_state': did you mean seed\?$"),
+        (lambda A, b: lf.graph.connected_components(csgraph=A), "'csgraph': did you mean A"),
+        (lambda A, b: lf.graph.factor(A, 2, maxiter=3), "'maxiter': did you mean iterations"),
     ],
 )
 def test_habits_of_other_libraries_are_answered(call, message):
@@ -234,9 +272,43 @@ def test_habits_of_other_libraries_are_answered(call, message):
         call(A, np.ones(25))
 
 
-def test_names_of_other_libraries_are_answered():
-    with pytest.raises(AttributeError, match=r"'spilu': did you mean linforest_precond.ilu\?$"):
-        _ = lf.spilu
+def test_arrays_are_shown_by_their_type():
+    A = lf.matrices.poisson((5, 5))
+    with pytest.raises(ValueError, match=r'^ordering must be "auto", .* got a ndarray$'):
+        lf.ilu(A, ordering=np.arange(25))
+    with pytest.raises(ValueError, match=r"or a MatrixScaling, got a ndarray$"):
+        lf.jacobi(A, scaling=np.ones(25))
+
+
+def test_a_graph_is_no_matrix():
+    graph = pytest.importorskip("networkx").path_graph(3)
+    for function in (lf.linear_forest, lf.jacobi, lf.graph.connected_components):
+        with pytest.raises(TypeError, match=r"^A must .* pass networkx.to_scipy_sparse_array\(A\)$"):
+            function(graph)
+
+
+@pytest.mark.parametrize(
+    "module", [lf, lf.graph, lf.matrices, lf.similarity, solvers], ids=lambda module: module.__name__
+)
+def test_every_function_names_itself_and_an_unknown_argument(module):
+    functions = [found for name in dir(module) if inspect.isfunction(found := getattr(module, name))]
+    assert functions
+    for function in functions:
+        with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) has no argument 'zzz': "):
+            function(zzz=1)
+        assert pickle.loads(pickle.dumps(function)) is function
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("spilu", "ilu"), ("pcg", "solvers.cg"), ("Jacobi", "jacobi"), ("tridiag", "tridiagonal")],
+)
+def test_names_of_other_libraries_are_answered(name, meant):
+    with pytest.raises(AttributeError, match=rf"'{name}': did you mean linforest_precond.{meant}\?$"):
+        getattr(lf, name)
+
+
+def test_other_names_mean_what_there_is():
     for name in lf.OTHER_NAMES.values():
         assert callable(attrgetter(name)(lf)) or name == "matrices"
     M = lf.jacobi(lf.matrices.poisson((5, 5)))
@@ -267,3 +339,15 @@ def test_scipy_takes_a_hierarchy():
     ml, iterates = lf.multilevel(A, max_coarse=50), []
     x, info = scipy.sparse.linalg.cg(A, b, M=ml, rtol=1e-8, callback=iterates.append)
     assert info == 0 and len(iterates) < 40 and np.linalg.norm(b - A @ x) <= 1e-8 * 30
+    M = ml.aspreconditioner()
+    np.testing.assert_array_equal(aslinearoperator(ml).rmatvec(b), M.rmatvec(b))
+    np.testing.assert_array_equal(ml.T @ b, M.T @ b)
+    assert not hasattr(ml, "toarray")
+
+
+def test_scipy_takes_a_solver_for_an_inverse():
+    A, n = lf.matrices.poisson(20), 20
+    solver = lf.Solver(A, rtol=1e-12, calibration="default")
+    values = scipy.sparse.linalg.eigsh(A, 2, sigma=0, OPinv=solver, v0=np.ones(n))[0]
+    angles = np.arange(1, 4) * np.pi / (n + 1)
+    assert np.abs(values - (2 - 2 * np.cos(angles))[:2]).max() < 1e-9 and solver.dtype == np.float64

@@ -243,6 +243,13 @@ def test_nonexistent_paths(tmp_path):
         matrices.load(3)
 
 
+def test_a_file_of_another_kind_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "A.csv").write_text("1,2")
+    with pytest.raises(ValueError, match=r"^A\.csv must end with one of \.mtx, "):
+        matrices.load("A.csv")
+
+
 def test_a_home_in_a_path_is_found(tmp_path):
     write(tmp_path / "home" / "A.mtx", SYMMETRIC)
     np.testing.assert_array_equal(matrices.load("~/A.mtx").toarray(), SYMMETRIC_DENSE)
@@ -336,6 +343,15 @@ def test_offline_says_what_to_do(own_folder, tmp_path):
     assert "MM/HB/absent.tar.gz" in message and "LINFOREST_MATRICES" in message
     assert str(tmp_path / "cache" / "HB") in message
     assert isinstance(caught.value, matrices.MatrixNotAvailable)
+
+
+@pytest.mark.parametrize(
+    ("name", "generated"), [("delaunay", "delaunay:10000"), ("Transport", "standin:Transport")]
+)
+def test_generated_matrices_are_offered(name, generated, own_folder):
+    (own_folder / "ssstats.csv").unlink()
+    with pytest.raises(MatrixOffline, match=f"; or take {generated}, a generated matrix"):
+        matrices.load(name, offline=True)
 
 
 def test_ambiguous_and_unknown_names(own_folder):

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sys
 import warnings
 
 import numpy as np
@@ -546,6 +547,12 @@ class TestFace:
             assert other.operator_complexity() == pytest.approx(ml.operator_complexity())
             for kind in ("V", "W", "F"):
                 assert other.cycle_complexity(kind) == pytest.approx(ml.cycle_complexity(kind))
+
+    def test_pyamg_is_needed(self, monkeypatch):
+        ml = lf.multilevel(small())
+        monkeypatch.setitem(sys.modules, "pyamg", None)
+        with pytest.raises(ImportError, match="^to_pyamg needs PyAMG: pip install pyamg$"):
+            ml.to_pyamg()
 
     @pytest.mark.gpu
     def test_pyamg_is_on_the_cpu(self, cuda):

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import linforest_precond as lf
 from linforest_precond.backends import backend_named
 from linforest_precond.chooser import machine
-from linforest_precond.chooser.system import Choice
+from linforest_precond.chooser.system import Choice, tolerance
 from linforest_precond.solvers import Status
 
 EASY = "small time step"
@@ -583,6 +583,19 @@ def test_other_types(backend, name, dtype):
     x, info, _ = solved(backend, A, b, rtol=rtol)
     assert info == 0 and x.dtype == dtype
     assert np.linalg.norm(b.astype(complex) - A.astype(complex) @ x) <= 1.1 * rtol * np.linalg.norm(b)
+
+
+def test_the_tolerance_is_of_the_type():
+    assert tolerance(None, np.float64, np.complex64) == tolerance(None, np.int64, np.float64) == 1e-8
+    assert tolerance(None, np.float32, np.complex64) == 1e-5 and tolerance(0, np.float32) == 0
+
+
+@pytest.mark.slow
+def test_single_precision_is_solved_by_default(backend):
+    A = backend.csr(lf.matrices.poisson((10, 10), dtype=np.float32))
+    b = backend.xp.ones(100, np.float32)
+    x, info = lf.solve(A, b)
+    assert info == 0 and x.dtype == np.float32 and float(abs(b - A @ x).max()) < 1e-4
 
 
 @pytest.mark.slow

@@ -119,6 +119,11 @@ class TestFiles:
         lf.save_preconditioner(lf.tridiagonal(dominant()), path)
         return path
 
+    def test_of_a_hierarchy_its_cycle_is_kept(self, tmp_path):
+        ml, r = lf.multilevel(lf.matrices.poisson((10, 10)), max_coarse=20), np.arange(100.0)
+        lf.save_preconditioner(ml, tmp_path / "cycle")
+        np.testing.assert_array_equal(lf.load_preconditioner(tmp_path / "cycle") @ r, ml @ r)
+
     def test_the_name_is_kept(self, tmp_path):
         M = lf.jacobi(dominant())
         for name in ("plain", "with.npz", "two.parts.here", "äö ü"):

@@ -133,7 +133,7 @@ def without_links(tree):
     """Replace the links of a copied tree by text files, as Git does where there are no symbolic links."""
     for folder in LINKED:
         link = tree / PACKAGE / folder
-        link.unlink()
+        link.unlink(missing_ok=True)  # a source archive has none
         link.write_text(f"../{folder}")
     return tree
 

@@ -55,6 +55,15 @@ def test_there_and_back(backend):
         np.testing.assert_array_equal(backend.host(getattr(B, name)), backend.host(getattr(A, name)))
 
 
+def test_records_with_an_order(backend):
+    A = backend.csr(graphs.random_graph(60))
+    forest = lf.linear_forest(A)
+    wanted = backend.host(lf.permute(A, forest.order).toarray())
+    for ordering in (forest, forest.ordering):
+        np.testing.assert_array_equal(backend.host(lf.permute(A, ordering).toarray()), wanted)
+        assert lf.graph.bandwidth(A, ordering) == lf.graph.bandwidth(A, forest.order)
+
+
 def test_wrong_arguments(backend):
     A = graphs.path_graph(4)
     with pytest.raises(ValueError, match="twice"):

@@ -65,6 +65,13 @@ def test_coordinates_of_the_wrong_shape(ax):
         draw_forest(forest, np.zeros((4, 3)), ax)
 
 
+def test_a_matrix_is_no_forest(ax):
+    with pytest.raises(
+        TypeError, match=r"^forest must be a Forest, got a csr_array: pass lf.linear_forest\(A\)$"
+    ):
+        draw_forest(lf.matrices.poisson(4), np.zeros((4, 2)), ax)
+
+
 def test_the_weight_of_the_bands_is_the_coverage():
     A = lf.matrices.aniso(2, 15)
     forest = lf.linear_forest(A)
@@ -98,6 +105,8 @@ def test_spy_of_tiny_matrices(ax, A):
 def test_an_invalid_order(ax):
     with pytest.raises(ValueError, match="ordering must be a permutation of 0 to 3"):
         spy(lf.matrices.poisson(4), [0, 1, 1, 2], ax)
+    with pytest.raises(TypeError, match="got 'rcm': pass lf.graph.order"):
+        spy(lf.matrices.poisson(4), "rcm", ax)
 
 
 @pytest.mark.gpu

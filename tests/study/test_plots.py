@@ -43,6 +43,8 @@ class TestTable:
 
     def test_plain_columns_and_nothing(self):
         assert str(lf.plots.table({"x": {"n": 1}})).splitlines() == ["   n", "x  1"]
+        with pytest.raises(TypeError, match=r"^rows must be a dict of dicts, .* got \[\{'n': 1\}\]$"):
+            lf.plots.table([{"n": 1}])
         mixed = lf.plots.table({"x": {("time", "ms"): 1.5, 8: 2}})
         assert "ms" in str(mixed) and "<td>2</td>" in mixed._repr_html_()
         assert "<table" in lf.plots.table({})._repr_html_() and str(lf.plots.table({})) == ""
@@ -74,6 +76,11 @@ class TestConvergence:
         rough = np.exp(np.random.default_rng(0).normal(size=600) * 2)
         ax = lf.plots.convergence({"rough": self.history(rough)})
         assert len(ax.collections) == 1 and ax.lines[0].get_xdata().size < 100
+
+    @pytest.mark.parametrize("wrong", ["one", [lf.solvers.History()]])
+    def test_what_is_no_history_is_refused(self, wrong):
+        with pytest.raises(TypeError, match="^histories must be a History, .* got a (str|list)$"):
+            lf.plots.convergence(wrong)
 
     def test_the_axes_of_the_user(self):
         from matplotlib.figure import Figure

@@ -602,7 +602,9 @@ class TestRun:
 
     def test_the_extra_is_required_before_the_work(self, study, monkeypatch, tmp_path):
         monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-        with pytest.raises(ImportError, match=r"linforest-precond\[study\]"):
+        with pytest.raises(
+            ImportError, match=r"needs matplotlib, jinja2, pandas: .*linforest-precond\[study\]"
+        ):
             study(["aniso1:10"])
         assert not (tmp_path / "out").exists()
 

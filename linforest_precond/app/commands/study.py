@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections import Counter
@@ -12,6 +13,7 @@ from linforest_precond.app.commands.inputs import add_device, check_device
 from linforest_precond.app.commands.preconditioners import add_multigrid_options, preconditioner_name
 from linforest_precond.app.interrupts import Exit
 from linforest_precond.graph.forest.factor import CHARGES, TIES
+from linforest_precond.matrices import MatrixNotAvailable
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
 from linforest_precond.records.printing import one_line
 from linforest_precond.study import run_paper
@@ -121,7 +123,22 @@ def _add_options(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     check_device(arguments.device)
     paper, cases = _paper_and_cases(arguments)
-    report = run_paper(
+    try:
+        report = _report(arguments, paper, cases)
+    except MatrixNotAvailable as error:
+        close = difflib.get_close_matches(arguments.paper, PAPERS, 1)
+        if not close or arguments.paper in PAPERS:
+            raise
+        raise MatrixNotAvailable(f"{error}; did you mean the paper {close[0]}?") from None
+    study = json.loads((Path(report).parent / "study.json").read_text(encoding="utf-8"))
+    print(_summary(study["cases"]))
+    print(f"report: {one_line(str(report))}")
+    print(f"        {Path(report).resolve().as_uri()}")
+    return _exit(study, named=bool(cases))
+
+
+def _report(arguments: Namespace, paper: Paper, cases: list[str]) -> Path:
+    return run_paper(
         paper.name,
         cases or None,
         full=arguments.full,
@@ -136,11 +153,6 @@ def run(arguments: Namespace) -> int:
         progress=not arguments.quiet,
         **_options(arguments, paper),
     )
-    study = json.loads((Path(report).parent / "study.json").read_text(encoding="utf-8"))
-    print(_summary(study["cases"]))
-    print(f"report: {one_line(str(report))}")
-    print(f"        {Path(report).resolve().as_uri()}")
-    return _exit(study, named=bool(cases))
 
 
 def _paper_and_cases(arguments: Namespace) -> tuple[Paper, list[str]]:

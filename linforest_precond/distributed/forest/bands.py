@@ -9,6 +9,7 @@ from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.cpu.forest.bands import NO_SLOT, find_slots_of_rows
 from linforest_precond.backends.cpu.matrix.entries import gathered
 from linforest_precond.backends.cpu.runtime.arrays import readonly
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.forest.ordering import ForestOrder
 from linforest_precond.distributed.forest.records import RankBlockForest, RankForest
 from linforest_precond.distributed.partition.entries import without_rounding
@@ -16,6 +17,7 @@ from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
 from linforest_precond.records.forest import Bands
 
 
+@named_arguments
 def bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
     """Copy the entries of a matrix along the paths of a forest, for this rank's range of the order.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.grid2d.exchange import EXCHANGES, combine_minima, is_dense
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.vectors import numbered_by_first, own_results, vertex_dtype
@@ -15,6 +16,7 @@ from linforest_precond.distributed.grid2d.vectors import numbered_by_first, own_
 DIRECTIONS = "push", "pull"
 
 
+@named_arguments
 def connected_components(
     graph: Graph2D, *, direction: str = "push", exchange: str = "auto", queue: bool = True
 ) -> tuple[int, Array]:

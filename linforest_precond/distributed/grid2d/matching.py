@@ -8,6 +8,7 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.cpu.forest.greedy import hash_edges
 from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.grid2d.exchange import combine_minima, is_dense
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.vectors import (
@@ -22,6 +23,7 @@ from linforest_precond.graph.matching.matching import tie_key_of
 FREE = np.iinfo(np.int64).max
 
 
+@named_arguments
 def matching(graph: Graph2D, seed: int = 0) -> Array:
     """Find a matching of heavy edges: each is the best at both of its ends among the edges that are left.
 

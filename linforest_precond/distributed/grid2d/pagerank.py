@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.grid2d.exchange import spread_all
 from linforest_precond.distributed.grid2d.fixed_point import (
     BITS_OF_MANY,
@@ -24,6 +25,7 @@ from linforest_precond.distributed.grid2d.vectors import own_results, own_vertic
 from linforest_precond.graph.csgraph.pagerank import checked_number, real_numbers
 
 
+@named_arguments
 def pagerank(
     graph: Graph2D,
     alpha: float = 0.85,

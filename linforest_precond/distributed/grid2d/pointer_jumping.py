@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.packets import lookup
 from linforest_precond.distributed.grid2d.vectors import own_results, own_vertices, vertex_dtype
 
 
+@named_arguments
 def pointer_jumping(graph: Graph2D, parents: npt.ArrayLike | None = None) -> Array:
     """Find the root of every vertex of a forest: pointers are replaced by those they point to.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.forest.graph import graph_of
 from linforest_precond.distributed.matching.aggregates import aggregates_of_mates, galerkin_product
 from linforest_precond.distributed.matching.matching import RankMatching
@@ -49,6 +50,7 @@ class RankCoarsening(ReadOnlyArrays, Printed):
         )
 
 
+@named_arguments
 def coarsen(A: Matrix, matching: RankMatching | Array, *, seed: int = 0) -> RankCoarsening:
     """Make a coarser matrix by aggregation over ranks: the two vertices of every matched edge become one.
 

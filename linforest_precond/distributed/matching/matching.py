@@ -12,6 +12,7 @@ from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.cpu.forest.greedy import hash_edges
 from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
 from linforest_precond.backends.host_numbers import batch_ends
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.forest.factor import covered_share, edges_of
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of, weighed
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
@@ -66,6 +67,7 @@ class RankMatching(ReadOnlyArrays, Printed):
         )
 
 
+@named_arguments
 def matching(
     A: Matrix, *, batches: int | None = None, seed: int = 0, weights: str = "magnitude"
 ) -> RankMatching:

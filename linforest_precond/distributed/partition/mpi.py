@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.partition.communicator import (
     Communicator,
     Operation,
@@ -145,6 +146,7 @@ class MPICommunicator(Communicator):
         return found
 
 
+@named_arguments
 def communicator_of(comm: Any = None, *, timeout: float | None = None) -> Communicator:
     """A communicator of an mpi4py or petsc4py one, or itself; without an argument that of all ranks.
 

@@ -11,6 +11,7 @@ import scipy.sparse
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import device_name
 from linforest_precond.backends.cpu.matrix.entries import rows_of
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.local_rows import checked_rows
 from linforest_precond.distributed.partition.matrix import Matrix
@@ -20,6 +21,7 @@ from linforest_precond.matrices.arrays import on_device
 from linforest_precond.matrix.rectangles import RectangularCSR
 
 
+@named_arguments
 def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
     """Partition a matrix that rank 0, or every rank, holds as a whole.
 

@@ -6,10 +6,11 @@ import operator
 from typing import SupportsIndex
 
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.backends.user_warnings import renamed_arguments
+from linforest_precond.backends.user_warnings import named_arguments, renamed_arguments
 from linforest_precond.matrix.doors import as_pattern
 
 
+@named_arguments
 def breadth_first_order(
     A: MatrixLike, i_start: int, directed: bool = True, return_predecessors: bool = True
 ) -> Array | tuple[Array, Array]:

@@ -10,10 +10,12 @@ from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.flags import all_set, any_set
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.csgraph.components import labelled_components
 from linforest_precond.matrix.doors import as_csgraph, as_pattern
 
 
+@named_arguments
 def is_component_labelling(
     A: MatrixLike,
     labels: npt.ArrayLike,
@@ -60,6 +62,7 @@ def is_component_labelling(
     return all_set(given == chosen[found]) and int(xp.unique(chosen).size) == count  # stall: the answer
 
 
+@named_arguments
 def is_maximal_independent_set(A: MatrixLike, mis: npt.ArrayLike, k: int = 1) -> bool:
     """Check whether vertices form a distance-k independent set that is maximal.
 
@@ -105,6 +108,7 @@ def is_maximal_independent_set(A: MatrixLike, mis: npt.ArrayLike, k: int = 1) ->
     return all_set(distances >= 0) and not any_set(too_close)  # stall: two answers
 
 
+@named_arguments
 def is_coloring(A: MatrixLike, colors: npt.ArrayLike) -> bool:
     """Check whether every vertex has a colour, 0 or more, and no two neighbours have the same.
 
@@ -134,6 +138,7 @@ def is_coloring(A: MatrixLike, colors: npt.ArrayLike) -> bool:
     return all_set(given >= 0) and not any_set(same)  # stall: two answers
 
 
+@named_arguments
 def is_spanning_forest(A: MatrixLike, forest: MatrixLike) -> bool:
     """Check whether a matrix is a spanning forest of A: acyclic, with the components of A.
 

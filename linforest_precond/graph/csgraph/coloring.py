@@ -6,11 +6,13 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.doors import as_pattern
 
 METHODS = "JP", "LDF"
 
 
+@named_arguments
 def vertex_coloring(A: MatrixLike, method: str = "JP", seed: int = 0) -> Array:
     """Colour the vertices with few colours, so that no two neighbours have the same.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.csgraph.strong_components import labelled_strong_components
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.doors import as_pattern
@@ -51,6 +52,7 @@ def connected_components(
 ) -> int | tuple[int, Array]: ...
 
 
+@named_arguments
 def connected_components(
     A: MatrixLike | CheckedMatrix,
     directed: bool = True,

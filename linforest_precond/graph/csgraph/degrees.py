@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.doors import as_pattern
 
 
+@named_arguments
 def degrees(A: MatrixLike) -> Array:
     """Count the neighbours of each vertex: the off-diagonal entries of each row of the pattern of A + A^T.
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
@@ -14,6 +15,7 @@ METHODS = "auto", "greedy", "luby", "luby_lexicographic", "luby_optimized"
 PATIENCE = 64
 
 
+@named_arguments
 def maximal_independent_set(A: MatrixLike, k: int = 1, seed: int = 0, *, method: str = "auto") -> Array:
     """Find a maximal set of vertices that are more than k steps apart, MIS(k).
 

@@ -12,9 +12,11 @@ from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.flags import any_set
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.doors import as_csgraph
 
 
+@named_arguments
 def pagerank(
     A: MatrixLike,
     alpha: float = 0.85,

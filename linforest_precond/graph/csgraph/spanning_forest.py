@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from linforest_precond.backends.annotations import MatrixLike, SparseMatrix
 from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.doors import as_csgraph
 from linforest_precond.matrix.sparse_output import csr_sparse_like
 
 
+@named_arguments
 def minimum_spanning_tree(A: MatrixLike, overwrite: bool = False, *, method: str = "auto") -> SparseMatrix:
     """Find a minimum spanning tree of every component, as `scipy.sparse.csgraph.minimum_spanning_tree`.
 
@@ -69,6 +71,7 @@ def minimum_spanning_tree(A: MatrixLike, overwrite: bool = False, *, method: str
     return _forest(A, False, method)
 
 
+@named_arguments
 def maximum_spanning_forest(A: MatrixLike, *, method: str = "auto") -> SparseMatrix:
     """Find the maximum spanning tree of every component: ``-minimum_spanning_tree(-A)``.
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.doors import as_pattern
 
@@ -13,6 +14,7 @@ from linforest_precond.matrix.doors import as_pattern
 METHODS = {"auto": "strong_components", "coloring": "forward_backward"}
 
 
+@named_arguments
 def strongly_connected_components(
     A: MatrixLike | CheckedMatrix, return_labels: bool = True, *, method: str = "auto"
 ) -> int | tuple[int, Array]:

@@ -9,8 +9,10 @@ import numpy.typing as npt
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.user_warnings import named_arguments
 
 
+@named_arguments
 def tree_roots(parent: npt.ArrayLike) -> Array:
     """Find the root of every vertex of a forest given by parents, by pointer jumping.
 

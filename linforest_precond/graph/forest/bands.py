@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from linforest_precond.backends.annotations import Array, MatrixLike
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.records.forest import Bands, Forest
 
 
+@named_arguments
 def extract_bands(A: MatrixLike | CheckedMatrix, forest: Forest) -> Bands:
     """Copy the entries of A along the forest's paths into three bands, in the forest's order.
 
@@ -51,6 +53,7 @@ def copy_bands(
     return Bands(*csr.backend.forest.bands.extract(csr, neighbors, order, values, slots))
 
 
+@named_arguments
 def identity_coverage(A: MatrixLike | CheckedMatrix) -> float:
     """Share of the off-diagonal weight on the sub- and superdiagonal, in A's own order.
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypedDict
 
 from linforest_precond.backends.annotations import Auto, Charge, MatrixLike, Ties
 from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.checked import Begin, checked
 from linforest_precond.matrix.graphs import Begun, Graph
 from linforest_precond.records.forest import Factor
@@ -19,6 +20,7 @@ CHARGES = "splitmix64", "md5"
 TIES = "auto", "index", "random"
 
 
+@named_arguments
 def factor(
     A: MatrixLike,
     n: int = 2,

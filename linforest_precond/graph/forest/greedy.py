@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from linforest_precond.backends.annotations import MatrixLike
 from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.records.forest import Factor
@@ -12,6 +13,7 @@ from linforest_precond.records.forest import Factor
 TIES = "index", "random"
 
 
+@named_arguments
 def greedy_factor(A: MatrixLike | CheckedMatrix, n: int = 2, *, ties: str = "index", seed: int = 0) -> Factor:
     """Take the edges by decreasing weight, each whose ends both have fewer than n edges.
 

@@ -11,12 +11,14 @@ from linforest_precond.backends import is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.flags import all_set, any_set
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.matrix.value_range import is_nonzero
 from linforest_precond.records.matching import Matching
 
 
+@named_arguments
 def is_matching(A: MatrixLike, mate: npt.ArrayLike | Matching) -> bool:
     """Tell whether mates form a matching of A's graph: mutual, and joined by an edge.
 
@@ -39,6 +41,7 @@ def is_matching(A: MatrixLike, mate: npt.ArrayLike | Matching) -> bool:
     return mates is not None and _is_matching(graph, mates)
 
 
+@named_arguments
 def is_maximal_matching(A: MatrixLike, mate: npt.ArrayLike | Matching) -> bool:
     """Tell whether mates form a matching of A's graph to which no edge can be added.
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice, as_flag, as_integer
-from linforest_precond.backends.user_warnings import warn_user
+from linforest_precond.backends.user_warnings import named_arguments, warn_user
 from linforest_precond.graph.matching.checks import are_mutual, as_mates
 from linforest_precond.graph.matching.hypergraphs import MAX_NET_SIZE, coarsen_hypergraph
 from linforest_precond.graph.matching.matching import (
@@ -28,6 +28,7 @@ from linforest_precond.records.matching import Coarsening, CoarseningHierarchy, 
 METHODS = "suitor", "locally_dominant", "random", "weighted", "factor", "augmented"
 
 
+@named_arguments
 def coarsen(
     A: MatrixLike,
     matching: npt.ArrayLike | Matching | None = None,
@@ -114,6 +115,7 @@ def coarsen(
     return Coarsening(_matrix_like(A, *coarse), aggregates, csr.nnz)
 
 
+@named_arguments
 def coarsening_hierarchy(
     A: MatrixLike,
     max_levels: int = 10,

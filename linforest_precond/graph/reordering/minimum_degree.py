@@ -12,7 +12,7 @@ import numpy.typing as npt
 from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.backends.user_warnings import renamed_arguments
+from linforest_precond.backends.user_warnings import named_arguments, renamed_arguments
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
@@ -20,6 +20,7 @@ from linforest_precond.records.fill import Fill
 from linforest_precond.records.forest import Ordering
 
 
+@named_arguments
 def minimum_degree(A: MatrixLike) -> Array:
     """Order a matrix so that its triangular factors have little fill-in: approximate minimum degree (AMD).
 

@@ -26,7 +26,7 @@ def permute(A: MatrixLike, ordering: npt.ArrayLike) -> Any:
     ----------
     A : sparse matrix or dense array
         Square, of SciPy, NumPy or CuPy, with values of any type.
-    ordering : permutation
+    ordering : permutation, Ordering or Forest
         ``ordering[new] = old``, as `linforest_precond.graph.reverse_cuthill_mckee` gives it.
 
     Returns
@@ -61,13 +61,15 @@ def permute(A: MatrixLike, ordering: npt.ArrayLike) -> Any:
 def checked_order(
     order: npt.ArrayLike, n: int, backend: Backend, name: str = "ordering", dtype: npt.DTypeLike = np.int32
 ) -> Ordering:
-    """A permutation given as an array, copied to the matrix's device."""
-    xp = backend.xp
+    """A permutation given as an array, or by an object that has it, copied to the matrix's device."""
+    xp, order = backend.xp, getattr(order, "order", order)
     if xp is np and not is_on(order, backend):
         raise TypeError(f"{name} must be on {backend.name} like A, got a {type(order).__name__}")
     given: Array = order if isinstance(order, xp.ndarray) else np.asarray(order)
     if given.dtype.kind not in "iu" and given.size:
-        raise TypeError(f"{name} must be an array of integers, got {given.dtype}")
+        found = given.dtype if given.ndim else repr(order)
+        wanted = f": pass lf.graph.order(A, {order!r})" if isinstance(order, str) else ""
+        raise TypeError(f"{name} must be an array of integers, got {found}{wanted}")
     if given.shape != (n,):
         raise ValueError(f"{name} must have one number for each row of A, ({n},), got shape {given.shape}")
     given = xp.array(given)  # copied before it is checked: the user's may change

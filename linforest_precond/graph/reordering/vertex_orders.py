@@ -10,6 +10,7 @@ import numpy as np
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.forest.linear_forest import linear_forest
 from linforest_precond.graph.reordering.communities import (
     merge_by_labels,
@@ -22,6 +23,7 @@ from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
 
+@named_arguments
 def order(A: MatrixLike, method: str = "rcm", *, seed: int = 0) -> Array:
     """Order the vertices of a graph, so that kernels that visit neighbours use the cache well.
 

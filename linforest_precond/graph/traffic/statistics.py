@@ -12,6 +12,7 @@ from linforest_precond.backends import Backend, backend_named, backend_of, is_on
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.returns import TrafficScan
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.traffic.packet_checks import check_total
 from linforest_precond.graph.traffic.packet_files import AT_ONCE
 from linforest_precond.graph.traffic.traffic_inputs import (
@@ -33,6 +34,7 @@ VALUE_DTYPES = tuple(map(np.dtype, (np.int64, np.float32, np.float64)))
 HYPERSPARSE, FEW_COLUMNS = 16, 2**16
 
 
+@named_arguments
 def traffic_statistics(
     A: Any, *, batches: int | None = None, device: Device = None, progress: bool = False
 ) -> TrafficStatistics:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from linforest_precond.backends import backend_named
 from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.traffic.packet_checks import ADDRESSES
 from linforest_precond.graph.traffic.traffic_inputs import links_of, pieces_of
 from linforest_precond.graph.traffic.traffic_matrix import merged
@@ -22,6 +23,7 @@ SUFFIX = ".mtx"
 GRAPHBLAS_TYPE = "%GraphBLAS type int64_t"
 
 
+@named_arguments
 def write_traffic(path: str | os.PathLike[str], A: TrafficMatrix) -> Path:
     """
     Write a traffic matrix as a Matrix Market file, in which rows and columns are addresses.
@@ -65,6 +67,7 @@ def write_traffic(path: str | os.PathLike[str], A: TrafficMatrix) -> Path:
     return target
 
 
+@named_arguments
 def read_traffic(path: str | os.PathLike[str]) -> TrafficMatrix:
     """
     Read a traffic matrix, or packets, from a file.

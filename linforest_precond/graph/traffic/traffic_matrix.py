@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.traffic.packet_checks import (
     as_addresses,
     as_packet_counts,
@@ -23,6 +24,7 @@ from linforest_precond.graph.traffic.traffic_records import TrafficMatrix
 MOST_LINKS = 2**32
 
 
+@named_arguments
 def traffic_matrix(
     sources: npt.ArrayLike, destinations: npt.ArrayLike, packets: npt.ArrayLike | None = None
 ) -> TrafficMatrix:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from linforest_precond import solvers
 from linforest_precond.backends.annotations import Accelerator, Array
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.array_libraries import is_cupy, xp_of
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.matrix.value_range import shifted
@@ -29,6 +30,8 @@ from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import handed_out
 
 ACCELERATORS = "auto", "cg", "fcg", "bicgstab", "minres", "gmres", "fgmres", "idrs"
+# Of linear operators.
+OPERATOR_NAMES = "H", "T", "adjoint", "dot", "matmat", "rmatmat", "rmatvec", "transpose"
 DENSE = "dense"  # the format of arrays
 
 
@@ -162,11 +165,19 @@ class Hierarchy(LevelsInterface):
 
     __matmul__ = matvec
 
+    if not TYPE_CHECKING:  # type checkers would take any name
+
+        def __getattr__(self, name: str) -> Any:
+            if name in OPERATOR_NAMES:
+                return getattr(self.aspreconditioner(), name)
+            return object.__getattribute__(self, name)  # raises the error again
+
     def _preconditioner(self, applied: Applied, cycle: str | None) -> Preconditioner:
         cycles, scaling = part_of(applied).with_cycle(self._checked_cycle(cycle)), scaling_in(applied)
         part = cycles if scaling is None else ScaledPart(cycles, scaling)
         return self._operator._with(applied._replace(part=part))
 
+    @named_arguments
     def solve(
         self,
         b: Any,

@@ -8,8 +8,10 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.user_warnings import named_arguments
 
 
+@named_arguments
 def rigid_body_modes(coordinates: Array, *, interleaved: bool = True) -> Array:
     """The translations and infinitesimal rotations of a body, as near-null space candidates of elasticity.
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from linforest_precond.matrix.value_range import shifted
+from linforest_precond.package_imports import optional_module
 from linforest_precond.precond.multigrid.hierarchy_level import Level
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 
@@ -17,9 +19,7 @@ def pyamg_solver(hierarchy: Any) -> Any:
         raise TypeError("to_pyamg needs a hierarchy on the CPU: PyAMG works there alone")
     if hierarchy._operator._part is not hierarchy._part:
         raise ValueError("to_pyamg needs a hierarchy that is set up without scaling=, got a scaled one")
-    import pyamg
-    import scipy.sparse
-
+    pyamg = optional_module("pyamg", "to_pyamg needs PyAMG: pip install pyamg")
     applied, levels = hierarchy._operator._applied, []
     part, exponent = applied.part, applied.exponent
     for shown, level in zip(hierarchy._levels_of(applied), part.levels):

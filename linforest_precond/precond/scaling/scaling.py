@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import MatrixLike, ScalingMethod
-from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.arguments import as_choice, shown
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.precond.scaling.matched_rows import match_rows, partners_of
@@ -93,7 +93,7 @@ def check_scaling(scaling: Any) -> None:
         return
     if not isinstance(scaling, str) or scaling not in (*METHODS, "auto"):
         names = ", ".join(f'"{name}"' for name in ("auto", *METHODS))
-        raise ValueError(f"scaling must be None, {names} or a MatrixScaling, got {scaling!r}")
+        raise ValueError(f"scaling must be None, {names} or a MatrixScaling, got {shown(scaling)}")
 
 
 def scaling_of(csr: CheckedMatrix, scaling: Any, symmetric: bool) -> MatrixScaling | None:

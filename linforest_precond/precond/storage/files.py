@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrices.readers.atomic_files import replacing
 from linforest_precond.matrices.readers.bounded_streams import open_regular, size_of
 from linforest_precond.matrices.readers.npz_files import NpzArrays
@@ -32,13 +33,15 @@ MOST_EXPANSION = 100
 ALWAYS_ALLOWED = 2**20
 
 
-def save_preconditioner(M: Preconditioner, path: str | os.PathLike[str]) -> None:
+@named_arguments
+def save_preconditioner(M: Any, path: str | os.PathLike[str]) -> None:
     """Write a preconditioner to a file.
 
     Parameters
     ----------
-    M : Preconditioner, or a Solver
-        From any of the functions that make one; of a `linforest_precond.Solver` what it chose.
+    M : Preconditioner, Hierarchy or Solver
+        From any of the functions that make one; of a hierarchy the cycle that it applies, of a
+        `linforest_precond.Solver` what it chose.
     path : str or path-like
         The file, under exactly this name (no suffix is added); it appears only when complete.
 
@@ -61,6 +64,7 @@ def save_preconditioner(M: Preconditioner, path: str | os.PathLike[str]) -> None
         M = M.M
         if M is None:
             raise ValueError("M must be a preconditioner, got a Solver that has not solved anything yet")
+    M = M.aspreconditioner() if hasattr(M, "aspreconditioner") else M
     if not isinstance(M, Preconditioner):
         raise TypeError(f"M must be a preconditioner of linforest_precond, got {type(M).__name__}")
     header, arrays = packed(M)
@@ -70,6 +74,7 @@ def save_preconditioner(M: Preconditioner, path: str | os.PathLike[str]) -> None
         np.savez(file, **members)
 
 
+@named_arguments
 def load_preconditioner(path: str | os.PathLike[str]) -> Preconditioner:
     """Read a preconditioner that `save_preconditioner` wrote.
 
