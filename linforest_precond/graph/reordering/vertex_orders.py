@@ -43,8 +43,8 @@ def order(A: MatrixLike, method: str = "rcm", *, seed: int = 0) -> Array:
         - "matching": by communities within communities, merged by repeated matchings of the edges that gain
           most modularity; like Rabbit order [2]_, which merges one vertex after the other.
         - "labels": by communities within communities that `label_propagation` finds.
-        - "shingle": by two shingles [3]_, the neighbours that come first in two random orders of all vertices.
-          Two vertices have the same shingle with a probability of the Jaccard index of their neighbourhoods.
+        - "shingle": by two shingles [3]_, the first neighbours in two random orders of the vertices. Two
+          vertices have the same shingle with a probability of the Jaccard index of their neighbours.
 
         Ties go to the lower index everywhere.
     seed : int
