@@ -92,8 +92,8 @@ def moment(text: str | None) -> str:
 
 
 def spread(values: Collection[float], form: Callable[[Any], str] = digits3) -> str:
-    """The least and the greatest of some values."""
-    return f"{form(min(values))} to {form(max(values))}"
+    """The least and the greatest of some values, or one number where both look alike."""
+    return " to ".join(dict.fromkeys((form(min(values)), form(max(values)))))
 
 
 def missing(value: Any) -> bool:

@@ -79,6 +79,19 @@ def test_communities_are_consecutive(backend, method):
     assert breaks == count - 1 if method == "labels" else breaks < 3 * count
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_vertices_of_the_same_neighbours_have_the_same_shingles(backend, seed):
+    """Complete bipartite graphs of 3 + 4 vertices, and isolated vertices."""
+    sides = np.ones((3, 4))
+    graph = sp.block_diag([sp.bmat([[None, sides], [sides.T, None]])] * 5 + [sp.csr_array((2, 2))])
+    places = np.random.default_rng(seed).permutation(graph.shape[0])
+    found = places[
+        backend.host(order(backend.csr(lf.permute(sp.csr_array(graph), places)), "shingle", seed=seed))
+    ]
+    side = np.where(found < 35, 2 * (found // 7) + (found % 7 >= 3), found)
+    assert np.count_nonzero(np.diff(side)) == 2 * 5 + 2 - 1
+
+
 @pytest.mark.parametrize("method", COMMUNITIES)
 def test_shuffled_grids_gain(backend, method):
     A = backend.csr(shuffled(graphs.grid_graph(40, 40)))

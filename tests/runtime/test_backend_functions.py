@@ -52,21 +52,30 @@ def test_functions_of_the_same_name_have_the_same_arguments(room, module):
         assert all(each.default is not each.empty for each in found[len(wanted) :]), name
 
 
+def name_of(node):
+    """The name of a variable or of an attribute of `self`, None for other expressions."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+        return f"self.{node.attr}"
+    return getattr(node, "id", None)
+
+
 def dotted_names(node, variables):
-    """(room, module, name) of an expression `backend.room.module.name`, or less where it is shorter."""
+    """[room, module, name] of an expression `backend.room.module.name`, or less; None without a backend."""
     names = []
-    while isinstance(node, ast.Attribute):
+    while isinstance(node, ast.Attribute) and name_of(node) not in variables:
         names.insert(0, node.attr)
         node = node.value
-    if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "backend_named":
-        return ()  # of one backend only
-    if isinstance(node, ast.Name):
-        names[:0] = variables.get(node.id, ())
-    return tuple(names[next((i for i, name in enumerate(names) if name in ROOMS), len(names)) :])
+    if name_of(node) in variables:
+        return [*variables[name_of(node)], *names]
+    # `backend_named` gives one backend only.
+    if isinstance(node, ast.Call) and (name_of(node.func) or "").startswith("backend_of"):
+        return names
+    names.insert(0, name_of(node) or "")
+    return next((names[i:] for i, name in enumerate(names, 1) if name.endswith("backend")), None)
 
 
-def rooms_in_variables(tree):
-    """{variable: (room,) or (room, module)} of the assignments of rooms and modules to variables."""
+def parts_in_variables(tree):
+    """{variable: names} of backends, rooms and modules that are assigned to variables."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
@@ -74,37 +83,43 @@ def rooms_in_variables(tree):
             are_tuples = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
             for left, right in zip(target.elts, value.elts) if are_tuples else [(target, value)]:
                 names = dotted_names(right, {})
-                if isinstance(left, ast.Name) and len(names) in (1, 2):
-                    found[left.id] = names
+                if name_of(left) and names is not None and (not names or names[0] in ROOMS):
+                    found[name_of(left)] = names
     return found
 
 
 @functools.cache
-def calls():
-    """{(room, module, name): calls} of the functions of backends that the code above them calls."""
+def uses():
+    """{(room, module, name): calls} of all that the code above uses of a backend's modules."""
     found = {}
-    for function in functions_above():
-        variables = rooms_in_variables(function)
-        for node in ast.walk(function):
-            if isinstance(node, ast.Call) and len(names := dotted_names(node.func, variables)) == 3:
-                found.setdefault(names, []).append(node)
+    for scope, variables in scopes_above():
+        for node in ast.walk(scope):
+            names = dotted_names(getattr(node, "func", node), variables)
+            if names and len(names) == 3 and names[0] in ROOMS:
+                found.setdefault(tuple(names), []).extend([node] if isinstance(node, ast.Call) else [])
     return found
 
 
-def functions_above():
-    """The functions of all modules outside the backends; `solvers` may be a symbolic link."""
-    for path in {*PACKAGE.rglob("*.py"), *(PACKAGE / "solvers").rglob("*.py")}:
-        if not path.is_relative_to(PACKAGE / "backends"):
-            nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            yield from (node for node in nodes if isinstance(node, ast.FunctionDef))
+def scopes_above():
+    """Functions and classes outside the backends, with their variables for parts of a backend."""
+    for path in {*PACKAGE.rglob("*.py"), *(PACKAGE / "solvers").rglob("*.py")}:  # a symbolic link or a folder
+        if path.is_relative_to(PACKAGE / "backends"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                yield node, parts_in_variables(node)
+            elif isinstance(node, ast.ClassDef):  # its methods share the attributes of `self`
+                kept = parts_in_variables(node).items()
+                yield node, {name: parts for name, parts in kept if name.startswith("self.")}
 
 
 @pytest.mark.parametrize("name", ["cpu", "cuda"])
-def test_every_call_of_a_backend_fits_its_function(name):
-    assert len(calls()) > 100
-    for (room, module, function), nodes in calls().items():
-        signature = inspect.signature(getattr(getattr(getattr(backend(name), room), module), function))
-        for node in nodes:
+def test_a_backend_has_what_is_used_of_it(name):
+    """Functions must fit all their calls; what is not called, such as a constant, must exist."""
+    assert len(uses()) > 150
+    for (room, module, attribute), calls in uses().items():
+        used = getattr(getattr(getattr(backend(name), room), module), attribute)
+        for node in calls:
             named = {keyword.arg: None for keyword in node.keywords}
             if None not in named and not any(isinstance(value, ast.Starred) for value in node.args):
-                signature.bind(*node.args, **named)  # raises an error if not
+                inspect.signature(used).bind(*node.args, **named)  # raises an error if not

@@ -115,6 +115,11 @@ def test_the_whole_study(tmp_path):
         assert ElementTree.parse(tmp_path / "docs" / name).getroot().tag.endswith("svg")
 
 
+def test_a_full_study_has_fifty_graphs_and_the_orders_of_the_paper():
+    assert len(PAPERS["matching"].select(full=True)) >= 50
+    assert (MatchingSettings(full=True).orders, MatchingSettings(full=True, permutations=3).orders) == (32, 3)
+
+
 def test_edges_are_counted_without_the_diagonal():
     A = lf.matrices.poisson((10, 10))
     assert (A.diagonal() != 0).all()

@@ -65,7 +65,7 @@ def test_findings_follow_the_tables():
         and "2 graphs" in said["Products"]
     )
     assert "a correlation of 1.00" in said["Correlation"] and "0.88" in said["Correlation"]
-    assert "0.250 to 0.250 products" in said["Cost"] and "Refinement" not in said
+    assert "as much as 0.250 products" in said["Cost"] and "Refinement" not in said
     assert findings({"cases": []}) == []
 
 

@@ -94,6 +94,25 @@ def test_forests_findings():
     assert fewest == "AlgTriScal needed the fewest iterations on the one matrix that was solved."
 
 
+def test_forests_findings_set_blocks_that_cover_more_apart():
+    from linforest_precond.study.forests.findings import findings
+
+    def solved(scalar, blocks):
+        names = "AlgTriScal", "AlgTriBlock m = 5"
+        runs = [
+            {"precond": name, "status": "CONVERGED", "coverage": covered, "iterations": needed}
+            for name, (covered, needed) in zip(names, (scalar, blocks))
+        ]
+        return {"name": "aniso2:300", "status": "done", "convergence": {"runs": runs}}
+
+    more = [solved((0.4, 210), (0.5, 195)), solved((0.4, 210), (0.5, 211))]
+    found = findings({"cases": [*more, solved((0.95, 22), (0.86, 55))]})
+    assert [each.sentence for each in found if each.topic == "Blocks"] == [
+        "AlgTriBlock m = 5 needed fewer iterations than AlgTriScal on 1 of 2 matrices where it covers more "
+        "weight, and on 0 of 1 others."
+    ]
+
+
 def test_has_large_error():
     from linforest_precond.study.forests.findings import has_large_error
 

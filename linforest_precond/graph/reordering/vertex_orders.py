@@ -10,6 +10,7 @@ import numpy as np
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.hash_keys import VERTEX_STRIDE, iteration_keys, mixed
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.forest.linear_forest import linear_forest
 from linforest_precond.graph.reordering.communities import (
@@ -18,7 +19,9 @@ from linforest_precond.graph.reordering.communities import (
     order_by_communities,
 )
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
+from linforest_precond.graph.reordering.gap_metrics import loop_free
 from linforest_precond.graph.reordering.minimum_degree import order_by_degree
+from linforest_precond.graph.reordering.permute import ordering_of
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
@@ -42,10 +45,12 @@ def order(A: MatrixLike, method: str = "rcm", *, seed: int = 0) -> Array:
         - "matching": by communities within communities, merged by repeated matchings of the edges that gain
           most modularity; like Rabbit order [2]_, which merges one vertex after the other.
         - "labels": by communities within communities that `label_propagation` finds.
+        - "shingle": by two shingles [3]_, the first neighbours in two random orders of the vertices. Two
+          vertices have the same shingle with a probability of the Jaccard index of their neighbours.
 
         Ties go to the lower index everywhere.
     seed : int
-        Seed of "forest", "matching" and "labels".
+        Seed of "forest", "matching", "labels" and "shingle".
 
     Returns
     -------
@@ -63,6 +68,8 @@ def order(A: MatrixLike, method: str = "rcm", *, seed: int = 0) -> Array:
        https://doi.org/10.1109/IISWC.2018.8573478
     .. [2] J. Arai, H. Shiokawa, T. Yamamuro, M. Onizuka, S. Iwamura, "Rabbit Order: Just-in-Time Parallel
        Reordering for Fast Graph Analysis", IPDPS 2016, https://doi.org/10.1109/IPDPS.2016.110
+    .. [3] F. Chierichetti, R. Kumar, S. Lattanzi, M. Mitzenmacher, A. Panconesi, P. Raghavan, "On Compressing
+       Social Networks", KDD 2009, https://doi.org/10.1145/1557019.1557049
 
     Examples
     --------
@@ -94,6 +101,25 @@ def _hubs_first(pattern: Pattern, seed: int) -> Array:
     return _stable_order((degrees * pattern.n <= degrees.sum()).astype(np.int32))
 
 
+def _by_shingles(pattern: Pattern, seed: int) -> Array:
+    """The second shingle orders vertices of the same first one."""
+    first, second = (_shingles(pattern, iteration_keys(seed, k)[0]) for k in range(2))
+    by_second = _stable_order(second)
+    return by_second[_stable_order(first[by_second])]
+
+
+def _shingles(pattern: Pattern, key: np.uint64) -> Array:
+    """The neighbour of each vertex with the least hash: min-wise hashing. A vertex without any has itself."""
+    backend, n = pattern.backend, pattern.n
+    xp, rows_of = backend.xp, backend.matrix.entries.rows_of
+    by_hash = _stable_order(mixed(key + xp.arange(n, dtype=np.uint64) * VERTEX_STRIDE))
+    rank = ordering_of(by_hash).rank
+    indptr, neighbours = loop_free(pattern)
+    least = xp.full(n, n - 1, np.int32)
+    xp.minimum.at(least, rows_of(indptr, neighbours.size), rank[neighbours])
+    return xp.where(pattern.degrees > 0, by_hash[least], xp.arange(n, dtype=np.int32))
+
+
 def _stable_order(keys: Array) -> Array:
     return xp_of(keys).argsort(keys, kind="stable").astype(np.int32)
 
@@ -107,4 +133,5 @@ METHODS: dict[str, Callable[[Pattern, int], Array]] = {
     "forest": _natural,  # by the values of A, see `order`
     "matching": partial(order_by_communities, merge_by_matching),
     "labels": partial(order_by_communities, merge_by_labels),
+    "shingle": _by_shingles,
 }

@@ -88,7 +88,7 @@ FAMILIES = {
     ),
     "strong": Family(
         "Strongly connected components",
-        (Algorithm("auto", "SciPy, ECL-SCC"), Algorithm("coloring", "forward-backward", "SCC")),
+        (Algorithm("auto", "Pearce, ECL-SCC"), Algorithm("coloring", "forward-backward", "SCC")),
         check=partial(as_pattern, directed=True),
         call=_strong_components,
         size=lambda answer: int(answer[0].max()) + 1,

@@ -20,6 +20,7 @@ LIKE = {
     "matching, refined": "RabbitLogRefine",
     "matching, refined (linear)": "RabbitLinRefine",
     "labels": "LLP",
+    "shingle": "Shingle",
     "natural, refined": "LogRefine",
     "natural, refined (linear)": "LinRefine",
 }
