@@ -1,11 +1,12 @@
 """Matrices, forests, preconditioners and solvers over MPI ranks, with the results of one rank.
 
-Rooms, from the lowest: partition, forest, matching, tridiagonal, multigrid, approximate_inverse; grid2d
-and petsc beside them.
+Rooms, from the lowest: partition, forest, matching, tridiagonal, multigrid, approximate_inverse, chooser;
+grid2d and petsc beside them.
 """
 
 from linforest_precond.distributed import grid2d
 from linforest_precond.distributed.approximate_inverse.approximate_inverse import approximate_inverse
+from linforest_precond.distributed.chooser.auto import auto
 from linforest_precond.distributed.forest.bands import bands
 from linforest_precond.distributed.forest.block_forest import block_forest
 from linforest_precond.distributed.forest.factor import factor
@@ -31,6 +32,7 @@ from linforest_precond.distributed.tridiagonal.solver import RankTridiagonalSolv
 
 __all__ = [
     "approximate_inverse",
+    "auto",
     "bands",
     "bicgstab",
     "block_forest",
