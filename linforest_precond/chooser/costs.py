@@ -79,7 +79,7 @@ class CostModel:
         host: Machine,
         backend: str,
     ) -> CostModel:
-        """Of numbers of rows and entries; `types` has the bytes of a value, an index and a vector's number."""
+        """Of a size; `types` has the bytes of a value, an index and a number of a vector."""
         value, index, number = types
         vector = rows * columns * number
         moved = entries * (value + index) + (rows + 1) * index + 2 * vector
