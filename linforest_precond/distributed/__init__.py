@@ -11,7 +11,7 @@ from linforest_precond.distributed.forest.bands import bands
 from linforest_precond.distributed.forest.block_forest import block_forest
 from linforest_precond.distributed.forest.factor import factor
 from linforest_precond.distributed.forest.linear_forest import linear_forest
-from linforest_precond.distributed.forest.ordering import ForestOrder, Redistribution
+from linforest_precond.distributed.forest.ordering import ForestOrder
 from linforest_precond.distributed.forest.records import RankBlockForest, RankFactor, RankForest
 from linforest_precond.distributed.matching.coarsening import RankCoarsening, coarsen
 from linforest_precond.distributed.matching.matching import RankMatching, matching
@@ -25,6 +25,7 @@ from linforest_precond.distributed.partition.krylov import bicgstab, cg, fcg, fg
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.mpi import communicator_of
 from linforest_precond.distributed.partition.preconditioner import RankPreconditioner
+from linforest_precond.distributed.partition.redistribution import Redistribution
 from linforest_precond.distributed.partition.scatter import scatter
 from linforest_precond.distributed.partition.simulated import simulate
 from linforest_precond.distributed.tridiagonal.operators import block_tridiagonal, ilu, jacobi, tridiagonal
