@@ -126,8 +126,8 @@ class Proposals:
         self.degrees = np.zeros(graph.n_local, np.uint8)
         self.states = np.zeros(size, np.uint8)  # charges of own vertices and ghosts, or `SATURATED`
         self.active = np.arange(graph.n_local, dtype=index)  # own vertices that may have a free edge
-        self._sent = np.full((graph.n_local, n), NO_VERTEX, np.int64)
         self._boundary = np.unique(np.concatenate([self.active[:0], *graph.halo.sent.values()]))
+        self._sent = np.empty((graph.n_local, n), np.int64)  # of vertices at the boundary
 
     def draw_charges(self, charge: str, threshold: int, seed: int, k: int) -> None:
         """Charges of the active vertices and of the ghosts, from their global ids."""
@@ -168,7 +168,12 @@ class Proposals:
     def table(self) -> tuple[Array, Array]:
         """The confirmed neighbors, global ids in ascending order, and their values."""
         # Slots ascend with the ids; as an unsigned number, an empty slot is the largest.
-        unsigned = np.sort(self.slots.view(f"u{self.slots.itemsize}"), axis=1)
+        unsigned = self.slots.view(f"u{self.slots.itemsize}")
+        if unsigned.shape[1] == 2:  # NumPy sorts short rows slowly
+            first, second = unsigned.T
+            unsigned = np.stack([np.minimum(first, second), np.maximum(first, second)], axis=1)
+        else:
+            unsigned = np.sort(unsigned, axis=1)
         slots = unsigned.view(self.slots.dtype)
         neighbors = self.ids.take(gathered(self.graph.columns, slots), mode="clip")
         neighbors[slots < 0] = NO_VERTEX

@@ -48,6 +48,12 @@ class Redistribution:
         return self._moved(values, self.received, self.sent, self.n_rows)
 
     @property
+    def is_own(self) -> bool:
+        """Whether all own rows have their places on this rank, and no others do."""
+        own = self.sent.get(self.comm.rank, ())
+        return self.n_rows == self.n_places == len(own) > 0
+
+    @property
     def rows_sent(self) -> int:
         """Rows that this rank sends to other ranks, there and back."""
         ways = self.sent, self.received
@@ -59,10 +65,15 @@ class Redistribution:
         parts = {r: on_host(values[xp.asarray(places)]) for r, places in taken.items() if r != own}
         lengths = {r: places.size for r, places in put.items() if r != own}
         found = self.comm.exchange_known(parts, lengths, like)
+        if self.is_own and taken is self.received:  # all rows are taken in their order, or put in it
+            return values[xp.asarray(taken[own])]
         make = xp.empty if sum(places.size for places in put.values()) == count else xp.zeros
         out: Array = make((count, *values.shape[1:]), values.dtype)
         for r, places in put.items():
-            kept = values[xp.asarray(taken[r])] if r == own else xp.asarray(found[r])
+            if r == own:
+                kept = values if self.is_own else values[xp.asarray(taken[own])]
+            else:
+                kept = xp.asarray(found[r])
             out[xp.asarray(places)] = kept
         return out
 
