@@ -88,7 +88,7 @@ def propose_factor(graph: RankGraph, options: FactorOptions) -> FactorArrays:
         charged = k % m != k_m
         if charged:
             proposals.draw_charges(options.charge, options.threshold, seed, k)
-        made = proposals.propose(charged, *tie_rule_of(options.ties, charged, seed, k))
+        made = proposals.propose(charged, *tie_rule_of(options.ties, charged, seed, k), m == 1 and k > 0)
         k += 1
         proposals.exchange()
         confirmed = proposals.confirm()
@@ -135,12 +135,15 @@ class Proposals:
         vertices = np.concatenate([self.active, ghosts.astype(self.active.dtype)])
         draw_charges(vertices, self.ids, self.states, charge, threshold, seed, k)
 
-    def propose(self, charged: bool, hashed: bool, tie_key: np.uint32) -> int:
-        """Propose for all active vertices; returns the number of proposals."""
+    def propose(self, charged: bool, hashed: bool, tie_key: np.uint32, same_rules: bool) -> int:
+        """Propose for all active vertices; returns the number of proposals.
+
+        With `same_rules` as in the iteration before, proposals to free vertices are kept.
+        """
         arrays = map(readonly, (self.graph.indptr, self.graph.columns, self.graph.values))
         made: int = propose(
             *arrays, self.neighbors, self.degrees, self.states, self.active, self.ids, charged, hashed,
-            tie_key, False, self.proposed, self.proposed_slots,
+            tie_key, same_rules, self.proposed, self.proposed_slots,
         )  # fmt: skip
         return made
 
