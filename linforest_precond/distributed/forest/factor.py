@@ -88,7 +88,8 @@ def propose_factor(graph: RankGraph, options: FactorOptions) -> FactorArrays:
         charged = k % m != k_m
         if charged:
             proposals.draw_charges(options.charge, options.threshold, seed, k)
-        made = proposals.propose(charged, *tie_rule_of(options.ties, charged, seed, k), m == 1 and k > 0)
+        hashed, tie_key = tie_rule_of(options.ties, charged, seed, k)
+        made = proposals.propose(charged, hashed, tie_key, m == 1 and k > 0)
         k += 1
         proposals.exchange()
         confirmed = proposals.confirm()
