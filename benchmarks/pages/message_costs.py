@@ -34,8 +34,6 @@ class Machine:
         Seconds that a rank needs to send or receive one more message.
     bandwidth : float
         Bytes per second of a rank's connection to others.
-    memory_bandwidth : float
-        Bytes per second of a rank's own memory.
     unknown : float
         Seconds for an unknown of the reduced system.
     """
@@ -43,7 +41,6 @@ class Machine:
     latency: float = 1.5e-6
     overhead: float = 0.3e-6
     bandwidth: float = 10e9
-    memory_bandwidth: float = 10e9
     unknown: float = 15e-9
 
     def exchange(self, rounds: float, messages: float, sent: float) -> float:

@@ -28,6 +28,7 @@ from linforest_precond.chooser.candidates import Candidate
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import Facts
 from linforest_precond.chooser.trials import HORIZON, Trial
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.status import Status
 
 # Iterations with Jacobi to expect where nothing is known of them: where A looks easy, and where it does not.
@@ -138,6 +139,19 @@ class Chooser:
                     return present
                 present.advance(self._step(present))
         return None
+
+    def settled(self, solvers: str = "lf.solvers") -> Preconditioner:
+        """The preconditioner of the run that ends soonest, or came closest; printing it names the choice,
+        with a function of `solvers`."""
+        try:
+            chosen = self.run(settle=True) or min(self.trials, key=lambda trial: trial.digits[-1])
+        finally:
+            for trial in self.trials:
+                trial.close()
+        tried = ", ".join(dict.fromkeys(trial.candidate.name for trial in self.trials))
+        by = f" with {solvers}.{chosen.solver}" if chosen.solver else ""
+        chosen.M.choice = f"{chosen.candidate.call}{by}; tried: {tried}"
+        return chosen.M
 
     def _first(self) -> Candidate | None:
         best, seconds = self._best_candidate(math.inf)

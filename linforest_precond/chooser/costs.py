@@ -65,10 +65,25 @@ class CostModel:
 
     @classmethod
     def of(cls, A: CheckedMatrix, dtype: DType, columns: int, machine: Machine, host: Machine) -> CostModel:
-        vector = A.n * columns * dtype.itemsize
-        entries = A.nnz * (A.data.dtype.itemsize + A.indices.dtype.itemsize)
-        moved = entries + A.indptr.nbytes + 2 * vector
-        return cls(A.n, A.nnz, moved, vector, machine, host, A.backend.name)
+        types = A.data.dtype.itemsize, A.indptr.dtype.itemsize, dtype.itemsize
+        return cls.of_sizes(A.n, A.nnz, types, columns, machine, host, A.backend.name)
+
+    @classmethod
+    def of_sizes(
+        cls,
+        rows: int,
+        entries: int,
+        types: tuple[int, int, int],
+        columns: int,
+        machine: Machine,
+        host: Machine,
+        backend: str,
+    ) -> CostModel:
+        """Of a size; `types` has the bytes of a value, an index and a number of a vector."""
+        value, index, number = types
+        vector = rows * columns * number
+        moved = entries * (value + index) + (rows + 1) * index + 2 * vector
+        return cls(rows, entries, moved, vector, machine, host, backend)
 
     def seconds(self, cost: Cost) -> float:
         """Of calls and products."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.flags import all_set, count_set
+from linforest_precond.backends.flags import count_set
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.scaling.number_range import scaled_into_range
@@ -161,48 +161,106 @@ class Facts:
         return self.zero_diagonal + self.tiny_diagonal > 0 and not self.has_definite_diagonal
 
 
-@without_numpy_warnings
+class Scans:
+    """The matrix that facts are about, whose entries are in the safe range, and scans of all its rows.
+
+    `whole` has what is known of the rows together.
+    """
+
+    def __init__(self, csr: CheckedMatrix) -> None:
+        self.csr = csr
+        self.whole: Any = csr
+
+    @property
+    def entries(self) -> int:
+        return self.csr.nnz
+
+    @property
+    def longest_row(self) -> int:
+        return self.csr.longest_row
+
+    @property
+    def rounding(self) -> str:
+        return self.csr.rounding_in_words
+
+    def count(self, flags: Array) -> int:
+        """How many flags of all rows are set."""
+        return count_set(flags)
+
+    def largest(self, values: Array) -> float:
+        """The largest value of all rows."""
+        return float(values.max())
+
+    def total(self, values: Array) -> float:
+        """The sum of nonnegative values of all rows."""
+        return float(values.sum())
+
+    def tiny_diagonal(self) -> int:
+        return count_tiny_diagonal(self.csr)
+
+    def unmatched(self) -> Array:
+        """The rows that a largest matching with columns leaves over."""
+        return np.flatnonzero(self.csr.matched_columns < 0)
+
+    def couplings(self) -> tuple[Array, Array]:
+        return couplings_of(self.csr)
+
+
+def couplings_of(csr: CheckedMatrix) -> tuple[Array, Array]:
+    """Of the weights 2 |a_ij| / (|a_ii| + |a_jj|), the sum and the largest of each row."""
+    totals, largest = csr.backend.multigrid.strength.coupling_sums(csr)
+    return totals, largest
+
+
 def facts_of(csr: CheckedMatrix) -> Facts:
     """The facts of a checked matrix, by existing scans of its rows and a few reads of scalars."""
-    backend = csr.backend
-    if not csr.n:
+    return found_by(Scans(scaled_into_range(csr, csr.dtype)[0]))  # sums of rows do not overflow
+
+
+@without_numpy_warnings
+def found_by(scans: Scans) -> Facts:
+    """The facts that scans find."""
+    csr, whole = scans.csr, scans.whole
+    if not whole.n:
         return Facts(0, 0, True, True, 0, 0, 1.0, 1.0, 0.0, 1.0, False)
-    csr, _ = scaled_into_range(csr, csr.dtype)  # sums of rows do not overflow
-    diagonal, (magnitudes, sums) = abs(csr.diagonal), backend.multigrid.strength.row_sums(csr)
+    diagonal, (magnitudes, sums) = abs(csr.diagonal), csr.backend.multigrid.strength.row_sums(csr)
     is_stored = magnitudes > 0  # empty rows have no equation
-    zero = count_set((diagonal == 0) & is_stored)  # stall: decides whether rows are matched
+    zero = scans.count((diagonal == 0) & is_stored)  # stall: decides whether rows are matched
     positive = (csr.diagonal.real > 0) & (csr.diagonal.imag == 0)
-    is_positive = all_set(positive | ~is_stored)  # stall: CG or not
-    may_be_definite = csr.hermitian and is_positive
-    has_diagonal = zero == 0 and all_set(is_stored)  # stall: a full diagonal has full rank
-    unmatched = np.empty(0, np.int64) if has_diagonal else np.flatnonzero(csr.matched_columns < 0)
+    is_positive = not scans.count(~positive & is_stored)  # stall: CG or not
+    may_be_definite = whole.hermitian and is_positive
+    has_diagonal = not (zero or scans.count(~is_stored))  # stall: a full diagonal has full rank
+    unmatched = np.empty(0, np.int64) if has_diagonal else scans.unmatched()
     return Facts(
-        rows=csr.n,
-        entries=csr.nnz,
-        hermitian=csr.hermitian,
+        rows=whole.n,
+        entries=scans.entries,
+        hermitian=whole.hermitian,
         positive_diagonal=is_positive,
         zero_diagonal=zero,
-        tiny_diagonal=0 if may_be_definite else count_tiny_diagonal(csr) - zero,
-        dominant_share=csr.facts.dominant_share,
-        heavy_share=_heavy_share(csr, backend),
-        longest_row=csr.longest_row,
-        structural_rank=csr.n - unmatched.size,
+        tiny_diagonal=0 if may_be_definite else scans.tiny_diagonal() - zero,
+        dominant_share=whole.facts.dominant_share,
+        heavy_share=_heavy_share(scans),
+        longest_row=scans.longest_row,
+        structural_rank=whole.n - unmatched.size,
         dependent_rows=tuple(unmatched[:5].tolist()),
-        centered=csr.centered,
-        rounding=csr.rounding_in_words,
-        **_row_facts(diagonal, magnitudes, sums, zero > 0),
+        centered=whole.centered,
+        rounding=scans.rounding,
+        **_row_facts(scans, diagonal, magnitudes, sums, zero > 0),
     )
 
 
-def _row_facts(diagonal: Array, magnitudes: Array, sums: Array, has_zeros: bool) -> dict[str, float]:
+def _row_facts(
+    scans: Scans, diagonal: Array, magnitudes: Array, sums: Array, has_zeros: bool
+) -> dict[str, float]:
     """The facts of sum |a_ij| and |sum a_ij| of all rows; ratios to a_ii are unknown where some are 0.
 
     Couplings have the sign opposite to a_ii where |a_ii + sum a_ij| is |a_ii| - sum |a_ij|, or its negative.
     """
     one_sign = abs(abs(2 * diagonal - magnitudes) - sums) <= ROUNDING * magnitudes
+    rows = scans.whole.n
     found = {
-        "m_matrix_share": count_set(one_sign) / one_sign.size,  # stall: whether multigrid is expected to work
-        "constant_share": count_set(sums <= ROUNDING**0.5 * magnitudes) / sums.size,  # stall: the same
+        "m_matrix_share": scans.count(one_sign) / rows,  # stall: whether multigrid is expected to work
+        "constant_share": scans.count(sums <= ROUNDING**0.5 * magnitudes) / rows,  # stall: the same
     }
     if has_zeros:
         return {**found, "row_ratio": float("inf")}
@@ -210,14 +268,15 @@ def _row_facts(diagonal: Array, magnitudes: Array, sums: Array, has_zeros: bool)
     surplus = 2 - ratios
     return {
         **found,
-        "row_ratio": float(ratios.max()) - 1.0,  # stall: bounds iterations
-        "surplus": float(((surplus > 0) * surplus).mean()),  # stall: predicts iterations
-        "zero_sum_share": count_set(abs(surplus) <= ROUNDING**0.5) / surplus.size,  # stall: the same
+        "row_ratio": scans.largest(ratios) - 1.0,  # stall: bounds iterations
+        "surplus": scans.total((surplus > 0) * surplus) / rows,  # stall: predicts iterations
+        "zero_sum_share": scans.count(abs(surplus) <= ROUNDING**0.5) / rows,  # stall: the same
     }
 
 
-def _heavy_share(csr: CheckedMatrix, backend: Backend) -> float:
-    """The share of the weight 2 |a_ij| / (|a_ii| + |a_jj|) in twice the largest coupling of each row."""
-    totals, largest = backend.multigrid.strength.coupling_sums(csr)
-    total = float(totals.sum())  # stall: decides whether a forest is expected to pay
-    return float(backend.xp.minimum(2 * largest, totals).sum()) / total if total else 1.0
+def _heavy_share(scans: Scans) -> float:
+    """The share of all couplings' weight in twice the largest coupling of each row."""
+    totals, strongest = scans.couplings()
+    total = scans.total(totals)  # stall: decides whether a forest is expected to pay
+    heavy = scans.csr.backend.xp.minimum(2 * strongest, totals)
+    return scans.total(heavy) / total if total else 1.0

@@ -91,7 +91,7 @@ class OneSolve:
     def _chooser(self) -> Chooser:
         return Chooser(
             self._system.candidates(self._options.method), self._system.facts, self._cost, self._start,
-            self._forecast, _digits(self.problem), self._most, self._seconds_left, self.trials,
+            self._forecast, digits_of(self.problem), self._most, self._seconds_left, self.trials,
         )  # fmt: skip
 
     def _seconds_left(self) -> float:
@@ -128,14 +128,7 @@ class OneSolve:
 
     def settled(self) -> Preconditioner:
         """The preconditioner of the run that ends soonest, or came closest."""
-        try:
-            chosen = self._chooser.run(settle=True) or min(self.trials, key=lambda trial: trial.digits[-1])
-        finally:
-            self._close()
-        tried = ", ".join(dict.fromkeys(trial.candidate.name for trial in self.trials))
-        by = f" with lf.solvers.{chosen.solver}" if chosen.solver else ""
-        chosen.M.choice = f"{chosen.candidate.call}{by}; tried: {tried}"
-        return chosen.M
+        return self._chooser.settled()
 
     def _close(self) -> None:
         for trial in self.trials:
@@ -321,7 +314,7 @@ class OneSolve:
             history.finish(info, problem.one)
 
 
-def _digits(problem: Problem) -> float:
+def digits_of(problem: Problem) -> float:
     """Digits by which residuals have to be reduced, from 1 to 16."""
     norms, targets = problem.norms, problem.targets
     with np.errstate(all="ignore"):

@@ -1,16 +1,17 @@
 """Matrices, forests, preconditioners and solvers over MPI ranks, with the results of one rank.
 
-Rooms, from the lowest: partition, forest, matching, tridiagonal, multigrid, approximate_inverse; grid2d
-and petsc beside them.
+Rooms, from the lowest: partition, forest, matching, tridiagonal, multigrid, approximate_inverse, chooser;
+grid2d and petsc beside them.
 """
 
 from linforest_precond.distributed import grid2d
 from linforest_precond.distributed.approximate_inverse.approximate_inverse import approximate_inverse
+from linforest_precond.distributed.chooser.auto import auto
 from linforest_precond.distributed.forest.bands import bands
 from linforest_precond.distributed.forest.block_forest import block_forest
 from linforest_precond.distributed.forest.factor import factor
 from linforest_precond.distributed.forest.linear_forest import linear_forest
-from linforest_precond.distributed.forest.ordering import ForestOrder, Redistribution
+from linforest_precond.distributed.forest.ordering import ForestOrder
 from linforest_precond.distributed.forest.records import RankBlockForest, RankFactor, RankForest
 from linforest_precond.distributed.matching.coarsening import RankCoarsening, coarsen
 from linforest_precond.distributed.matching.matching import RankMatching, matching
@@ -24,6 +25,7 @@ from linforest_precond.distributed.partition.krylov import bicgstab, cg, fcg, fg
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.mpi import communicator_of
 from linforest_precond.distributed.partition.preconditioner import RankPreconditioner
+from linforest_precond.distributed.partition.redistribution import Redistribution
 from linforest_precond.distributed.partition.scatter import scatter
 from linforest_precond.distributed.partition.simulated import simulate
 from linforest_precond.distributed.tridiagonal.operators import block_tridiagonal, ilu, jacobi, tridiagonal
@@ -31,6 +33,7 @@ from linforest_precond.distributed.tridiagonal.solver import RankTridiagonalSolv
 
 __all__ = [
     "approximate_inverse",
+    "auto",
     "bands",
     "bicgstab",
     "block_forest",

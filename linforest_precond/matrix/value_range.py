@@ -24,7 +24,11 @@ def exponent_of(values: Array) -> int:
 
     The magnitude of a complex number counts as the larger one of its parts'.
     """
-    return int(column_exponents(values.reshape(-1, 1))[0])
+    parts: Any = _real_parts(values.reshape(-1, 1))
+    if xp_of(values) is not np or not values.size:
+        return int(column_exponents(values.reshape(-1, 1))[0])
+    largest = max(float(parts.max()), -float(parts.min()))  # subnormal numbers are exact on the host
+    return int(np.frexp(largest)[1]) if largest > 0 else NO_EXPONENT
 
 
 def least_exponent_of(values: Array) -> int:

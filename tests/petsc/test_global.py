@@ -48,6 +48,12 @@ def test_iterations_and_solutions_are_those_of_one_rank(on_ranks, on_one_rank, r
     assert np.allclose(found["x"], x, rtol=0, atol=1e-6 * abs(x).max())
 
 
+def test_the_kind_that_is_chosen_is_that_of_one_rank(on_ranks):
+    line = f"{GLOBAL} -pc_linforest_kind auto -pc_linforest_calibration default"
+    one, several = (on_ranks(ranks, "solve_all", line, "aniso2")["aniso2"] for ranks in (1, 3))
+    assert one["iterations"] == several["iterations"]
+
+
 @pytest.mark.parametrize("name", ["convection", "small"])
 def test_products_are_those_of_one_rank(on_ranks, name):
     """Transposed ones, of many columns, and after an update, too."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from linforest_precond.backends.annotations import InverseMethod
+from linforest_precond.backends.annotations import InverseMethod, ScalingName
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.distributed.approximate_inverse.inverse_part import RankInversePart
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
@@ -17,6 +17,7 @@ from linforest_precond.distributed.partition.matrix import (
     scaled_into_range,
 )
 from linforest_precond.distributed.partition.preconditioner import RankPreconditioner, set_up
+from linforest_precond.distributed.partition.scaling import as_scaling, with_scaling
 from linforest_precond.precond.approximate_inverse.approximate_inverse import ENTRIES, InverseOptions
 from linforest_precond.precond.approximate_inverse.inverse_part import method_for
 from linforest_precond.precond.parts.number_types import stored_dtype
@@ -30,6 +31,7 @@ def approximate_inverse(
     method: InverseMethod = "auto",
     tolerance: float | None = None,
     dtype: npt.DTypeLike | None = None,
+    scaling: ScalingName | None = None,
 ) -> RankPreconditioner:
     """Approximate the inverse of a matrix over ranks by a sparse matrix or a product of two: FSAI or SPAI.
 
@@ -44,6 +46,8 @@ def approximate_inverse(
         The matrix over ranks, on the host.
     entries, method, tolerance, dtype
         As for `linforest_precond.approximate_inverse`, the same on all ranks.
+    scaling : None, "auto", "matching", "equilibrate" or "jacobi"
+        As for `linforest_precond.distributed.tridiagonal`.
 
     Returns
     -------
@@ -67,7 +71,8 @@ def approximate_inverse(
     def checked() -> dict[str, Any]:
         require_host(A)
         stored = stored_dtype(dtype, A.dtype).name
-        return {"options": InverseOptions.checked(entries, method, tolerance), "dtype": stored}
+        own = InverseOptions.checked(entries, method, tolerance)
+        return {"options": own, "dtype": stored, "scaling": as_scaling(scaling, A)}
 
     agreed = agreed_options(A, checked)
     options, stored = agreed["options"], stored_dtype(agreed["dtype"], A.dtype)
@@ -81,4 +86,4 @@ def approximate_inverse(
             scaled, stored, chosen, options.entries, options.least_gain(chosen)
         ), exponent
 
-    return set_up(A, make)
+    return set_up(A, with_scaling(make, scaling, stored))

@@ -72,7 +72,7 @@ def copy_bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
 
 def band_rows(A: Matrix, order: ForestOrder) -> Array:
     """For each own row its entries in the blocks before, at and after its own one: shape (own rows, 3, b)."""
-    positions, paths = A.halo.with_ghosts(np.stack([order.positions, order.paths], axis=1)).T.copy()
+    positions, paths = map(A.halo.with_ghosts, (order.positions, order.paths))
     indptr, columns, data = (on_host(part) for part in (A.rows.indptr, A.rows.indices, A.rows.data))
     slots = np.full((A.n_local, 3, order.block_size), NO_SLOT, np.int64)
     find_slots_of_rows(*map(readonly, (indptr, columns, positions, paths)), slots)

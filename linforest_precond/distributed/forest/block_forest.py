@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
 from linforest_precond.backends.annotations import Array, Auto
 from linforest_precond.distributed.forest.factor import covered_share, propose_factor
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of
-from linforest_precond.distributed.forest.linear_forest import break_cycles, place_paths
+from linforest_precond.distributed.forest.linear_forest import Paths, break_cycles, place_paths
 from linforest_precond.distributed.forest.ordering import forest_order
 from linforest_precond.distributed.forest.pairs import RankPairs, graph_of_pairs, pair_up
 from linforest_precond.distributed.forest.path_pairs import partners_across_paths
@@ -65,20 +65,50 @@ def block_forest(
 
 def best_block_forest(graph: RankGraph, candidates: list[Options]) -> RankBlockForest:
     """The block forest of largest coverage, as `graph.forest.pairs.best_block_forest` chooses it."""
-    found = (forest_of_blocks(graph, options) for options in candidates)
-    best, options = max(zip(found, candidates, strict=True), key=lambda each: each[0].coverage)
-    if len(candidates) == 1 or best.block_size == 1 or best.coverage == 1.0:
-        return best
-    ladders = forest_of_blocks(graph, options, candidates[-1][-1])
-    return ladders if ladders.coverage > best.coverage else best
+    chosen, best = candidates[0], blocks_of(graph, candidates[0])
+    for options in candidates[1:]:
+        found = blocks_of(graph, options, least=best.coverage)
+        if found.coverage > best.coverage:
+            chosen, best = options, found
+    if len(candidates) > 1 and best.pairings and best.coverage < 1.0:
+        ladders = blocks_of(graph, chosen, candidates[-1][-1], best.coverage)
+        best = ladders if ladders.coverage > best.coverage else best
+    return best.placed()
 
 
-def forest_of_blocks(
-    graph: RankGraph, options: Options, path_options: FactorOptions | None = None
-) -> RankBlockForest:
+class RankBlocks(NamedTuple):
+    """The paths of a graph of blocks, which are pairs, or pairs of pairs; None where they are not needed."""
+
+    graph: RankGraph
+    pairings: list[RankPairs]
+    coarse: RankGraph
+    paths: Paths | None
+    coverage: float
+    m: tuple[int, ...]
+    pairing: str
+
+    def placed(self) -> RankBlockForest:
+        """The forest, with the order of its vertices: collective."""
+        assert self.paths is not None  # those of the best candidate are needed
+        places = place_paths(self.coarse, self.paths)
+        positions, numbers, comm = places.positions, places.numbers, self.graph.comm
+        for pairs in reversed(self.pairings):
+            table = np.stack([positions, numbers], axis=1)
+            positions, numbers = lookup(comm, pairs.offsets, table, pairs.places >> 1).T
+            positions = 2 * positions + (pairs.places & 1)
+        size = 2 ** len(self.pairings)
+        order = forest_order(comm, self.graph.offsets, positions, numbers, self.coarse.n, size)
+        return RankBlockForest(order, places.n_paths, places.longest, self.coverage, self.m, self.pairing)
+
+
+def blocks_of(
+    graph: RankGraph, options: Options, path_options: FactorOptions | None = None, least: float = -1.0
+) -> RankBlocks:
     """Pair vertices once for each option but the last, which is for the paths of blocks.
 
     Pairs are those of [0,1]-factors; or across the paths of a forest that is found with `path_options`.
+    Where even the factor, before its cycles are broken, covers at most `least`, its coverage is returned
+    without paths.
     """
     coarse, pairings, kept = graph, list[RankPairs](), list[Array]()
     for pairing in options[:-1]:
@@ -90,17 +120,18 @@ def forest_of_blocks(
             partners = partners_across_paths(coarse, path_options)
         pairings.append(pair_up(coarse, partners))
         coarse = graph_of_pairs(coarse, pairings[-1])
-    paths = break_cycles(coarse, propose_factor(coarse, options[-1]))
-    coverage = covered_share(coarse, *kept, paths.values)
-    if path_options is not None:
-        # All weight is covered but that between blocks that are not neighbours on a path.
-        coverage = 1.0 - (covered_share(coarse, coarse.values) - coverage)
-    places = place_paths(coarse, paths)
-    positions, numbers = places.positions, places.numbers
-    for pairs in reversed(pairings):
-        table = np.stack([positions, numbers], axis=1)
-        positions, numbers = lookup(graph.comm, pairs.offsets, table, pairs.places >> 1).T
-        positions = 2 * positions + (pairs.places & 1)
-    order = forest_order(graph.comm, graph.offsets, positions, numbers, coarse.n, 2 ** len(pairings))
+
+    def coverage_of(values: Array) -> float:
+        coverage = covered_share(coarse, *kept, values)
+        if path_options is not None:
+            # All weight is covered but that between blocks that are not neighbours on a path.
+            coverage = 1.0 - (covered_share(coarse, coarse.values) - coverage)
+        return coverage
+
+    factor = propose_factor(coarse, options[-1])
+    paths, coverage = None, coverage_of(factor.values) if least >= 0 else 1.0
+    if coverage > least:
+        paths = break_cycles(coarse, factor)
+        coverage = coverage_of(paths.values)
     m, along = tuple(each.m for each in options), "edges" if path_options is None else "paths"
-    return RankBlockForest(order, places.n_paths, places.longest, coverage, m, along)
+    return RankBlocks(graph, pairings, coarse, paths, coverage, m, along)

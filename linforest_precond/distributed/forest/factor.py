@@ -88,7 +88,8 @@ def propose_factor(graph: RankGraph, options: FactorOptions) -> FactorArrays:
         charged = k % m != k_m
         if charged:
             proposals.draw_charges(options.charge, options.threshold, seed, k)
-        made = proposals.propose(charged, *tie_rule_of(options.ties, charged, seed, k))
+        hashed, tie_key = tie_rule_of(options.ties, charged, seed, k)
+        made = proposals.propose(charged, hashed, tie_key, m == 1 and k > 0)
         k += 1
         proposals.exchange()
         confirmed = proposals.confirm()
@@ -126,8 +127,8 @@ class Proposals:
         self.degrees = np.zeros(graph.n_local, np.uint8)
         self.states = np.zeros(size, np.uint8)  # charges of own vertices and ghosts, or `SATURATED`
         self.active = np.arange(graph.n_local, dtype=index)  # own vertices that may have a free edge
-        self._sent = np.full((graph.n_local, n), NO_VERTEX, np.int64)
         self._boundary = np.unique(np.concatenate([self.active[:0], *graph.halo.sent.values()]))
+        self._sent = np.empty((graph.n_local, n), np.int64)  # of vertices at the boundary
 
     def draw_charges(self, charge: str, threshold: int, seed: int, k: int) -> None:
         """Charges of the active vertices and of the ghosts, from their global ids."""
@@ -135,12 +136,15 @@ class Proposals:
         vertices = np.concatenate([self.active, ghosts.astype(self.active.dtype)])
         draw_charges(vertices, self.ids, self.states, charge, threshold, seed, k)
 
-    def propose(self, charged: bool, hashed: bool, tie_key: np.uint32) -> int:
-        """Propose for all active vertices; returns the number of proposals."""
+    def propose(self, charged: bool, hashed: bool, tie_key: np.uint32, same_rules: bool) -> int:
+        """Propose for all active vertices; returns the number of proposals.
+
+        With `same_rules` as in the iteration before, proposals to free vertices are kept.
+        """
         arrays = map(readonly, (self.graph.indptr, self.graph.columns, self.graph.values))
         made: int = propose(
             *arrays, self.neighbors, self.degrees, self.states, self.active, self.ids, charged, hashed,
-            tie_key, False, self.proposed, self.proposed_slots,
+            tie_key, same_rules, self.proposed, self.proposed_slots,
         )  # fmt: skip
         return made
 
@@ -168,7 +172,12 @@ class Proposals:
     def table(self) -> tuple[Array, Array]:
         """The confirmed neighbors, global ids in ascending order, and their values."""
         # Slots ascend with the ids; as an unsigned number, an empty slot is the largest.
-        unsigned = np.sort(self.slots.view(f"u{self.slots.itemsize}"), axis=1)
+        unsigned = self.slots.view(f"u{self.slots.itemsize}")
+        if unsigned.shape[1] == 2:  # NumPy sorts short rows slowly
+            first, second = unsigned.T
+            unsigned = np.stack([np.minimum(first, second), np.maximum(first, second)], axis=1)
+        else:
+            unsigned = np.sort(unsigned, axis=1)
         slots = unsigned.view(self.slots.dtype)
         neighbors = self.ids.take(gathered(self.graph.columns, slots), mode="clip")
         neighbors[slots < 0] = NO_VERTEX

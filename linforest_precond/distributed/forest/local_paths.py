@@ -46,13 +46,17 @@ def contract(graph: RankGraph, neighbors: Array, values: Array) -> LocalPaths:
     """Walk along the local paths; cycles on this rank lose their weakest edge in `neighbors` and `values`."""
     own = graph.halo.is_own(neighbors)
     local = np.where(own, neighbors - graph.first, NO_VERTEX).astype(index_dtype(graph.n_local))
-    inside = own_first(local, own), own_first(np.where(own, values, 0), own)
+    inside = local, values
+    if graph.halo.ghosts.size:
+        inside = own_first(local, own), own_first(np.where(own, values, 0), own)
     walked = walk_paths(*inside, None)
-    copy_broken(graph, inside[0], walked, neighbors, values)
+    if walked.counts[2]:
+        copy_broken(graph, inside[0], walked, neighbors, values)
     heads, position, lengths = (
         array.astype(np.int64) for array in (walked.path_id, walked.position, walked.lengths)
     )
-    vertices, slots = np.nonzero((neighbors >= 0) & ~own)
+    crossing = (neighbors >= 0) & ~own if graph.halo.ghosts.size else own[:0]
+    vertices, slots = np.nonzero(crossing)
     lengths = lengths[heads]
     # A single vertex may have an edge to another rank on each side.
     sides = np.where(lengths[vertices] > 1, position[vertices] > 1, slots)
@@ -79,7 +83,8 @@ def copy_broken(
     graph: RankGraph, before: Array, walked: ForestArrays, neighbors: Array, values: Array
 ) -> None:
     """Write the vertices that lost an edge of a cycle on this rank; both of their neighbors were own ones."""
-    rows = np.flatnonzero((walked.neighbors != before).any(axis=1))
+    first, second = (walked.neighbors != before).T
+    rows = np.flatnonzero(first | second)
     left = walked.neighbors[rows].astype(np.int64)
     neighbors[rows] = np.where(left >= 0, left + graph.first, NO_VERTEX)
     values[rows] = walked.values[rows]

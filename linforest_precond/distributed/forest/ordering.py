@@ -1,7 +1,4 @@
-"""The order of a forest over ranks, and the redistribution of vectors to it.
-
-The order is partitioned evenly, independently of the partition of the rows.
-"""
+"""The order of a forest over ranks, partitioned evenly, independently of the partition of the rows."""
 
 from __future__ import annotations
 
@@ -10,66 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import on_host, xp_of
-from linforest_precond.distributed.partition.communicator import Communicator, parts_by_rank
-from linforest_precond.distributed.partition.owners import owners_of
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.redistribution import Redistribution, redistribution
 from linforest_precond.distributed.partition.scatter import equal_shares
 from linforest_precond.records.read_only import ReadOnlyArrays
-
-
-@dataclass(frozen=True, eq=False)
-class Redistribution:
-    """The exchange that moves vectors from the partition of the rows to that of the order.
-
-    A collective object: all ranks call `forward` and `backward` in the same order.
-
-    Attributes
-    ----------
-    comm : Communicator
-        The ranks.
-    n_rows, n_places : int
-        Own rows of the matrix, and own places of the order.
-    sent : dict
-        For each rank with places of own rows: these rows, numbered from 0 on this rank.
-    received : dict
-        For each rank with rows at own places: these places, numbered from 0 on this rank.
-    """
-
-    comm: Communicator
-    n_rows: int
-    n_places: int
-    sent: dict[int, Array]
-    received: dict[int, Array]
-
-    def forward(self, values: Array) -> Array:
-        """Values at the own places, from an array with one row (of any shape) for each own row.
-
-        Places without a vertex get 0. Arrays of CuPy are staged through the host.
-        """
-        return self._moved(values, self.sent, self.received, self.n_places)
-
-    def backward(self, values: Array) -> Array:
-        """The reverse: values of the own rows, from an array with one row for each own place."""
-        return self._moved(values, self.received, self.sent, self.n_rows)
-
-    @property
-    def rows_sent(self) -> int:
-        """Rows that this rank sends to other ranks, there and back."""
-        ways = self.sent, self.received
-        return sum(rows.size for way in ways for r, rows in way.items() if r != self.comm.rank)
-
-    def _moved(self, values: Array, taken: dict[int, Array], put: dict[int, Array], count: int) -> Array:
-        xp, like, own = xp_of(values), np.empty((0, *values.shape[1:]), values.dtype), self.comm.rank
-        # stall: MPI sends from the host
-        parts = {r: on_host(values[xp.asarray(places)]) for r, places in taken.items() if r != own}
-        lengths = {r: places.size for r, places in put.items() if r != own}
-        found = self.comm.exchange_known(parts, lengths, like)
-        make = xp.empty if sum(places.size for places in put.values()) == count else xp.zeros
-        out: Array = make((count, *values.shape[1:]), values.dtype)
-        for r, places in put.items():
-            kept = values[xp.asarray(taken[r])] if r == own else xp.asarray(found[r])
-            out[xp.asarray(places)] = kept
-        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,14 +71,6 @@ def forest_order(
     return ForestOrder(
         comm, offsets, cuts, positions, paths, vertices, _changes(comm, blocks), plan, block_size
     )
-
-
-def redistribution(comm: Communicator, cuts: Array, positions: Array) -> Redistribution:
-    """The exchange of vectors between rows and their places in the order."""
-    sent, places = parts_by_rank(owners_of(cuts, positions), [np.arange(positions.size), positions])
-    first = cuts[comm.rank]
-    received = {r: part - first for r, part in comm.exchange(places, positions).items()}
-    return Redistribution(comm, positions.size, int(cuts[comm.rank + 1] - first), sent, received)
 
 
 def _changes(comm: Communicator, paths: Array) -> Array:

@@ -53,10 +53,10 @@ def graph_of_pairs(graph: RankGraph, pairs: RankPairs) -> RankGraph:
     members[far - halo.first + lower, 1] = graph.n_local + np.arange(far.size)
     places = (2 * numbers + (rows.places & 1)).astype(f"u{index.itemsize}")
     indptr, columns, values, *_ = coarse_graph(rows, members, places)
-    # Renumber columns from ascending order to own pairs, then ghosts.
-    ghosts = np.where(columns < lower, columns + halo.n_local, columns)
-    local = np.where((columns >= lower) & (columns < lower + halo.n_local), columns - lower, ghosts)
-    arrays = indptr[lower:], local.astype(index, copy=False), values
+    if halo.ghosts.size:  # renumber columns from ascending order to own pairs, then ghosts
+        ghosts = np.where(columns < lower, columns + halo.n_local, columns)
+        columns = np.where((columns >= lower) & (columns < lower + halo.n_local), columns - lower, ghosts)
+    arrays = indptr[lower:], columns.astype(index, copy=False), values
     return RankGraph(comm, pairs.offsets, *arrays, halo, total_weight=graph.total_weight, scale=graph.scale)
 
 

@@ -49,7 +49,8 @@ class RankHierarchy(LevelsInterface):
     aggregates = property(lambda self: [each.aggregates.numbers for each in self._part.coarsenings])
     unknowns = property(lambda self: [level.unknowns for level in self._all_levels.levels])
     entries = property(lambda self: [level.entries for level in self._all_levels.levels])
-    _part = property(lambda self: self._operator._part)
+    _scaled = property(lambda self: self._operator._part)
+    _part = property(lambda self: getattr(self._scaled, "inner", self._scaled))
     _all_levels = property(lambda self: self._part.part)
 
     def aspreconditioner(self, cycle: str | None = None) -> RankPreconditioner:
@@ -119,7 +120,7 @@ class RankHierarchy(LevelsInterface):
         with self._A.comm.checking():
             M = self.aspreconditioner(cycle)
             as_choice("accel", accel, ACCELERATORS)
-        name = self._all_levels.accelerator(self._checked_cycle(cycle)) if accel == "auto" else accel
+        name = self._accelerator(self._checked_cycle(cycle)) if accel == "auto" else accel
         history = History()
         x, info = getattr(krylov, name)(
             self._A, b, x0, rtol=tol, maxiter=maxiter, M=M, callback=callback, history=history
@@ -130,6 +131,12 @@ class RankHierarchy(LevelsInterface):
         if residuals is not None:
             residuals[:] = residual_norms(history, norms)
         return (x, info) if return_info else x
+
+    def _accelerator(self, cycle: str) -> str:
+        """That of the levels, unless A need not be Hermitian where the scaled matrix is."""
+        scaling = getattr(self._scaled, "scaling", None)
+        fits = scaling is None or scaling.is_symmetric
+        return self._all_levels.accelerator(cycle) if fits else "bicgstab"
 
     @without_numpy_warnings
     def update(self, A: Matrix) -> None:
@@ -142,4 +149,4 @@ class RankHierarchy(LevelsInterface):
         self._A = A
 
     def _printout(self) -> Printout:
-        return Printout.of(self._part.name, *self._part.described())
+        return Printout.of(self._part.name, *self._scaled.described())

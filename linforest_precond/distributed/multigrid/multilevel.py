@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linforest_precond.backends.annotations import ScalingName
 from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.distributed.multigrid.candidate_aggregation import RankCandidateCoarsening
@@ -21,6 +22,7 @@ from linforest_precond.distributed.partition.matrix import (
     scaled_into_range,
 )
 from linforest_precond.distributed.partition.preconditioner import set_up
+from linforest_precond.distributed.partition.scaling import as_scaling, with_scaling
 from linforest_precond.precond.multigrid.multilevel import precision_of
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
 from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
@@ -47,6 +49,7 @@ def multilevel(
     block_size: int | None = None,
     seed: int = 0,
     dtype: npt.DTypeLike | None = AUTO,
+    scaling: ScalingName | None = None,
     gather_below: int = 10_000,
 ) -> RankHierarchy:
     """Set up an algebraic multigrid hierarchy of a matrix whose rows are partitioned among ranks.
@@ -88,6 +91,8 @@ def multilevel(
         This rank's rows of the near-null space candidates, for smoothed aggregation; not adaptive ones.
     block_size : int, optional
         Unknowns of each node, all of which are on one rank.
+    scaling : None, "auto", "matching", "equilibrate" or "jacobi"
+        As for `linforest_precond.distributed.tridiagonal`; not with B or blocks of unknowns.
     gather_below : int
         Levels with at most this many unknowns are on every rank; the finest only where it is not coarsened
         over ranks.
@@ -117,27 +122,31 @@ def multilevel(
         "max_coarse": max_coarse, "max_levels": max_levels, "presmooth": presmooth,
         "postsmooth": postsmooth, "weights": weights, "strength": strength, "seed": seed,
     }  # fmt: skip
-    agreed = agreed_options(A, lambda: _checked(A, given, gather_below, dtype, B, block_size))
+    agreed = agreed_options(A, lambda: _checked(A, given, gather_below, dtype, B, block_size, scaling))
 
     def make(exact: Matrix) -> tuple[RankPart, int]:
         finest = RankLevelMatrix(exact)
         with A.comm.checking():
             stored = precision_of(finest, agreed["dtype"])
-        scaled, exponent = scaled_into_range(exact, stored)
-        finest = finest if scaled is exact else RankLevelMatrix(scaled)
-        options, keeping = agreed["options"], None
-        with A.comm.checking():
-            space = NearNullSpace.requested(A, B, block_size, finest, options)
-        if space is None:
-            chosen = chosen_for(finest, options)
-        else:
-            assert space.candidates is not None  # `_checked` refuses adaptive ones
-            chosen = space.options_for(finest, options)
-            keeping = RankCandidateCoarsening(space.candidates, space.block_size, False, chosen)
-        part, stall = part_of_ranks(finest, stored, chosen, agreed["gather_below"], keeping)
-        if stall and A.comm.rank == 0:
-            warn_user(stall)
-        return part, exponent
+
+        def make_levels(matrix: Matrix) -> tuple[RankPart, int]:
+            scaled, exponent = scaled_into_range(matrix, stored)
+            first = finest if scaled is exact else RankLevelMatrix(scaled)
+            options, keeping = agreed["options"], None
+            with A.comm.checking():
+                space = NearNullSpace.requested(A, B, block_size, first, options)
+            if space is None:
+                chosen = chosen_for(first, options)
+            else:
+                assert space.candidates is not None  # `_checked` refuses adaptive ones
+                chosen = space.options_for(first, options)
+                keeping = RankCandidateCoarsening(space.candidates, space.block_size, False, chosen)
+            part, stall = part_of_ranks(first, stored, chosen, agreed["gather_below"], keeping)
+            if stall and A.comm.rank == 0:
+                warn_user(stall)
+            return part, exponent
+
+        return with_scaling(make_levels, scaling, stored)(exact)
 
     return RankHierarchy(A, set_up(A, make))
 
@@ -156,7 +165,7 @@ def chosen_for(matrix: RankLevelMatrix, options: MultilevelOptions) -> Multileve
 
 
 def _checked(
-    A: Matrix, given: dict[str, Any], gather_below: Any, dtype: Any, B: Any, block_size: Any
+    A: Matrix, given: dict[str, Any], gather_below: Any, dtype: Any, B: Any, block_size: Any, scaling: Any
 ) -> dict[str, Any]:
     """The options; what only one rank has is refused."""
     require_host(A)
@@ -165,9 +174,12 @@ def _checked(
     options = MultilevelOptions.checked(**given, smooth_prolongation=False)
     if isinstance(B, str | tuple):
         raise ValueError(f"B over ranks must be an array of candidates or None, got {B!r}")
+    if scaling is not None and (B is not None or block_size is not None):
+        raise ValueError(f"scaling over ranks must be None with B or block_size, got {scaling!r}")
     named = dtype is None or (isinstance(dtype, str) and dtype == AUTO)
     return {
         "options": options,
+        "scaling": as_scaling(scaling, A),
         "gather_below": as_integer("gather_below", gather_below, 0),
         "block_size": block_size,
         "the shape of B": None if B is None else np.shape(B)[1:],

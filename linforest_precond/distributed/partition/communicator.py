@@ -265,6 +265,8 @@ def print_failure(rank: int, error: BaseException) -> None:
 
 def parts_by_rank(owners: np.ndarray, arrays: Sequence[np.ndarray]) -> list[dict[int, np.ndarray]]:
     """Split arrays by the rank that each entry goes to; the order of entries is kept."""
+    if owners.size and owners.min() == owners.max():
+        return [{int(owners[0]): array} for array in arrays]
     if (owners[1:] < owners[:-1]).any():
         order = np.argsort(owners, kind="stable")
         owners, arrays = owners[order], [array[order] for array in arrays]

@@ -67,8 +67,13 @@ class Halo:
     @classmethod
     def numbering(cls, comm: Communicator, offsets: Array, ids: Array) -> tuple[Halo, Array]:
         """The halo whose ghosts are those of the ids that other ranks own, and the ids' local numbers."""
-        halo = cls(comm, offsets, np.unique(ids[owners_of(offsets, ids) != comm.rank]))
-        return halo, halo.local(ids).astype(index_dtype(max(ids.size, halo.ids.size)))
+        first, end = (int(each) for each in offsets[comm.rank : comm.rank + 2])
+        others = np.flatnonzero((ids < first) | (ids >= end))
+        ghosts, numbers = np.unique(ids[others], return_inverse=True)
+        halo = cls(comm, offsets, ghosts)
+        local = (ids - first).astype(index_dtype(max(ids.size, halo.ids.size)))
+        local[others] = halo.n_local + numbers
+        return halo, local
 
     @classmethod
     def ascending_numbering(cls, comm: Communicator, offsets: Array, ids: Array) -> tuple[Halo, Array]:
@@ -111,7 +116,11 @@ class Halo:
         return self._ascending(values, self.fetch(values))
 
     def _ascending(self, own: Array, ghosts: Array) -> Array:
-        return xp_of(own).concatenate([ghosts[: self.lower], own, ghosts[self.lower :]])
+        return self._joined(own, ghosts[: self.lower], ghosts[self.lower :])
+
+    def _joined(self, own: Array, before: Array, after: Array) -> Array:
+        xp = xp_of(own)
+        return xp.concatenate([before, own, after]) if self.ghosts.size else xp.ascontiguousarray(own)
 
     @property
     def rows_sent(self) -> int:
@@ -119,8 +128,8 @@ class Halo:
         return sum(rows.size for rows in self.sent.values())
 
     def with_ghosts(self, values: Array) -> Array:
-        """Values of the own ids, then of the ghosts: one row for each local number."""
-        return xp_of(values).concatenate([values, self.fetch(values)])
+        """Values of the own ids, then of the ghosts: a row for each local number, no copy without ghosts."""
+        return self._joined(values, values[:0], self.fetch(values))
 
     def fetch(self, values: Array) -> Array:
         """The ghosts' values, from an array with one row (of any shape) for each own row."""

@@ -41,12 +41,14 @@ def checked_rows(A: Any, name: str = "A") -> RectangularCSR:
     data = np.array(on_host(matrix.data), dtype)
     check_rising(check_rows(readonly(indptr), columns.size)[0], columns.size, name)
     check_range(f"{name}.indices", columns, matrix.shape[1])
-    entries = rows_of(indptr, columns.size), columns, data
-    if not follow_each_other(*entries[:2]).all():
-        entries = without_duplicates(*entries)
-        indptr = np.searchsorted(entries[0], np.arange(indptr.size))
-    check_finite(indptr, *entries[1:], name, "local row")
-    return RectangularCSR(indptr, *entries[1:], int(matrix.shape[1]))
+    rising = columns[1:] > columns[:-1]
+    begins = indptr[1:-1]
+    rising[begins[(begins > 0) & (begins < columns.size)] - 1] = True
+    if not rising.all():
+        rows, columns, data = without_duplicates(rows_of(indptr, columns.size), columns, data)
+        indptr = np.searchsorted(rows, np.arange(indptr.size))
+    check_finite(indptr, columns, data, name, "local row")
+    return RectangularCSR(indptr, columns, data, int(matrix.shape[1]))
 
 
 def check_finite(

@@ -15,6 +15,7 @@ def flops_of(part: Any) -> float:
     On levels of multigrid, of the matrix in each step of a smoother and in the residual, and of both
     transfers; a W-cycle visits each level twice as often as the one above, and K-cycles count as these.
     """
+    part = getattr(part, "inner", part)  # of scaled matrices
     if hasattr(part, "levels"):
         levels = part.levels if part.coarsest is None else part.levels[:-1]
         visits = [1 if part.cycle in "VF" else 2**i for i in range(len(part.levels))]

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import numpy.typing as npt
 
-from linforest_precond.backends.annotations import DType, IluOrder
+from linforest_precond.backends.annotations import DType, IluOrder, ScalingName
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.distributed.forest.block_forest import best_block_forest
@@ -16,6 +16,7 @@ from linforest_precond.distributed.forest.graph import graph_of
 from linforest_precond.distributed.forest.linear_forest import forest_of
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.distributed.partition.preconditioner import RankPreconditioner, set_up
+from linforest_precond.distributed.partition.scaling import as_scaling, with_scaling
 from linforest_precond.distributed.tridiagonal.preconditioner_parts import (
     LocalPart,
     RankJacobiPart,
@@ -40,6 +41,7 @@ def tridiagonal(
     scope: str = "global",
     dtype: npt.DTypeLike | None = None,
     repair: str = "auto",
+    scaling: ScalingName | None = None,
     **options: Unpack[FactorKeywords],
 ) -> RankPreconditioner:
     """Solve with the tridiagonal part of a matrix over ranks, along heavy paths.
@@ -55,6 +57,10 @@ def tridiagonal(
     scope : {"global", "local"}
         One forest for all ranks, or one of each rank's own diagonal block: no exchange, but more iterations
         with every rank.
+    scaling : None, "auto", "matching", "equilibrate" or "jacobi"
+        Set up for the scaled and permuted matrix of one process, and still act on A itself; with either
+        scope, the scaling is that of the whole matrix. Its entries, at most 50 million, are gathered on rank
+        0 in the setup; a product exchanges the vector once more where rows are permuted.
     dtype, repair, **options
         As for `linforest_precond.tridiagonal`, the same on all ranks; options of its forest are `seed`,
         `iterations`, `m`, `k_m`, `p`, `charge` and `ties`.
@@ -77,17 +83,17 @@ def tridiagonal(
     >>> bool(np.allclose(whole, lf.tridiagonal(A) @ r, rtol=1e-12))
     True
     """
-    agreed, stored = _agreed(A, scope, dtype, repair, lambda: check_options(2, **options))
+    agreed, stored = _agreed(A, scope, dtype, repair, lambda: check_options(2, **options), scaling)
     if scope == "local":
         own: dict[str, Any] = {**options, "dtype": stored, "repair": repair}
-        return _of_own_blocks(A, one_rank.tridiagonal, own)
+        return _of_own_blocks(A, one_rank.tridiagonal, own, scaling)
 
     def make(A: Matrix) -> tuple[RankTridiagonalPart, int]:
         graph = graph_of(A)
         forest = forest_of(graph, propose_factor(graph, agreed))
         return RankTridiagonalPart.of(A, "tridiagonal", forest, stored, repair)
 
-    return set_up(A, make)
+    return set_up(A, with_scaling(make, scaling, stored))
 
 
 @without_numpy_warnings
@@ -185,6 +191,7 @@ def ilu(
     ordering: IluOrder = "auto",
     sweeps: int | None = None,
     dtype: npt.DTypeLike | None = None,
+    scaling: ScalingName | None = None,
     seed: int = 0,
 ) -> RankPreconditioner:
     """Incomplete factors of each rank's own diagonal block: block Jacobi with `linforest_precond.ilu`.
@@ -199,6 +206,8 @@ def ilu(
         The matrix over ranks.
     ordering, sweeps, dtype, seed
         As for `linforest_precond.ilu`, the same on all ranks.
+    scaling : None, "auto", "matching", "equilibrate" or "jacobi"
+        As for `tridiagonal`: of the whole matrix, whose blocks are then factored.
 
     Returns
     -------
@@ -220,16 +229,24 @@ def ilu(
     [28, 37, 42]
     """
     options: dict[str, Any] = {"ordering": ordering, "sweeps": sweeps, "seed": seed}
-    _, stored = _agreed(A, "local", dtype, "auto", lambda: checked_options(**options))
-    return _of_own_blocks(A, incomplete_lu.ilu, {**options, "dtype": stored})
+    _, stored = _agreed(A, "local", dtype, "auto", lambda: checked_options(**options), scaling)
+    return _of_own_blocks(A, incomplete_lu.ilu, {**options, "dtype": stored}, scaling)
 
 
-def _of_own_blocks(A: Matrix, kind: Callable[..., Preconditioner], options: Any) -> RankPreconditioner:
+def _of_own_blocks(
+    A: Matrix, kind: Callable[..., Preconditioner], options: Any, scaling: str | None = None
+) -> RankPreconditioner:
     """Block Jacobi: a preconditioner of one rank for each rank's own diagonal block."""
-    return set_up(A, lambda A: (LocalPart.of(A, lambda block: kind(block, **options)), 0))
+
+    def make(A: Matrix) -> tuple[LocalPart, int]:
+        return LocalPart.of(A, lambda block: kind(block, **options)), 0
+
+    return set_up(A, with_scaling(make, scaling, options["dtype"]))
 
 
-def _agreed(A: Any, scope: Any, dtype: Any, repair: Any, check: Any) -> tuple[Any, DType]:
+def _agreed(
+    A: Any, scope: Any, dtype: Any, repair: Any, check: Any, scaling: Any = None
+) -> tuple[Any, DType]:
     """The checked options and the type to store, which all ranks agree on."""
     agreed = agreed_options(
         A,
@@ -237,6 +254,7 @@ def _agreed(A: Any, scope: Any, dtype: Any, repair: Any, check: Any) -> tuple[An
             "scope": as_choice("scope", scope, SCOPES),
             "repair": as_choice("repair", repair, REPAIRS),
             "options": check(),
+            "scaling": as_scaling(scaling, A),
             "dtype": stored_dtype(dtype, A.dtype).name,
         },
     )

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends.annotations import MatrixLike, ScalingMethod
+from linforest_precond.backends import Backend
+from linforest_precond.backends.annotations import Array, MatrixLike, ScalingMethod
 from linforest_precond.backends.arguments import as_choice, shown
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.matrix.checked import CheckedMatrix, checked
@@ -159,8 +160,12 @@ def by_diagonal(csr: CheckedMatrix) -> MatrixScaling:
 
 def count_tiny_diagonal(csr: CheckedMatrix) -> int:
     """The number of diagonal entries that are 0 or tiny, in rows with entries."""
-    rows, columns, diagonal = csr.log_maxima
-    logs = csr.backend.matrix.log_scaling
+    return count_tiny(csr.backend, *csr.log_maxima)
+
+
+def count_tiny(backend: Backend, rows: Array, columns: Array, diagonal: Array) -> int:
+    """The same, of `CheckedMatrix.log_maxima`."""
+    logs = backend.matrix.log_scaling
     tiny = 2 * diagonal < rows + columns + 2 * TINY_EXPONENT * logs.UNIT
     return int((tiny & (rows > logs.NO_WEIGHT)).sum())  # stall: decides whether rows are matched
 

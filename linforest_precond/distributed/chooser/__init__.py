@@ -1,0 +1,1 @@
+"""The choice of a preconditioner for a matrix over ranks."""
