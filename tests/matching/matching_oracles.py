@@ -87,12 +87,12 @@ def is_blue_by_md5(v, r, p):
     return sum(h) % 2**32 < p * 2**32
 
 
-def proposals(edges, size, weighted, p=0.53406, seed=0, max_rounds=None, colors="splitmix64"):
+def proposals(edges, size, weighted, p=0.53406, seed=0, max_rounds=None, colours="splitmix64"):
     """Algorithm 3 of Fagginger Auer & Bisseling: the mates, the rounds, and whether no vertex is left.
 
     With the paper's own colours, red vertices die as well as blue ones, as in the paper.
     """
-    md5 = colors == "md5"
+    md5 = colours == "md5"
     around = oracles.adjacency(edges, size)
     mate, alive, k = [-1] * size, set(range(size)), 0
 

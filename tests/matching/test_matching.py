@@ -152,8 +152,8 @@ class TestProposals:
         max_rounds=st.sampled_from([None, 1, 2, 5]),
     )
     def test_hypothesis_graphs(self, backend, A, p, seed, max_rounds):
-        for colors in ("splitmix64", "md5"):
-            assert_proposals(backend, A, p=p, seed=seed, max_rounds=max_rounds, colors=colors)
+        for colours in ("splitmix64", "md5"):
+            assert_proposals(backend, A, p=p, seed=seed, max_rounds=max_rounds, colours=colours)
         r = lf.graph.matching(backend.csr(A), "weighted", p=p, seed=seed, max_rounds=max_rounds)
         check = assert_is_maximal_matching if r.maximal else assert_is_matching
         check(edges_of(A), backend.host(r.mate).tolist())
@@ -185,21 +185,21 @@ class TestProposals:
 class TestColoursByMd5:
     @pytest.mark.parametrize("p", [0.0, 2**-40, 1.0])
     def test_ends_of_the_probability(self, backend, p):
-        assert_proposals(backend, graphs.random_graph(50), p=p, max_rounds=3, colors="md5")
+        assert_proposals(backend, graphs.random_graph(50), p=p, max_rounds=3, colours="md5")
 
     @pytest.mark.parametrize("kind", ["unit", "unique"])
     def test_more_than_a_block(self, backend, kind):
-        assert_proposals(backend, graphs.random_graph(5000, kind, 1), colors="md5", seed=5)
+        assert_proposals(backend, graphs.random_graph(5000, kind, 1), colours="md5", seed=5)
 
     def test_long_rows(self, backend):
-        assert_proposals(backend, graphs.rmat_graph(11, kind="ties"), colors="md5")
+        assert_proposals(backend, graphs.rmat_graph(11, kind="ties"), colours="md5")
         weights = graphs.weights_of("ties", 5000, np.random.default_rng(0))
-        assert_proposals(backend, graphs.shuffled(graphs.star_graph(5000, weights), 1), colors="md5")
+        assert_proposals(backend, graphs.shuffled(graphs.star_graph(5000, weights), 1), colours="md5")
 
     def test_vertex_0_without_an_edge_ends(self, backend):
         """It has one colour for ever, and is taken out whichever it is."""
         for p in (0.001, 0.999):
-            r = lf.graph.matching(backend.csr(sp.csr_array((1, 1))), "random", p=p, colors="md5")
+            r = lf.graph.matching(backend.csr(sp.csr_array((1, 1))), "random", p=p, colours="md5")
             assert (r.iterations, r.maximal) == (1, True)
 
     def test_half_are_blue(self):
@@ -587,8 +587,8 @@ class TestBadInput:
             ({"method": "suitor", "batches": 2}, ValueError, "takes no batches"),
             ({"method": "suitor", "device": "cuda"}, ValueError, "takes no device"),
             ({"method": "random", "epsilon": 0.5}, ValueError, "takes no epsilon"),
-            ({"method": "suitor", "colors": "md5"}, ValueError, "takes no colors"),
-            ({"method": "random", "colors": "sha1"}, ValueError, "colors must"),
+            ({"method": "suitor", "colours": "md5"}, ValueError, "takes no colours"),
+            ({"method": "random", "colours": "sha1"}, ValueError, "colours must"),
         ],
     )
     def test_options_are_named(self, backend, options, error, name):

@@ -26,8 +26,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "greedy": (),
     "locally_dominant": ("batches", "device"),
     "suitor": (),
-    "random": ("p", "max_rounds", "colors"),
-    "weighted": ("p", "max_rounds", "colors"),
+    "random": ("p", "max_rounds", "colours"),
+    "weighted": ("p", "max_rounds", "colours"),
     "factor": ("max_rounds",),
     "augmented": ("max_rounds",),
     "paz_schwartzman": ("epsilon",),
@@ -42,7 +42,7 @@ DEFAULTS: dict[str, Any] = {
     "epsilon": 0.1,
     "batches": None,
     "device": None,
-    "colors": "splitmix64",
+    "colours": "splitmix64",
 }
 
 
@@ -58,7 +58,7 @@ def matching(
     epsilon: float = 0.1,
     batches: int | None = None,
     device: str | None = None,
-    colors: Charge = "splitmix64",
+    colours: Charge = "splitmix64",
 ) -> Matching:
     """Find a matching of A's graph: edges no two of which share a vertex.
 
@@ -83,7 +83,7 @@ def matching(
           (2014), doi:10.1109/IPDPS.2014.61.
         - "random", "weighted": in every round vertices draw a colour, and blue ones propose to red ones: to
           the first neighbour in a random order of the vertices, or along their heaviest edge. Algorithm 3 of
-          Fagginger Auer & Bisseling; see `colors`.
+          Fagginger Auer & Bisseling; see `colours`.
         - "factor": the [0,1]-factor of `factor`, until it is maximal.
         - "augmented": the locally dominant matching, augmented: along a path or cycle, up to two edges are
           added and up to three removed. All augmentations that are the best at each of their vertices (by
@@ -121,7 +121,7 @@ def matching(
     device : {"cuda"} or None
         For "locally_dominant" and a SciPy matrix: out-of-core matching. The graph stays on the host and is
         streamed through the GPU, for graphs larger than the GPU's memory. The matching is on the host.
-    colors : {"splitmix64", "md5"}
+    colours : {"splitmix64", "md5"}
         For "random" and "weighted": the hash that colours are drawn by. "splitmix64" is that of the charges
         of `factor`. "md5" is Algorithm 4 of Fagginger Auer & Bisseling: the first quarter of MD5 of the words
         v, r v, ..., r^15 v modulo 2^32, with a random number r for each round. It ignores r at v = 0, so that
@@ -154,7 +154,7 @@ def matching(
       iterations  4 (maximal)
     """
     given = {"p": p, "max_rounds": max_rounds, "epsilon": epsilon, "batches": batches, "device": device}
-    given["colors"] = colors
+    given["colours"] = colours
     options = check_matching_options(method, seed, **given)
     in_place = batches is not None and device is None and isinstance(weights, str) and weights == "magnitude"
     graph = as_mapped_graph(A) if in_place else as_weighted_graph(A, weights)
@@ -182,7 +182,7 @@ def match_graph(
     threshold: int = 0,
     limit: int | None = None,
     epsilon: float = 0.1,
-    colors: str = "splitmix64",
+    colours: str = "splitmix64",
 ) -> tuple[Array, Progress]:
     """The mates in a graph, and the progress: rounds, maximal. Graph and options are checked already."""
     backend, graph = graph.backend, with_own_values(graph)
@@ -193,7 +193,7 @@ def match_graph(
         factor = propose_factor(graph, options)
         return factor.neighbors.reshape(-1), factor.progress
     if method in ("random", "weighted"):
-        weighted, md5 = method == "weighted", colors == "md5"
+        weighted, md5 = method == "weighted", colours == "md5"
         return backend.matching.proposals.match(graph, weighted, threshold, seed, limit, md5)
     module = getattr(backend.matching, CPU_METHODS.get(method, method))
     return module.match(graph, epsilon if method == "paz_schwartzman" else tie_key_of(seed))
@@ -231,7 +231,7 @@ def _match_out_of_core(
 def check_matching_options(method: Any, seed: Any, **given: Any) -> dict[str, Any]:
     """Check the options of `matching`, which are those of DEFAULTS, and return those of `match_graph`."""
     as_choice("method", method, OPTIONS)
-    p, max_rounds, epsilon, batches, device, colors = (given[name] for name in DEFAULTS)
+    p, max_rounds, epsilon, batches, device, colours = (given[name] for name in DEFAULTS)
     for name, value in given.items():
         if name not in OPTIONS[method] and value != DEFAULTS[name]:
             raise ValueError(f'method "{method}" takes no {name}, got {name}={value!r}')
@@ -242,7 +242,7 @@ def check_matching_options(method: Any, seed: Any, **given: Any) -> dict[str, An
     if max_rounds is not None and as_integer("max_rounds", max_rounds) < 1:
         raise ValueError(f"max_rounds must be at least 1, got {max_rounds}; None goes on until maximal")
     checked = check_options(1, max_rounds, 1, 0, p, seed)
-    md5 = as_choice("colors", colors, CHARGES) == "md5"
+    md5 = as_choice("colours", colours, CHARGES) == "md5"
     if max_rounds is None and not 0.0 < float(p) < 1.0:
         raise ValueError(f"p must lie in (0, 1) where max_rounds is None, got {p}: one colour never matches")
     return {
@@ -250,7 +250,7 @@ def check_matching_options(method: Any, seed: Any, **given: Any) -> dict[str, An
         "threshold": math.ceil(float(p) * 2.0**32) if md5 else checked.threshold,
         "limit": checked.limit,
         "epsilon": _as_epsilon(epsilon),
-        "colors": colors,
+        "colours": colours,
     }
 
 
