@@ -15,7 +15,7 @@ from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import Facts
 from linforest_precond.chooser.machine import Machine
 from linforest_precond.chooser.one_solve import MOST_ITERATIONS, digits_of
-from linforest_precond.chooser.system import Options
+from linforest_precond.chooser.system import Options, tolerance
 from linforest_precond.chooser.trials import Trial, method_for
 from linforest_precond.distributed.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.distributed.chooser.facts import facts_of_ranks
@@ -45,7 +45,7 @@ KINDS: dict[str, Callable[[Matrix, int], RankPreconditioner]] = {
 
 @without_numpy_warnings
 def auto(
-    A: Matrix, *, rtol: float = 1e-8, seed: int = 0, calibration: str = "measured"
+    A: Matrix, *, rtol: float | None = None, seed: int = 0, calibration: str = "measured"
 ) -> RankPreconditioner:
     """The preconditioner over ranks that is expected to take the least time, with its setup.
 
@@ -59,8 +59,9 @@ def auto(
     ----------
     A : Matrix
         The matrix over ranks, on the host.
-    rtol : float
-        The tolerance of the solves that it is for: the smaller, the more an expensive setup pays.
+    rtol : float, optional
+        The tolerance of the solves that it is for, as that of `linforest_precond.solve`: the smaller, the
+        more an expensive setup pays.
     seed : int
         Of the forests and the hierarchies.
     calibration : {"measured", "default"}
@@ -100,7 +101,8 @@ def _chooser(A: Matrix, facts: Facts, options: Options) -> Chooser:
     """The chooser of one process, with candidates and a system over ranks."""
     b = _right_hand_side(A, facts)
     most = min(10 * A.shape[0], MOST_ITERATIONS)
-    problem = checked_problem(A.operator, b, None, options.rtol, 0.0, most, None, None, A.inner)
+    rtol = tolerance(options.rtol, A.dtype)
+    problem = checked_problem(A.operator, b, None, rtol, 0.0, most, None, None, A.inner)
     cost, made = _cost_of(A, facts, options.calibration), dict[str, RankPreconditioner]()
 
     def start(candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
