@@ -203,13 +203,9 @@ class Scans:
         return np.flatnonzero(self.csr.matched_columns < 0)
 
     def couplings(self) -> tuple[Array, Array]:
-        return couplings_of(self.csr)
-
-
-def couplings_of(csr: CheckedMatrix) -> tuple[Array, Array]:
-    """Of the weights 2 |a_ij| / (|a_ii| + |a_jj|), the sum and the largest of each row."""
-    totals, largest = csr.backend.multigrid.strength.coupling_sums(csr)
-    return totals, largest
+        """Of the weights 2 |a_ij| / (|a_ii| + |a_jj|), the sum and the largest of each row."""
+        found: tuple[Array, Array] = self.csr.backend.multigrid.strength.coupling_sums(self.csr)
+        return found
 
 
 def facts_of(csr: CheckedMatrix) -> Facts:

@@ -133,3 +133,21 @@ def of_many_sizes(rng, count, dtype):
     if np.dtype(dtype).kind == "c":
         numbers = numbers + 1j * rng.permutation(numbers)
     return numbers.astype(dtype)
+
+
+def larger_part(values):
+    return np.maximum(abs(values.real), abs(values.imag)).astype(np.float64)
+
+
+def is_hermitian_to_rounding(A, stored=None):
+    """The rule for a dense matrix and the flags of its stored entries, by default those that are not 0."""
+    eps, sizes = np.finfo(A.dtype).eps, larger_part(A)
+    if ((A != 0) & ~(A != 0 if stored is None else stored).T).any():
+        return False
+    roots, largest = np.sqrt(np.diag(sizes)), sizes.max(axis=1, initial=0)
+    scales = np.outer(roots, roots)
+    limited = np.where(roots == 0, largest, np.inf)
+    scales = np.where(scales > 0, scales, np.minimum.outer(limited, limited))
+    wide = A.astype(np.complex128)
+    distances = larger_part(wide - wide.conj().T)
+    return bool((distances <= 8 * float(eps) * np.maximum(np.maximum(sizes, sizes.T), scales)).all())

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.chooser.facts import Facts, Scans, couplings_of, found_by
+from linforest_precond.chooser.facts import Facts, Scans, found_by
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.matrix import Matrix, scaled_into_range
@@ -50,8 +50,8 @@ class RankScans(Scans):
         return self.comm.allgather_arrays(self.A.first + self.csr.zero_rows)
 
     def couplings(self) -> tuple[Array, Array]:
-        totals, strongest = couplings_of(self._with_ghosts())
-        return totals[: self.A.n_local], strongest[: self.A.n_local]
+        totals, largest = Scans(self._with_ghosts()).couplings()
+        return totals[: self.A.n_local], largest[: self.A.n_local]
 
     def _with_ghosts(self) -> CheckedMatrix:
         """The own rows and empty rows of ghosts, as a square matrix; the diagonal has the ghosts', too."""
