@@ -165,11 +165,19 @@ def test_ctrl_c_ends_the_wait(devices, monkeypatch):
     module.may_end.clear()
     (program,) = start(monkeypatch, module)
     assert module.begun.wait(PATIENCE)
-    main = threading.get_ident()
-    timer = threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT))
-    timer.start()
+    main, ended = threading.get_ident(), threading.Event()
+
+    def interrupt():
+        # A signal between Python's check for signals and the wait for a lock does not end that wait: again.
+        time.sleep(0.1)
+        while not ended.is_set():
+            signal.pthread_kill(main, signal.SIGINT)
+            ended.wait(PATIENCE / 6)
+
+    threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
         program.propose  # noqa: B018
+    ended.set()
     assert not loader.NOTICE._running
     module.may_end.set()
     finish()

@@ -194,7 +194,8 @@ def test_random_blocks(backend, data, b, n, seed):
     x = backend.host(solver.solve(backend.array(right)))
     assert np.isfinite(x).all()
     if not solver.lifted:
-        assert_solves(backend, bands, right, x)
+        # Without pivoting between blocks, residuals grow with the inverses of the pivots: by 8, or it pivots.
+        assert_solves(backend, bands, right, x, factor=8)
 
 
 @pytest.mark.parametrize(
