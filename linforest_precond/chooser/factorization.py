@@ -33,7 +33,7 @@ class Factorization:
     def __init__(self, A: CheckedMatrix, counted: tuple[Array, Fill] | None = None) -> None:
         self._A, self.counted = A, counted
         self._are_made, self._on_host, self._is_matched = False, True, True
-        self.expected = 0.0  # seconds, when they have been asked for
+        self.expected = 0.0  # seconds; where its fill is not counted, a lower bound
 
     @cached_property
     def _has_own_library(self) -> bool:
@@ -45,18 +45,25 @@ class Factorization:
         """Whether diagonal pivots are likely to do, in an order for A + A^T."""
         return has_pivots(self._A) and is_nearly_symmetric(self._A)
 
+    def may_take(self, most: float) -> bool:
+        """Whether it may take less than `most` seconds. What counting ended at before must have doubled."""
+        return (2 if self.counted is None else 1) * self.expected <= most
+
     def seconds(self, cost: CostModel, most: float) -> float:
         """Seconds of a factorization; infinite above `most`, or where it does not fit into memory.
 
         On a GPU, the host's are taken where they are fewer.
         """
-        if self.counted is None:
+        if self.counted is None and self.may_take(most):
+            self.expected = most
             pattern = self._A.pattern if is_nearly_symmetric(self._A) else matched_pattern(self._A)
             self.counted = predicted_fill(pattern, cost.flops_in(most, not self._has_own_library))
         if self.counted is None:
             return math.inf
         fill = self.counted[1]
-        if fill.memory(self._A.dtype, lu=True) > backend_named("cpu").runtime.memory.free_bytes():
+        held = (1.0 if self.is_plain else MATCHED) * fill.memory(self._A.dtype, lu=True)
+        if held > backend_named("cpu").runtime.memory.free_bytes():
+            self.expected = math.inf
             return math.inf
         seconds, matched, partial = (
             cost.factorization(growth * fill.lu_entries, growth**2 * fill.lu_flops)

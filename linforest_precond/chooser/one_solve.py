@@ -122,8 +122,11 @@ class OneSolve:
         finally:
             self._close()
         if chosen is not None:
-            is_stale = chosen.is_stale
-            self.choice = Choice(chosen.candidate, chosen.M, chosen.method, chosen.iterations, is_stale)
+            kept = self._system.choice
+            spent = chosen.iterations * chosen.iteration + (0.0 if kept is None else kept.spent)
+            self.choice = Choice(
+                chosen.candidate, chosen.M, chosen.method, chosen.iterations, chosen.is_stale, spent
+            )
         return self._ended(x, info, chosen)
 
     def settled(self) -> Preconditioner:
@@ -140,6 +143,8 @@ class OneSolve:
         kept = self._system.choice
         if kept is None:
             first, usual = self._of_small_factors(), 0
+        elif self._system.factors_may_have_paid and self._factors_have_paid(kept):
+            first, usual = self._of_factors(), 0
         else:
             first = self._trial(kept.candidate, kept.M, kept.method, 0.0, None, kept.is_stale)
             usual = kept.iterations
@@ -159,7 +164,22 @@ class OneSolve:
             return None
         if cost.expected_factors(easy=True) > most or factorization.seconds(cost, most) > most:
             return None
-        return self._start(DIRECT, "cg" if A.definite else "bicgstab", None)
+        return self._of_factors()
+
+    def _of_factors(self) -> Trial | None:
+        return self._start(DIRECT, "cg" if self._system.A.definite else "bicgstab", None)
+
+    def _factors_have_paid(self, kept: Choice) -> bool:
+        """Whether iterations for earlier right-hand sides have taken longer than factors would.
+
+        How many will follow is not known. All solves together then take at most twice the time of the better
+        of both ways.
+        """
+        system, options = self._system, self._options
+        if options.method != "auto" or options.nullspace is not None:
+            return False
+        most = min(kept.spent, self._seconds_left())
+        return not system.facts.is_singular and system.factorization.seconds(self._cost, most) <= most
 
     def _start(self, candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
         """A trial from the x of the present one if that is given and better than x0."""

@@ -71,6 +71,9 @@ class Solver(Printed):
 
     Notes
     -----
+    Right-hand sides after the first are solved by what was chosen for it. When iterations for one matrix have
+    taken as long as a direct factorization is expected to take, the next solve factors it.
+
     Threads may share a solver: each solve has vectors of its own. A pickled solver keeps its choice.
 
     See Also
@@ -187,7 +190,8 @@ class Solver(Printed):
         if report is not None and not isinstance(report, SolveReport):
             raise TypeError(f"report must be None or a SolveReport, got a {type(report).__name__}")
         report = SolveReport() if report is None else report
-        if self._system.choice is not None:
+        system = self._system
+        if system.choice is not None and not system.factors_may_have_paid:
             return self._solved(b, x0, callback, report, history)
         with self._lock:  # other threads wait for the choice
             return self._solved(b, x0, callback, report, history)

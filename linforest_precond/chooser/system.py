@@ -65,6 +65,8 @@ class Choice:
         Of the solve that chose it.
     is_stale
         Whether M is that of an earlier matrix.
+    spent
+        Seconds of all iterations with this matrix so far, by the cost model.
     """
 
     candidate: Candidate
@@ -72,6 +74,7 @@ class Choice:
     method: str
     iterations: int
     is_stale: bool = False
+    spent: float = 0.0
 
     @property
     def in_words(self) -> str:
@@ -100,6 +103,14 @@ class System:
     def known_facts(self) -> Facts | None:
         """The facts, where they were asked for before."""
         return self.__dict__.get("facts")
+
+    @property
+    def factors_may_have_paid(self) -> bool:
+        """Whether earlier iterations may have taken longer than factors would."""
+        choice = self.choice
+        if choice is None or choice.candidate.is_direct:
+            return False
+        return self.factorization.may_take(choice.spent)
 
     def candidates(self, method: str) -> list[Candidate]:
         """The candidates for A, or the one that `method` names."""
@@ -138,4 +149,4 @@ class System:
             quietly(M.update, A)
         except ValueError:  # another pattern, or values that it cannot take
             return System.of(A)
-        return System.of(A, replace(choice, M=M))
+        return System(A, Factorization(A, self.factorization.counted), replace(choice, M=M, spent=0.0))

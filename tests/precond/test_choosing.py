@@ -5,6 +5,7 @@ import pickle
 import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 import linforest_precond as lf
 from linforest_precond.backends import backend_named
 from linforest_precond.chooser import machine
+from linforest_precond.chooser.factorization import Factorization
 from linforest_precond.chooser.system import Choice, tolerance
 from linforest_precond.solvers import Status
 
@@ -365,12 +367,37 @@ class TestSolver:
         M = solver.M
         b = noise(900, seed=1)
         x, info = solver.solve(backend.array(b))
-        assert first == info == 0 and solver.M is M and residual(A, b, backend.host(x)) <= 1.01e-8
-        assert info.report.trials[0].setup == 0.0 and solver.method in str(solver)
+        assert first == info == 0 and residual(A, b, backend.host(x)) <= 1.01e-8
+        assert solver.M is M and info.report.trials[0].setup == 0.0 and solver.method in str(solver)
         assert np.array_equal(backend.host(solver @ backend.array(b)), backend.host(x))
         b = noise(900, 2)
         x, info = solver.solve(backend.array(b))
         assert not info.any() and residual(A, b, backend.host(x)).max() <= 1.01e-8
+
+    def test_factors_for_the_next_side_when_iterations_have_taken_as_long(self):
+        A = lf.matrices.poisson((120, 120))
+        solver, methods = lf.Solver(A, calibration="default"), []
+        for seed in range(5):
+            solver.solve(noise(14_400, seed=seed))
+            methods.append(solver.method)
+        assert methods == 3 * ["multilevel with cg"] + 2 * ["direct"]
+        solver = lf.Solver(A, calibration="default", method="multilevel")
+        for seed in range(5):
+            solver.solve(noise(14_400, seed=seed))
+        assert solver.method == "multilevel with cg"
+
+    def test_threads_factor_once(self, monkeypatch):
+        made = []
+        monkeypatch.setattr(
+            Factorization, "made", lambda self, own=Factorization.made: made.append(1) or own(self)
+        )
+        solver = lf.Solver(lf.matrices.poisson((120, 120)), calibration="default")
+        for seed in range(3):
+            solver.solve(noise(14_400, seed=seed))
+        assert not made
+        with ThreadPoolExecutor(4) as pool:
+            infos = list(pool.map(lambda seed: solver.solve(noise(14_400, seed=seed))[1], range(4)))
+        assert made == [1] and not any(infos)
 
     @pytest.mark.parametrize("method", ["direct", "ilu", "multilevel", "jacobi"])
     def test_updates(self, backend, method):
