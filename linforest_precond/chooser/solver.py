@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -89,11 +89,14 @@ class Solver(Printed):
     >>> x, info = solver.solve(np.ones(10_000))
     >>> info, solver.method
     (0, 'direct')
-    >>> solver.update(2 * A)
+    >>> solver = solver.update(2 * A)
     >>> y, info = solver.solve(np.ones(10_000))
     >>> bool(np.allclose(x, 2 * y))
     True
     """
+
+    # No others: an option that is assigned later would have no effect.
+    __slots__ = ("__weakref__", "_lock", "_options", "_system", "report")
 
     @without_numpy_warnings
     def __init__(
@@ -213,7 +216,7 @@ class Solver(Printed):
                     self._system = system.chosen(solve.choice)
         return x, info
 
-    def update(self, A: MatrixLike) -> None:
+    def update(self, A: MatrixLike) -> Self:
         """Take another matrix; where it has the same pattern, the choice stays, with new values.
 
         Where the kept method has become a bad one, the next solve replaces it, by the same rules as any run.
@@ -222,6 +225,7 @@ class Solver(Printed):
         """
         with self._lock:
             self._system = self._system.updated(checked(native_matrix("A", A)))
+        return self
 
     def matvec(self, b: Array) -> Array:
         """x alone: with it, `scipy.sparse.linalg.eigsh` takes a solver as ``OPinv``."""

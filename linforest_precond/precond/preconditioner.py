@@ -7,7 +7,7 @@ type, updates, storage and printing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -211,7 +211,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         return self._with(self._applied._replace(part=permuted))
 
     @without_numpy_warnings
-    def update(self, A: MatrixLike, *, values: npt.ArrayLike | None = None) -> None:
+    def update(self, A: MatrixLike, *, values: npt.ArrayLike | None = None) -> Self:
         """Take the values of another matrix of the same pattern; order of the rows and scaling stay.
 
         Parameters
@@ -221,6 +221,11 @@ class Preconditioner(Products, InPlaceOperator, Printed):
             from: the same index arrays, explicit zeros included.
         values : (k, nnz) array, optional
             Of a stack of systems, as for `linforest_precond.tridiagonal`: A is the pattern of each of them.
+
+        Returns
+        -------
+        Preconditioner
+            The operator itself, changed in place.
 
         Raises
         ------
@@ -244,7 +249,8 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         >>> import linforest_precond as lf
         >>> A = lf.matrices.poisson((20, 20))
         >>> M = lf.tridiagonal(A)
-        >>> M.update(2 * A)
+        >>> M.update(2 * A) is M
+        True
         """
         A = native_matrix("A", A)
         given = A.given if isinstance(A, CheckedMatrix) else A
@@ -272,6 +278,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         self._applied, self._slots, self._setup = applied, slots, SetupTime(watch.milliseconds)
         if not self._streams <= own:
             streams.finish_all()  # stall: other streams may still use `old`, whose arrays are freed now
+        return self
 
     def _refreshed_in_place(self, part: Part, A: MatrixLike, slots: BandSlots) -> Applied | None:
         """The part with the values of A, from A's own arrays; None where A must be checked first."""

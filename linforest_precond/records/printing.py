@@ -60,6 +60,8 @@ class Printout(NamedTuple):
 class Printed:
     """Objects that print themselves: `repr` is one line, `str` a table, and notebooks show that as HTML."""
 
+    __slots__ = ()
+
     def _printout(self) -> Printout:
         raise NotImplementedError
 

@@ -386,6 +386,10 @@ class TestSolver:
             solver.solve(noise(14_400, seed=seed))
         assert solver.method == "multilevel with cg"
 
+    def test_options_are_not_assigned_later(self):
+        with pytest.raises(AttributeError, match="rtol"):
+            lf.Solver(SYSTEMS[EASY]()).rtol = 1e-4
+
     def test_threads_factor_once(self, monkeypatch):
         made = []
         monkeypatch.setattr(

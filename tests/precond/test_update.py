@@ -47,7 +47,7 @@ class TestUpdate:
         M = KINDS[kind](backend.csr(A))
         forest = M.forest
         transposed = M.T
-        assert M.update(backend.csr(B)) is None
+        assert M.update(backend.csr(B)) is M
         assert_same_arrays(backend, M.forest, forest)
         inverse = wanted_inverse(backend, B, M)
         assert_operator(backend, M, inverse)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -139,7 +139,7 @@ class RankHierarchy(LevelsInterface):
         return self._all_levels.accelerator(cycle) if fits else "bicgstab"
 
     @without_numpy_warnings
-    def update(self, A: Matrix) -> None:
+    def update(self, A: Matrix) -> Self:
         """Take the values of another matrix of the same partition and pattern; aggregates stay.
 
         Only Galerkin products, smoothers and the coarsest inverse are computed. Operators from
@@ -147,6 +147,7 @@ class RankHierarchy(LevelsInterface):
         """
         self._operator.update(A)
         self._A = A
+        return self
 
     def _printout(self) -> Printout:
         return Printout.of(self._part.name, *self._scaled.described())

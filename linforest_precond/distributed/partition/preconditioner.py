@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -64,7 +64,7 @@ class RankPreconditioner(Preconditioner):
     def forest(self) -> Any:
         return self._part.forest
 
-    def update(self, A: Any) -> None:  # type: ignore[override]  # there are no stacks over ranks
+    def update(self, A: Any) -> Self:  # type: ignore[override]  # there are no stacks over ranks
         """Take the values of another matrix of the same pattern and partition: collective.
 
         Parameters
@@ -84,6 +84,7 @@ class RankPreconditioner(Preconditioner):
         old: Any = self._part
         with self.comm.together():
             self._applied, self._setup = _timed(A, old.refreshed)
+        return self
 
     def _apply(self, r: Array, transpose: bool, conjugate: bool) -> Array:
         """One product; also of no rows, since others may have some."""

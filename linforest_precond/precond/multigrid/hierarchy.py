@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -261,7 +261,7 @@ class Hierarchy(LevelsInterface):
             residuals[:] = norms
         return (x, info) if return_info else x
 
-    def update(self, A: Any) -> None:
+    def update(self, A: Any) -> Self:
         """Take the values of another matrix of the same pattern.
 
         As `Preconditioner.update`: aggregates, the couplings that count as strong, near-null space
@@ -274,9 +274,11 @@ class Hierarchy(LevelsInterface):
         >>> import linforest_precond as lf
         >>> A = lf.matrices.poisson((60, 60))
         >>> ml = lf.multilevel(A)
-        >>> ml.update(2 * A)
+        >>> ml.update(2 * A) is ml
+        True
         """
         self._operator.update(A)
+        return self
 
     def cycle_complexity(self, cycle: str | None = None) -> float:
         """Entries that a cycle multiplies, as PyAMG counts them, divided by those of the finest level."""
