@@ -3,10 +3,10 @@
 All is compared in seconds that the cost model predicts; nothing is timed, so that the choice repeats.
 
 1. Expectation. The iterations of every candidate are a share of those with Jacobi: what the facts tell, else
-   `MANY` or `MORE`; from the first residuals on, what the present run predicts. The fill of a direct
+   `MANY`; from the first residuals on, what the present run predicts. The fill of a direct
    factorization is counted before it is begun.
-2. First. The candidate with the least expected seconds. Where the facts tell nothing, or the size of a mesh
-   alone, `FIRST` iterations with Jacobi come before it, if they cost at most `PROBE` of that.
+2. First. The candidate with the least expected seconds. Where the facts tell no number of iterations, `FIRST`
+   iterations with Jacobi come before it, if they cost at most `PROBE` of that.
 3. Replacement. When the present run has made `CHECK` times the iterations of the last look, its rest is
    predicted. The candidate, or the paused run, with the least expected seconds takes over if `MARGIN` times
    these are below the rest.
@@ -31,10 +31,10 @@ from linforest_precond.chooser.trials import HORIZON, Trial
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.status import Status
 
-# Iterations with Jacobi to expect where nothing is known of them: where A looks easy, and where it does not.
-MANY, MORE = 500, 1000
-# The facts count as much as this many iterations that were seen: of boundaries or a shift, and of a size.
-KNOWN, USUAL = 16, 2
+# Iterations with Jacobi to expect where nothing is known of them.
+MANY = 500
+# The facts count as much as this many iterations that were seen.
+KNOWN = 16
 # The share of the least expected seconds that a few iterations with Jacobi may take, and how many they are.
 PROBE, FIRST = 0.1, 4
 # The factor by which iterations grow from one look to the next; seconds until the next look, in units of the
@@ -89,8 +89,8 @@ class Chooser:
         self._margin = MARGIN
         self._unfit = set[str]()  # for MINRES
         self._factor, self._is_counted = cost.expected_factors(facts.looks_easy, facts.separator), False
-        self._many = float(MANY if facts.looks_easy else MORE)
-        self._jacobi = min(facts.elliptic_iterations * digits / 8 or self._many, self.most_iterations)
+        self._known = facts.elliptic_iterations * digits / 8
+        self._jacobi = min(self._known or float(MANY), self.most_iterations)
         if facts.structural_rank < facts.rows:
             self._most = min(self._most, SINGULAR)
 
@@ -156,7 +156,7 @@ class Chooser:
     def _first(self) -> Candidate | None:
         best, seconds = self._best_candidate(math.inf)
         jacobi = next((each for each in self.untried if each.name == "jacobi"), None)
-        is_known = self.facts.elliptic_iterations or math.isfinite(self.most_iterations)
+        is_known = self._known or math.isfinite(self.most_iterations)
         if jacobi is None or is_known:
             return best
         probe = self._cost.seconds(jacobi.setup) + FIRST * self._iteration(jacobi)
@@ -233,16 +233,15 @@ class Chooser:
 
     def _predicted(self, trial: Trial) -> float:
         """Iterations with Jacobi that the progress of a run stands for, at most what dominance allows."""
-        known, share = self.facts.expected_iterations * self._digits / 8, trial.candidate.share
+        share = trial.candidate.share
         if trial.is_hovering:
-            made, least = trial.iterations / share, known or self._many
+            made, least = trial.iterations / share, self._known or MANY
             return min(max(least, HORIZON * max(0.0, made - least)), self.most_iterations)
         scale = self._digits / max(trial.digits[0], 1.0) if trial.digits[0] < self._digits else 1.0
         total = scale * (trial.iterations + trial.remaining()) / share
-        if known:
-            prior = KNOWN if self.facts.elliptic_iterations else USUAL
-            weight = prior / (prior + trial.iterations)
-            total = total ** (1 - weight) * known**weight
+        if self._known:
+            weight = KNOWN / (KNOWN + trial.iterations)
+            total = total ** (1 - weight) * self._known**weight
         return max(1.0, min(total, self.most_iterations))
 
     def _replace(self, present: Trial) -> bool:

@@ -50,8 +50,6 @@ class Facts:
         The mean over all rows of 1 - sum |a_ij| / |a_ii|, where that is positive; the share where it is 0.
     constant_share
         The share of rows whose entries, with their signs, add up to 0: such rows map constants to 0.
-    longest_row
-        Entries of the longest row.
     structural_rank, dependent_rows
         The most rows that can be matched to columns where they have an entry, which is the largest rank that
         any values in A's pattern give; and the first few rows that are left over then.
@@ -73,7 +71,6 @@ class Facts:
     surplus: float = 0.0
     zero_sum_share: float = 0.0
     constant_share: float = 0.0
-    longest_row: int = 0
     structural_rank: int = 0
     dependent_rows: tuple[int, ...] = ()
     rounding: str = ""
@@ -115,16 +112,6 @@ class Facts:
         if not self.elliptic_iterations or not self.has_boundaries:
             return 0.0
         return min(self.rows * BOUNDARY_ITERATIONS / self.elliptic_iterations, self.rows ** (2 / 3))
-
-    @property
-    def expected_iterations(self) -> float:
-        """Those that boundaries or a shift tell, or else the usual ones of a mesh with n rows; 0 where they
-        are not known. A hub, a row ten times as long as the mean, makes a graph of small diameter."""
-        if self.elliptic_iterations:
-            return self.elliptic_iterations
-        has_hubs = self.longest_row * self.rows > 10 * self.entries
-        is_mesh = self.is_nearly_dominant and not has_hubs
-        return BOUNDARY_ITERATIONS * self.rows**0.5 if is_mesh else 0.0
 
     @property
     def is_singular(self) -> bool:
@@ -174,10 +161,6 @@ class Scans:
     @property
     def entries(self) -> int:
         return self.csr.nnz
-
-    @property
-    def longest_row(self) -> int:
-        return self.csr.longest_row
 
     @property
     def rounding(self) -> str:
@@ -236,7 +219,6 @@ def found_by(scans: Scans) -> Facts:
         tiny_diagonal=0 if may_be_definite else scans.tiny_diagonal() - zero,
         dominant_share=whole.facts.dominant_share,
         heavy_share=_heavy_share(scans),
-        longest_row=scans.longest_row,
         structural_rank=whole.n - unmatched.size,
         dependent_rows=tuple(unmatched[:5].tolist()),
         centered=whole.centered,

@@ -26,10 +26,6 @@ class RankScans(Scans):
     def entries(self) -> int:
         return self.whole.entries
 
-    @property
-    def longest_row(self) -> int:
-        return int(self.comm.largest(self.csr.longest_row))
-
     def count(self, flags: Array) -> int:
         return self.comm.total(super().count(flags))
 
