@@ -108,7 +108,7 @@ class System:
     def factors_may_have_paid(self) -> bool:
         """Whether earlier iterations may have taken longer than factors would."""
         choice = self.choice
-        if choice is None or choice.candidate.is_direct:
+        if choice is None or choice.candidate.is_direct or not choice.spent:
             return False
         return self.factorization.may_take(choice.spent)
 
