@@ -2,6 +2,9 @@
 
 python -m benchmarks.pages.petsc_ranks
 python -m benchmarks.pages.petsc_ranks -matrix poisson -n 120
+LINFOREST_MATRICES=FOLDER python -m benchmarks.pages.petsc_ranks -matrix bcspwr10 -ksp_type gmres
+
+Besides aniso2 and poisson, a matrix is one in LINFOREST_MATRICES; a graph stands for its grounded Laplacian.
 """
 
 import json
@@ -16,12 +19,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 
 from petsc_dmda import FOREST, PRECONDITIONERS, iterations, table  # noqa: E402
 
+from benchmarks.systems.solve_time_systems import systems  # noqa: E402
+
 RANKS = 1, 2, 3, 4, 7
 MATRICES = {"aniso2": lambda n: lf.matrices.aniso(2, n), "poisson": lambda n: lf.matrices.poisson((n, n))}
 # Beside those of the example.
 FURTHER = {
     "approximate inverse for all ranks": f"{FOREST} -pc_linforest_scope global"
     " -pc_linforest_kind approximate_inverse",
+    "the choice for all ranks": f"{FOREST} -pc_linforest_scope global -pc_linforest_kind auto",
 }
 
 
@@ -53,8 +59,9 @@ def main():
     from petsc4py import PETSc
 
     options = PETSc.Options()
-    matrix = MATRICES[options.getString("matrix", "aniso2")]
-    A = as_petsc(PETSc, matrix(options.getInt("n", 200)))
+    name = options.getString("matrix", "aniso2")
+    made = MATRICES[name](options.getInt("n", 200)) if name in MATRICES else systems("cpu", 1)[name]().A
+    A = as_petsc(PETSc, made)
     lines = {**PRECONDITIONERS, **FURTHER}
     if has_hypre(PETSc):
         lines["hypre BoomerAMG"] = "-pc_type hypre -pc_hypre_type boomeramg"
