@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.matching.kept_entries import gather_entries
-from linforest_precond.backends.cpu.runtime.arrays import readonly
 from linforest_precond.backends.host_numbers import batch_ends
 
 from ..runtime import cupy
@@ -72,7 +70,7 @@ class StreamedGraph:
     def __init__(self, graph, tie_key, batches, room, uploads):
         self.graph, self.tie_key, self.room, self.uploads = graph, tie_key, room, uploads
         self.program = PROGRAM(**search_macros(graph))
-        self.sources = [readonly(np.asarray(array)) for array in (graph.indices, graph.values)]
+        self.sources = [np.asarray(array) for array in (graph.indices, graph.values)]
         self.entry_bytes = sum(source.itemsize for source in self.sources)
         self.mates, self.pointers = cupy.empty((2, graph.n), graph.indices.dtype)
         self.mates.fill(-1)
@@ -155,15 +153,11 @@ class StreamedGraph:
         """Start copies of the entries [begin, end), of those of the kept rows if `kept`; returns futures."""
         started = []
         for target, source in zip(targets, self.sources):
-            if not kept:
+            if kept:
+                rows = np.asarray(self.graph.indptr), self.host_kept
+                started += self.uploads.fill(target, gathering(*rows, source, begin), stream)
+            else:
                 started += self.uploads.copy(target, source[begin:end], stream)
-                continue
-            rows = readonly(np.asarray(self.graph.indptr)), readonly(self.host_kept)
-
-            def write(first, last, out, rows=rows, source=source):
-                gather_entries(*rows, source, begin + first, begin + last, out)
-
-            started += self.uploads.fill(target, write, stream)
         return started
 
     def _match_mutual(self):
@@ -231,6 +225,16 @@ class Lane:
                 self.piece_count.fill(0)
                 launch(program.list_batch_pieces, (*arguments[:2], self.piece_count))
                 launch(program.set_batch_pointers_by_pieces, (*arguments, self.piece_count))
+
+
+def gathering(indptr, kept, source, begin):
+    """Writes parts of the kept rows' entries, from number `begin` on."""
+    # Imported here, because work on the GPU alone needs no Numba.
+    from linforest_precond.backends.cpu.matching.kept_entries import gather_entries
+    from linforest_precond.backends.cpu.runtime.arrays import readonly
+
+    arrays = [readonly(array) for array in (indptr, kept, source)]
+    return lambda first, last, out: gather_entries(*arrays, begin + first, begin + last, out)
 
 
 def wait_for(uploads):
