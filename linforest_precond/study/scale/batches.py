@@ -38,7 +38,8 @@ def batches(W: Any, case: Case, settings: Settings) -> JsonObject:
     Beside them the ``whole`` graph on the device, ``suitor`` likewise, and ``resident``, the bytes of the
     arrays of all vertices, and ``size``, those of the entries. On the GPU, ``link`` is the rate of copies to
     it from pinned memory in bytes per second, ``sent`` are the bytes that a matching copies, and ``bound`` is
-    the rate if nothing but these copies took time.
+    the rate if nothing but these copies took time. ``occupancy`` is the one that registers and shared memory
+    allow the kernel of the whole graph.
     """
     device = settings.device
     whole = matching(W)
@@ -51,6 +52,7 @@ def batches(W: Any, case: Case, settings: Settings) -> JsonObject:
         "whole": rate(_seconds(partial(match_graph, on_device, "locally_dominant"), device)),
         "suitor": rate(_seconds(partial(match_graph, on_device, "suitor"), device)),
         "link": 1e9 * max(timing.upload_bandwidths(LINK_BYTES, REPEATS)) if device == "cuda" else None,
+        "occupancy": occupancy(on_device) if device == "cuda" else None,
         "batched": {},
     }
     for count in BATCHES:
@@ -63,6 +65,20 @@ def batches(W: Any, case: Case, settings: Settings) -> JsonObject:
             "same": bool((mates == whole.mate).all()),
         }
     return found
+
+
+def occupancy(graph: Any) -> float:
+    """Resident threads of the matching kernel over the most that the device can hold."""
+    import cupy
+
+    from linforest_precond.backends.cuda.matching import best_edges, locally_dominant
+    from linforest_precond.backends.cuda.runtime.launch import BLOCK, resident_blocks
+
+    search = best_edges.Search(graph)
+    kernel = locally_dominant.PROGRAM(**search.macros).match_dominant_edges
+    device = cupy.cuda.Device().attributes
+    most = device["MultiProcessorCount"] * device["MaxThreadsPerMultiProcessor"]
+    return float(resident_blocks(kernel, search.shared_memory) * BLOCK / most)
 
 
 def _seconds(call: Callable[[], Any], device: str) -> float:

@@ -116,6 +116,7 @@ def times(study: JsonObject) -> list[JsonObject]:
 
 @TABLES.listing(
     GRAPH,
+    Column("occupancy", "Occupancy", percent),
     Column("link", "Link, GB/s", digits3),
     Column("graph", "Size", _mib),
     *(
@@ -129,7 +130,7 @@ def times(study: JsonObject) -> list[JsonObject]:
 def bounds(study: JsonObject) -> list[JsonObject]:
     """The bytes that matchings in batches copy to the GPU, and the rates that the link allows for them."""
     return [
-        {"name": case, "link": found["link"] / 1e9, "graph": found["size"]}
+        {"name": case, "link": found["link"] / 1e9, "graph": found["size"], "occupancy": found["occupancy"]}
         | {
             f"{field}_{number}": each[field]
             for number, each in found["batched"].items()
