@@ -110,7 +110,7 @@ class StreamedGraph:
             if entries and (self.stays or entries * self.entry_bytes <= self.spare_bytes()):
                 rounds = self._match_rest(rounds, entries)
                 break
-        return self.mates.get(), rounds
+        return self.mates.get(), rounds  # stall: the result
 
     def _set_pointers(self, batches, rounds):
         """Set the pointers of the vertices whose targets were matched; of all vertices in the first round."""
