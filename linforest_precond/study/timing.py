@@ -190,6 +190,17 @@ def copy_bandwidths(size: int, repeats: int) -> list[float]:
     return [2 * size / (sample * 1e6) for sample in samples]
 
 
+def upload_bandwidths(size: int, repeats: int) -> list[float]:
+    """GB/s of copies of `size` bytes from pinned memory of the host to the device."""
+    import cupy
+
+    from linforest_precond.backends.cuda.runtime.uploads import pinned_empty
+
+    source, target = pinned_empty(size, "uint8"), cupy.empty(size, "uint8")
+    copy = partial(target.data.copy_from_host_async, source.ctypes.data, size)
+    return [size / (sample * 1e6) for sample in device_samples(copy, repeats, queued=True)]
+
+
 def host_copy_bandwidths(size: int, repeats: int) -> list[float]:
     """GB/s of copies of `size` bytes on one thread of the CPU, read plus written bytes."""
     source, target = np.zeros(size, "uint8"), np.empty(size, "uint8")

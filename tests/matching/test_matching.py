@@ -24,6 +24,7 @@ from matching_oracles import (
 )
 
 import linforest_precond as lf
+from linforest_precond.backends.cpu.matching.kept_entries import gather_entries
 
 SEEDS = st.integers(-(2**64), 2**65)
 # The methods that find the greedy matching, and those that work on the CPU only.
@@ -675,6 +676,18 @@ class TestBadInput:
             )
         for n in (0, 1, 2):
             assert (lf.graph.matching(sp.csr_array((n, n)), batches=batches).mate == -1).all()
+
+    @pytest.mark.parametrize("index", graphs.INDEX_DTYPES)
+    def test_entries_of_kept_rows(self, index):
+        random = np.random.default_rng(0)
+        lengths, keeps = random.integers(0, 9, 500), random.random(500) < 0.3
+        indptr, kept = (np.cumsum([0, *each]).astype(index) for each in (lengths, lengths * keeps))
+        entries = random.random(indptr[-1])
+        wanted = entries[np.repeat(keeps, lengths)]
+        for first, last in [(0, wanted.size), (3, 100), (7, 8), (wanted.size - 1, wanted.size), (5, 5)]:
+            found = np.empty(last - first)
+            gather_entries(indptr, kept, entries, first, last, found)
+            np.testing.assert_array_equal(found, wanted[first:last])
 
     def test_batches_of_mapped_files(self, tmp_path):
         """Of a graph in files, one batch is in memory at a time."""

@@ -1,5 +1,7 @@
 """Matchings on the GPU: rows of all lengths, out-of-core matching, reproducible results."""
 
+import threading
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,7 +9,9 @@ import strategies as graphs
 
 import linforest_precond as lf
 from linforest_precond.backends import cpu
+from linforest_precond.backends.cpu.matching import kept_entries
 from linforest_precond.backends.cuda.matching import best_edges, locally_dominant, out_of_core_matching
+from linforest_precond.backends.cuda.runtime import uploads
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.matrix.checked import checked
 
@@ -111,13 +115,15 @@ HOST_GRAPHS = {
     "skewed": graphs.rmat_graph(11),
     "crowded": graphs.random_graph(600, "ties", 2, mean_degree=50),
     "path": graphs.path_graph(300, np.arange(1.0, 300.0)),
+    "hubs": hubs([3000, 2000, 700, 3]),
+    "64 bits": graphs.random_graph(500, "ties", 3, dtype=np.float32, index_dtype=np.int64),
 }
 
 
 class TestOutOfCore:
     @pytest.mark.parametrize("name", HOST_GRAPHS)
     @pytest.mark.parametrize("room", [None, 0, 9000])
-    @pytest.mark.parametrize("batches", [None, 1, 2, 3, 40])
+    @pytest.mark.parametrize("batches", [None, 1, 2, 3, 8, 40])
     def test_matches_as_in_memory(self, cuda, name, batches, room):
         graph = checked(HOST_GRAPHS[name]).graph
         wanted, progress = cpu.matching.locally_dominant.match(graph, KEY)
@@ -141,35 +147,50 @@ class TestOutOfCore:
         found = lf.graph.matching(A, device="cuda")
         assert found.mate.tolist() == [-1] * A.shape[0] and found.maximal and found.iterations == 0
 
-    def test_pinned_memory(self, cuda):
+    @pytest.mark.parametrize("room", [None, 0])
+    @pytest.mark.parametrize("slot", [64, 1000])
+    def test_parts_of_batches(self, cuda, monkeypatch, slot, room):
+        """Rows end anywhere in a slot, and are longer than one."""
+        monkeypatch.setattr(uploads, "SLOT_BYTES", slot)
+        for A in HOST_GRAPHS.values():
+            graph = checked(A).graph
+            mate, _ = out_of_core_matching.match(graph, KEY, 3, room)
+            np.testing.assert_array_equal(mate, cpu.matching.locally_dominant.match(graph, KEY)[0])
+
+    @pytest.mark.parametrize("room", [None, 0])
+    def test_pinned_memory(self, cuda, room):
         A = graphs.random_graph(2000, "ties", 6)
         B = graphs.with_types(A)
         for name in ("indices", "data"):
             array = getattr(A, name)
-            pinned = np.frombuffer(cuda.xp.cuda.alloc_pinned_memory(array.nbytes), array.dtype, array.size)
+            pinned = uploads.pinned_empty(array.size, array.dtype)
             pinned[:] = array
             setattr(B, name, pinned)
-        found = lf.graph.matching(B, device="cuda", batches=4)
-        np.testing.assert_array_equal(found.mate, lf.graph.matching(A).mate)
+        assert uploads.is_pinned(B.data) and not uploads.is_pinned(A.data)
+        mate, _ = out_of_core_matching.match(checked(B).graph, KEY, 4, room)
+        np.testing.assert_array_equal(mate, lf.graph.matching(A).mate)
 
     def test_only_open_batches_are_copied(self, cuda, monkeypatch):
         """On a path of rising weights each round matches one pair, from the heavy end on."""
         copied = []
-        load = out_of_core_matching.Buffer.load
+        load = out_of_core_matching.Lane.load
         monkeypatch.setattr(
-            out_of_core_matching.Buffer,
+            out_of_core_matching.Lane,
             "load",
-            lambda self, *batch: copied.append((self, batch[1:])) or load(self, *batch),
+            lambda self, streamed, batch, rounds: (
+                copied.append((self, batch)) or load(self, streamed, batch, rounds)
+            ),
         )
         graph = checked(HOST_GRAPHS["path"]).graph
-        out_of_core_matching.match(graph, KEY, batches=4, room=0)
+        _, _, sent = out_of_core_matching.match_counted(graph, KEY, batches=4, room=0)
         first, rest = copied[:4], copied[4:]
-        ends = out_of_core_matching.batch_ends(graph.indptr, 4).tolist()
-        assert [batch for _, batch in first] == list(zip([0, *ends], ends))
+        assert [batch for _, batch in first] == [0, 1, 2, 3]
         assert first[0][0] is first[2][0] and first[1][0] is first[3][0] and first[0][0] is not first[1][0]
         assert 149 <= len(rest) <= 160
-        starts = [batch[0] for _, batch in rest]
-        assert starts == sorted(starts, reverse=True)
+        batches = [batch for _, batch in rest]
+        assert batches == sorted(batches, reverse=True)
+        entries = (sent - graph.indptr.nbytes) / (graph.indices.itemsize + graph.values.itemsize)
+        assert graph.indices.size < entries <= graph.indices.size + 3 * 150  # a row a round
 
     def test_what_is_left_is_copied_once(self, cuda, monkeypatch):
         rests = []
@@ -181,8 +202,24 @@ class TestOutOfCore:
 
         monkeypatch.setattr(out_of_core_matching, "match_rest", recorded)
         graph = checked(HOST_GRAPHS["grid"]).graph
-        out_of_core_matching.match(graph, KEY, batches=4)
+        out_of_core_matching.match(graph, KEY, batches=4, room=9000)
         assert len(rests) == 1 and 0 < rests[0].indices.size < graph.indices.size
+
+    @pytest.mark.parametrize("batches", [None, 1, 8])
+    def test_a_graph_that_fits_is_copied_once(self, cuda, batches):
+        graph = checked(HOST_GRAPHS["skewed"]).graph
+        size = sum(array.nbytes for array in (graph.indptr, graph.indices, graph.values))
+        assert out_of_core_matching.match_counted(graph, KEY, batches)[2] == size
+
+    def test_an_error_ends_the_threads(self, cuda, monkeypatch):
+        def failing(*arguments):
+            raise MemoryError("told to")
+
+        before = threading.active_count()
+        monkeypatch.setattr(kept_entries, "gather_entries", failing)
+        with pytest.raises(MemoryError, match="told to"):
+            out_of_core_matching.match(checked(HOST_GRAPHS["grid"]).graph, KEY, batches=4, room=0)
+        assert threading.active_count() == before
 
     @pytest.mark.parametrize("batches", [1, 2, 7, 5000])
     def test_batches_share_the_entries(self, batches):

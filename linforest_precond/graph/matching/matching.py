@@ -114,6 +114,12 @@ def matching(
         with `device`, else through the memory of the host. The matching does not depend on it. None chooses
         it by the free memory of the GPU; on the host the graph is then in memory as a whole.
 
+        On the GPU, a graph that fits into the free memory stays there, and is copied once. Otherwise two
+        batches of entries are there at a time, and in the end the rows of the vertices that may still be
+        matched. After the first round, only the rows are copied whose vertices must point anew. Threads copy
+        through pinned memory, at most 64 MiB for the entries; arrays that are pinned already are copied from
+        where they are.
+
         On the host, the values and indices of a symmetric CSR matrix with sorted rows may be memory-mapped
         files (``np.load(..., mmap_mode="r")``), larger than the memory: apart from one batch at a time (two
         at the end), only five indices per vertex are kept, and the values of the result. Other matrices are

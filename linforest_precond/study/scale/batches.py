@@ -1,4 +1,4 @@
-"""Matching rates by the number of batches, and peak memory: figure 4.6 and table 4.4."""
+"""Matching rates by the number of batches and their bounds, and peak memory: figure 4.6 and table 4.4."""
 
 from __future__ import annotations
 
@@ -25,15 +25,21 @@ REPEATS = 5
 # The memory budget of a graph: its arrays of vertices, and this share of its entries.
 GIVEN_SHARE = 1 / 8
 # Buffers of the size of a batch: on the CPU one, and one for the remaining rows; on the GPU two, so that
-# copies overlap with matching, and two for the remaining rows.
+# copies overlap with matching, and two for entries that stay: the remaining rows, or all of the graph.
 BUFFERS = {"cpu": 2, "cuda": 4}
+STAYING = 2
+# Bytes of the copies that measure the link between the host and the GPU.
+LINK_BYTES = 2**28
 
 
 def batches(W: Any, case: Case, settings: Settings) -> JsonObject:
     """Seconds and rates (MMEPS, million matched edges per second) of locally dominant matching in batches.
 
     Beside them the ``whole`` graph on the device, ``suitor`` likewise, and ``resident``, the bytes of the
-    arrays of all vertices.
+    arrays of all vertices, and ``size``, those of the entries. On the GPU, ``link`` is the rate of copies to
+    it from pinned memory in bytes per second, ``sent`` are the bytes that a matching copies, and ``bound`` is
+    the rate if nothing but these copies took time. ``occupancy`` is the one that registers and shared memory
+    allow the kernel of the whole graph.
     """
     device = settings.device
     whole = matching(W)
@@ -41,19 +47,38 @@ def batches(W: Any, case: Case, settings: Settings) -> JsonObject:
     rate = partial(_rated, whole.size)
     found: JsonObject = {
         "edges": whole.size,
+        "size": entry_bytes(W),
         "resident": vertex_bytes(W),
         "whole": rate(_seconds(partial(match_graph, on_device, "locally_dominant"), device)),
         "suitor": rate(_seconds(partial(match_graph, on_device, "suitor"), device)),
+        "link": 1e9 * max(timing.upload_bandwidths(LINK_BYTES, REPEATS)) if device == "cuda" else None,
+        "occupancy": occupancy(on_device) if device == "cuda" else None,
         "batched": {},
     }
     for count in BATCHES:
         call = _batched_call(W, count, device)
-        mates = call()[0]
+        mates, sent = call()
         found["batched"][str(count)] = rate(_seconds(call, device)) | {
             "largest_batch": largest_batch(W, count),
+            "sent": sent,
+            "bound": whole.size / (sent / found["link"]) / 1e6 if sent else None,
             "same": bool((mates == whole.mate).all()),
         }
     return found
+
+
+def occupancy(graph: Any) -> float:
+    """Resident threads of the matching kernel over the most that the device can hold."""
+    import cupy
+
+    from linforest_precond.backends.cuda.matching import best_edges, locally_dominant
+    from linforest_precond.backends.cuda.runtime.launch import BLOCK, resident_blocks
+
+    search = best_edges.Search(graph)
+    kernel = locally_dominant.PROGRAM(**search.macros).match_dominant_edges
+    device = cupy.cuda.Device().attributes
+    most = device["MultiProcessorCount"] * device["MaxThreadsPerMultiProcessor"]
+    return float(resident_blocks(kernel, search.shared_memory) * BLOCK / most)
 
 
 def _seconds(call: Callable[[], Any], device: str) -> float:
@@ -64,16 +89,20 @@ def _rated(edges: int, seconds: float) -> JsonObject:
     return {"seconds": seconds, "mmeps": edges / seconds / 1e6}
 
 
-def _batched_call(W: Any, count: int, device: str, room: int | None = None) -> Callable[[], Any]:
-    """The matching of a graph on the host, streamed in batches to the GPU, or through a buffer."""
+def _batched_call(W: Any, count: int, device: str) -> Callable[[], tuple[Any, int | None]]:
+    """The matching of a graph on the host, streamed in batches to the GPU, or through a buffer.
+
+    It returns the mates and, on the GPU, the bytes that were copied there.
+    """
     graph, key = checked(W).graph, tie_key_of(0)
     if device == "cuda":
         from linforest_precond.backends.cuda.matching import out_of_core_matching
 
-        return partial(out_of_core_matching.match, graph, key, count, room)
+        room = STAYING * largest_batch(W, count)
+        return lambda: out_of_core_matching.match_counted(graph, key, count, room)[::2]
     from linforest_precond.backends.cpu.matching import out_of_core_matching as on_host
 
-    return partial(on_host.match, graph, key, count)
+    return lambda: (on_host.match(graph, key, count)[0], None)
 
 
 def vertex_bytes(W: Any) -> int:
@@ -140,5 +169,5 @@ def _peak_on_gpu(W: Any, count: int) -> tuple[int, Any]:
     pool = cupy.get_default_memory_pool()
     pool.free_all_blocks()
     before = pool.total_bytes()
-    mates = _batched_call(W, count, "cuda", room=2 * largest_batch(W, count))()[0]
+    mates = _batched_call(W, count, "cuda")()[0]
     return int(pool.total_bytes() - before), mates

@@ -6,10 +6,10 @@ import math
 from statistics import fmean
 
 from linforest_precond.study.findings import Findings
-from linforest_precond.study.number_formats import count, digits3, one_digit, spread
+from linforest_precond.study.number_formats import count, digits3, one_digit, percent, spread
 from linforest_precond.study.published import named_rows, published_number
 from linforest_precond.study.results import JsonObject, done
-from linforest_precond.study.scale.tables import RATES, geometric_gap, implied_edges
+from linforest_precond.study.scale.tables import RATES, RULES, geometric_gap, implied_edges, visits
 
 MANY_ENTRIES = 100_000
 findings = Findings()
@@ -53,6 +53,19 @@ def _slowdown(found: JsonObject) -> float:
     return float(last["seconds"] / found["whole"]["seconds"])
 
 
+@findings.about("Copies", "batches")
+def _copies(cases: list[JsonObject]) -> str | None:
+    """How near to the bound by bytes one batch comes, and the most batches."""
+    found = [case["batches"] for case in large(cases) if case["batches"].get("link")]
+    if not found:
+        return None
+    rows = [[*each["batched"].values()] for each in found]
+    one, many = ([each[place]["mmeps"] / each[place]["bound"] for each in rows] for place in (0, -1))
+    link = spread([each["link"] / 1e9 for each in found])
+    text = f"The link takes {link} GB/s from pinned memory. Of what it allows for the bytes that are sent"
+    return f"{text}, one batch reaches {spread(one, percent)}, 8 batches {spread(many, percent)}."
+
+
 @findings.about("Batches", "batches")
 def _same(cases: list[JsonObject]) -> str:
     rows = [row for case in cases for row in case["batches"]["batched"].values()]
@@ -67,6 +80,21 @@ def _memory(cases: list[JsonObject]) -> str:
     held = sum(each["peak"] <= each["given"] for each in found)
     text = f"Peaks of {100 * min(shares):.0f} to {100 * max(shares):.0f} % of the graph's size"
     return f"{text} {_which(cases)}; {held} of {len(found)} stay within the memory given to them."
+
+
+@findings.about("Visited edges", lambda study: visits(done_large(study)))
+def _visited(rows: list[JsonObject]) -> str:
+    few, iterations = (published_number("scale", "figure 4.8", key) for key in ("few_edges", "iterations"))
+    ours, rule = ([row[key] for row in rows] for key in RULES.values())
+    text = f"Fewer than {few:.0f} % of the edges are visited in {spread(ours, percent)} of the iterations"
+    text = f"{text}, and by the thesis' rule, which visits the rows of all single vertices, in"
+    return f"{text} {spread(rule, percent)}; the thesis has {iterations:.0f} % on graphs of other sizes."
+
+
+def done_large(study: JsonObject) -> JsonObject:
+    """The study with its large cases alone."""
+    cases = done(study, "visits")
+    return {"cases": large(cases) if cases else []}
 
 
 @findings.about("The printed rates", done)

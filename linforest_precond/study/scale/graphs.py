@@ -14,6 +14,8 @@ from linforest_precond.matrices.generators.random_graphs import rmat
 from linforest_precond.matrix.checked import checked
 from linforest_precond.study.cases import Case, Source
 from linforest_precond.study.matching.algorithms import upper_weights
+from linforest_precond.study.results import JsonObject
+from linforest_precond.study.scale.large_graphs import large_graph
 
 SEED = 0
 EDGE_FACTOR = 16  # of GAP-kron and GAP-urand
@@ -38,13 +40,33 @@ def uniform_graph(scale: int) -> Any:
     return (upper + upper.T).tocsr()
 
 
+def queen(side: int) -> Any:
+    """A grid of side**3 nodes with 27 neighbours and three unknowns each, as the elements of Queen_4147."""
+    path = scipy.sparse.diags_array([1.0, 1.0, 1.0], offsets=[-1, 0, 1], shape=(side, side))
+    block = scipy.sparse.coo_array(np.ones((3, 3)))
+    for _ in range(3):
+        block = scipy.sparse.kron(path, block, format="coo")
+    return block.tocsr()
+
+
 GENERATED: dict[str, Callable[[int], Any]] = {
     "mycielskian": mycielskian,
     "urand": uniform_graph,
     "kron": lambda scale: rmat(scale, device="cpu"),
+    "queen": queen,
 }
 # The thesis' graph that a generated one stands for, and its size there.
-STANDS_FOR = {"mycielskian": ("mycielskian18", 18), "urand": ("GAP-urand", 27), "kron": ("GAP-kron", 27)}
+STANDS_FOR = {
+    "mycielskian": ("mycielskian18", 18),
+    "urand": ("GAP-urand", 27),
+    "kron": ("GAP-kron", 27),
+    "queen": ("Queen_4147", 111),
+}
+# Above this scale one thread takes minutes: "kron" and "urand" are those of `large_graphs`.
+LARGEST_SCALE = 22
+
+
+_NOTES = {"queen": "a grid of elements with as many entries in a row as Queen_4147"}
 
 
 def own_case(name: str, full: bool = False) -> Case | None:
@@ -59,7 +81,7 @@ def own_case(name: str, full: bool = False) -> Case | None:
         title=f"{kind} {size}",
         origin="generated" if same else "stand-in",
         paper=paper,
-        note=None if same else f"smaller than {paper} and generated likewise",
+        note=None if same else _NOTES.get(kind, f"smaller than {paper} and generated likewise"),
         at_paper_size=same,
     )
 
@@ -68,6 +90,8 @@ def fetch(source: Source, case: Case) -> tuple[Case, Any]:
     """The graph on the host, with uniform random weights where all of its own are equal, as in the thesis."""
     if own_case(case.name) is not None:
         kind, _, size = case.name.partition(":")
+        if kind in ("kron", "urand") and int(size) > LARGEST_SCALE:
+            return case, large_graph(kind, int(size))
         found, A = case, GENERATED[kind](int(size))
     else:
         found, A = source.fetch_on_host(case)
@@ -83,3 +107,9 @@ def weighted(A: Any) -> tuple[Any, bool]:
     if drawn:
         upper.data = 1.0 - np.random.default_rng(SEED).random(upper.nnz)
     return from_host(upper + upper.T, np.float64, "cpu", None), drawn
+
+
+def properties(W: Any) -> JsonObject:
+    """Sizes of a graph; every one of this study is symmetric."""
+    rows, nnz = W.shape[0], int(W.nnz)
+    return {"rows": rows, "nnz": nnz, "symmetric": True, "mean_degree": nnz / max(rows, 1)}

@@ -6,5 +6,6 @@ from linforest_precond.study.paper import by_name, paper_of
 from linforest_precond.study.scale import findings, graphs, plots, tables
 from linforest_precond.study.scale.batches import batches, memory
 from linforest_precond.study.scale.optimum import optimum
+from linforest_precond.study.scale.visits import visits
 
-SCALE = paper_of("scale", by_name(optimum, batches, memory), tables, plots, findings, graphs)
+SCALE = paper_of("scale", by_name(optimum, batches, memory, visits), tables, plots, findings, graphs)

@@ -54,4 +54,17 @@ def memory(study: JsonObject) -> drawing.Figure:
     return figure
 
 
-FIGURES = by_name(optimum, rates, memory)
+@drawing.styled
+def visits(study: JsonObject) -> drawing.Figure:
+    """Edges visited in each iteration, in % of all; dotted: rows of all single vertices, as in the thesis."""
+    figure, (ax,) = drawing.panels(1, width=6.0, height=3.4)
+    for place, case in enumerate(large(done(study, "visits"))):
+        found, colour = case["visits"], drawing.colour_of_case(place)
+        for rule, name, line in (("searched", label(case), "-"), ("single", None, ":")):
+            shares = [100 * each / found["entries"] for each in found[rule]]
+            ax.plot(range(1, len(shares) + 1), shares, line, color=colour, linewidth=1.2, label=name)
+    drawing.finish(figure, ax, "iteration", "edges in %")
+    return figure
+
+
+FIGURES = by_name(optimum, rates, memory, visits)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from statistics import geometric_mean
 
 from linforest_precond.study.listings import Column, Tables
-from linforest_precond.study.number_formats import NONE, count, digits3, one_digit, two_digits, yes_no
+from linforest_precond.study.number_formats import (
+    NONE,
+    count,
+    digits3,
+    one_digit,
+    percent,
+    two_digits,
+    yes_no,
+)
 from linforest_precond.study.published import named_rows, published_number
 from linforest_precond.study.report_tables import Cell
 from linforest_precond.study.results import JsonObject, done
@@ -14,6 +22,8 @@ from linforest_precond.study.scale.optimum import METHODS
 
 # Edges per matching of table 4.4, by the product of a rate with the time of table 4.1.
 RATES = {"ld": ("ld_mmeps", "ld_gpu"), "sr": ("sr_mmeps", "sr_omp")}
+# Which rows an iteration searches, and the name of the share of the iterations that search few.
+RULES = {"searched": "few", "single": "few_single"}
 
 
 TABLES = Tables()
@@ -91,7 +101,7 @@ def rates(study: JsonObject) -> list[JsonObject]:
     ]
 
 
-@TABLES.listing("name edges batches seconds mmeps largest_batch same", name="batches")
+@TABLES.listing("name edges batches seconds mmeps largest_batch sent bound same", name="batches")
 def times(study: JsonObject) -> list[JsonObject]:
     """Times and rates by the number of batches, as in table 4.4."""
     return [
@@ -102,6 +112,61 @@ def times(study: JsonObject) -> list[JsonObject]:
             *case["batches"]["batched"].items(),
         )
     ]
+
+
+@TABLES.listing(
+    GRAPH,
+    Column("occupancy", "Occupancy", percent),
+    Column("link", "Link, GB/s", digits3),
+    Column("graph", "Size", _mib),
+    *(
+        Column(f"{field}_{number}", f"{word}, {number}", show)
+        for number in BATCHES
+        for field, word, show in (("sent", "Sent", _mib), ("bound", "Bound", digits3))
+    ),
+    missing=NONE,
+    csv=False,
+)
+def bounds(study: JsonObject) -> list[JsonObject]:
+    """The bytes that matchings in batches copy to the GPU, and the rates that the link allows for them."""
+    return [
+        {"name": case, "link": found["link"] / 1e9, "graph": found["size"], "occupancy": found["occupancy"]}
+        | {
+            f"{field}_{number}": each[field]
+            for number, each in found["batched"].items()
+            for field in ("sent", "bound")
+        }
+        for case in done(study, "batches")
+        for found in (case["batches"],)
+        if found.get("link")
+    ]
+
+
+@TABLES.listing(
+    GRAPH,
+    Column("rounds", "Iterations", count),
+    Column("searched", "Edges in all", digits3),
+    Column("few", "Iterations with few", percent),
+    Column("single", "Edges in all, thesis' rule", digits3),
+    Column("few_single", "Iterations with few, thesis' rule", percent),
+    missing=NONE,
+)
+def visits(study: JsonObject) -> list[JsonObject]:
+    """Figure 4.8: visited edges, in multiples of the graph's, and iterations that visit few of them."""
+    return [
+        {"name": case, "rounds": len(found["searched"])}
+        | {key: sum(found[key]) / found["entries"] for key in RULES}
+        | {name: share_of_few(found, key) for key, name in RULES.items()}
+        for case in done(study, "visits")
+        for found in (case["visits"],)
+        if found["searched"]
+    ]
+
+
+def share_of_few(found: JsonObject, rule: str) -> float:
+    """The share of the iterations that visit fewer edges than the thesis' limit."""
+    limit = published_number("scale", "figure 4.8", "few_edges") / 100 * found["entries"]
+    return sum(each < limit for each in found[rule]) / len(found[rule])
 
 
 @TABLES.listing(

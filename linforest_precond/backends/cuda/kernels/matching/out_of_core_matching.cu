@@ -73,20 +73,15 @@ extern "C" __global__ void match_mutual(const INDEX* __restrict__ indptr, const 
     if (matched) report->matched = 1;
 }
 
-// Lanes that copy a row.
-#define COPYING_LANES 8
-
-// Copies the rows of a batch that are not empty in `kept_indptr` to the graph of the remaining rows.
-extern "C" __global__ void copy_kept_rows(const INDEX* __restrict__ indptr, Batch batch,
-                                          const INDEX* __restrict__ kept_indptr, INDEX* __restrict__ kept_indices,
-                                          WEIGHT* __restrict__ kept_values) {
-    const i64 rows_at_once = (i64)gridDim.x * blockDim.x / COPYING_LANES;
-    const i64 own = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / COPYING_LANES;
-    for (i64 v = batch.first + own; v < batch.last; v += rows_at_once) {
-        const i64 from = (i64)indptr[v] - batch.begin, to = kept_indptr[v], length = (i64)kept_indptr[v + 1] - to;
-        for (i64 i = threadIdx.x % COPYING_LANES; i < length; i += COPYING_LANES) {
-            kept_indices[to + i] = batch.indices[from + i];
-            kept_values[to + i] = batch.values[from + i];
-        }
+// Makes lengths of rows, in kept_indptr + 1, whose inclusive scan gives row pointers: those of the vertices that may
+// still be matched, or with `taken_only` of those whose target was matched. Other rows are empty.
+extern "C" __global__ void keep_rows(const INDEX* __restrict__ indptr, const INDEX* __restrict__ pointers,
+                                     const INDEX* __restrict__ mates, i64 rows, i64 taken_only,
+                                     INDEX* __restrict__ kept_indptr) {
+    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < rows; v += (i64)gridDim.x * blockDim.x) {
+        const INDEX target = mates[v] < 0 ? pointers[v] : NO_VERTEX;
+        const bool keeps = target >= 0 && (!taken_only || mates[target] >= 0);
+        kept_indptr[v + 1] = keeps ? indptr[v + 1] - indptr[v] : 0;
+        if (v == 0) kept_indptr[0] = 0;
     }
 }
