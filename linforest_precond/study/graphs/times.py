@@ -55,9 +55,9 @@ def _record(family: Family, key: str, problem: Any, graphs: dict[str, Any], repe
 
 
 def _median(call: Callable[[], T], repeats: int, device: str) -> tuple[float, T]:
-    """The median seconds of several calls after the first, or the first one's if it is long; its result."""
+    """The median seconds of calls after the first, as many as are short together; its own if it is long."""
     seconds, answer = timing.time_of(call, device)
     if seconds > timing.LONG_SECONDS:
         return seconds, answer
     del answer
-    return timing.median_time(call, repeats, device)
+    return timing.median_time(call, max(1, min(repeats, int(timing.LONG_SECONDS / seconds))), device)
