@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.hash_keys import GOLDEN, HIGH_STRIDE, mixed
@@ -17,37 +17,36 @@ AT_ONCE = 2**24
 
 
 def route_edges(
-    grid: Grid, where: VertexMap, sources: Array, targets: Array, weights: Array | None
+    backend: Backend, grid: Grid, where: VertexMap, sources: Array, targets: Array, weights: Array | None
 ) -> tuple[Array, Array, Array | None]:
     """The edges of this rank's block, by positions: (source, target) ascending, duplicates summed."""
     owners = where.block_owner(sources, targets)
     is_own = bool((owners == grid.comm.rank).all())  # stall: whether edges are sent
     if not grid.comm.all(is_own):
         columns = [sources, targets] + ([] if weights is None else [weights.view(np.int64)])
-        found = swap(grid, owners, xp_of(sources).column_stack(columns))
+        found = swap(grid, owners, backend.xp.column_stack(columns))
         sources, targets = found[:, 0], found[:, 1]
-        weights = None if weights is None else xp_of(found).ascontiguousarray(found[:, 2]).view(np.float64)
+        weights = None if weights is None else backend.xp.ascontiguousarray(found[:, 2]).view(np.float64)
     del owners
-    return _sorted_edges(where.n, sources, targets, weights)
+    return _sorted_edges(backend, where.n, sources, targets, weights)
 
 
 def _sorted_edges(
-    n: int, sources: Array, targets: Array, weights: Array | None
+    backend: Backend, n: int, sources: Array, targets: Array, weights: Array | None
 ) -> tuple[Array, Array, Array | None]:
     # Duplicates are summed in the order of their weights, not of arrival, which depends on the partition.
-    xp, grid_blocks = xp_of(sources), backend_of(sources).csgraph.grid_blocks
     pairs = sources * n + targets
     del sources, targets
     if weights is None:
         pairs.sort()
     else:
-        order = grid_blocks.lexicographic_order((weights, pairs))
+        order = backend.csgraph.grid_blocks.lexicographic_order((weights, pairs))
         pairs, weights = pairs[order], weights[order]
     begins = run_begins(pairs)
     if weights is not None:
-        weights = grid_blocks.run_sums(weights, begins)
+        weights = backend.csgraph.grid_blocks.run_sums(weights, begins)
     pairs = pairs[begins]
-    return *xp.divmod(pairs, max(n, 1)), weights
+    return *backend.xp.divmod(pairs, max(n, 1)), weights
 
 
 def is_symmetric(grid: Grid, sources: Array, targets: Array, weights: Array | None = None) -> bool:

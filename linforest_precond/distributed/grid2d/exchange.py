@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.grid2d.vertex_map import Window
@@ -25,6 +25,7 @@ FEW = 16
 class Direction:
     """Push or pull: the window that is combined and the one it is spread to, and the groups of ranks."""
 
+    backend: Backend
     combined: Window
     combining: Communicator
     spread: Window
@@ -65,7 +66,7 @@ def spread_all(direction: Direction, state: Array) -> None:
 def _sparse_minima(direction: Direction, state: Array, lower: Callable[[], Array]) -> Array:
     queue = distinct(lower(), state.size)
     found = gathered_pairs(direction.combining, direction.combined, state, queue)
-    backend_of(state).csgraph.grid_blocks.minimum_at(state, found[:, 0], found[:, 1])
+    direction.backend.csgraph.grid_blocks.minimum_at(state, found[:, 0], found[:, 1])
     changed = distinct(found[:, 0], state.size)
     received = spread_some(direction, state, changed)
     return distinct(xp_of(state).concatenate([changed, received]), state.size)

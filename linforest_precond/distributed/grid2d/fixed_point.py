@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.communicator import Communicator
@@ -36,11 +36,11 @@ def decoded(sums: Array, bits: int) -> Array:
     return (units + lower.astype(np.float64) * 2.0**-LOW_BITS) * 2.0**-bits
 
 
-def sums_by_index(values: Array, index: Array, count: int, bits: int) -> Array:
+def sums_by_index(backend: Backend, values: Array, index: Array, count: int, bits: int) -> Array:
     """Sums of encoded values with the same index: (2, count)."""
-    sums = xp_of(values).zeros((2, count), np.int64)
+    sums = backend.xp.zeros((2, count), np.int64)
     for row, part in zip(sums, encoded(values, bits)):
-        backend_of(values).csgraph.grid_blocks.add_at(row, index, part)
+        backend.csgraph.grid_blocks.add_at(row, index, part)
     return sums
 
 

@@ -87,7 +87,7 @@ class Graph2D:
     ) -> None:
         with grid.comm.checking():
             n = as_integer("n", n, 0, MOST_VERTICES)
-            backend = backend_of(sources)
+            backend = self.backend = backend_of(sources)
             tails, heads = (
                 checked_vertices(backend, *each, n) for each in (("sources", sources), ("targets", targets))
             )
@@ -102,7 +102,8 @@ class Graph2D:
         with grid.comm.together():
             offsets = checked_offsets(grid.comm, n, offsets)
             where = make(n, grid.shape)
-            self._build(grid, where, offsets, where.positions(tails), where.positions(heads), values)
+            tails, heads = where.positions(tails), where.positions(heads)  # the vertices are freed
+            self._build(grid, where, offsets, tails, heads, values)
 
     @classmethod
     def from_matrix(cls, A: Matrix, grid: Grid | None = None, *, distribution: str = "striped") -> Graph2D:
@@ -134,7 +135,7 @@ class Graph2D:
         self.rows, self.columns, self.n_states = windows(
             (int(rows[grid.i]), int(rows[grid.i + 1])), (int(columns[grid.j]), int(columns[grid.j + 1]))
         )
-        sources, targets, self.weights = route_edges(grid, where, tails, heads, weights)
+        sources, targets, self.weights = route_edges(self.backend, grid, where, tails, heads, weights)
         self.indptr = row_pointers(sources - self.rows.begin, self.rows.size)
         self.indices = self.columns.local(targets)
         self.symmetric = is_symmetric(grid, sources, targets)
@@ -150,13 +151,10 @@ class Graph2D:
         grid, rows, columns = self.grid, self.where.row_offsets, self.where.column_offsets
         spread_in_row = [self.rows.intersected(*ends) for ends in zip(columns, columns[1:])]
         spread_in_column = [self.columns.intersected(*ends) for ends in zip(rows, rows[1:])]
-        self.push = Direction(self.columns, grid.column, self.rows, grid.row, spread_in_row)
-        self.pull = Direction(self.rows, grid.row, self.columns, grid.column, spread_in_column)
-
-    @property
-    def backend(self) -> Backend:
-        """The backend of the block."""
-        return backend_of(self.indices)
+        backend, rows_in_row = self.backend, (self.rows, grid.row)
+        columns_in_column = self.columns, grid.column
+        self.push = Direction(backend, *columns_in_column, *rows_in_row, spread_in_row)
+        self.pull = Direction(backend, *rows_in_row, *columns_in_column, spread_in_column)
 
     @property
     def xp(self) -> Any:

@@ -168,7 +168,7 @@ def row_sums(graph: Graph2D) -> Array:
     exponents = xp.frexp(row.allreduce(graph.blocks.row_maxima(graph.indptr, graph.weights), "max"))[1]
     rows = graph.backend.matrix.entries.rows_of(graph.indptr, graph.block_edges)
     scaled = xp.ldexp(graph.weights, -exponents[rows])
-    found = row.allreduce(sums_by_index(scaled, rows, graph.rows.size, BITS_OF_MANY))
+    found = row.allreduce(sums_by_index(graph.backend, scaled, rows, graph.rows.size, BITS_OF_MANY))
     with np.errstate(over="ignore"):
         return xp.ldexp(decoded(found, BITS_OF_MANY), exponents)
 

@@ -9,15 +9,12 @@ import abc
 import math
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from linforest_precond.backends import cuda_status
 from linforest_precond.backends.annotations import Array
-
-if TYPE_CHECKING:
-    from linforest_precond.distributed.partition.communicator import Communicator
 
 Operation = Literal["sum", "min", "max"]
 
@@ -49,7 +46,7 @@ class Messages(abc.ABC):
     ) -> dict[int, Array]: ...
 
 
-def device_messages(comm: Communicator) -> Messages:
+def device_messages(comm: Any) -> Messages:
     """What passes arrays of CuPy between the ranks, chosen once: a collective call."""
     kept = vars(comm)
     if "device_messages" not in kept:
@@ -63,7 +60,7 @@ def device_messages(comm: Communicator) -> Messages:
 class HostMessages(Messages):
     """Arrays on the device are passed by way of pinned host memory."""
 
-    def __init__(self, comm: Communicator) -> None:
+    def __init__(self, comm: Any) -> None:
         self.comm = comm
 
     def _allreduce(self, array: Array, operation: Operation, empty: Any = None) -> Array:
@@ -132,7 +129,7 @@ class NcclMessages(Messages):
     Integers add exactly, and minima and maxima have no order, so the bits are those of MPI.
     """
 
-    def __init__(self, comm: Communicator, ranks: Any) -> None:
+    def __init__(self, comm: Any, ranks: Any) -> None:
         from cupy.cuda import nccl
 
         self.comm, self._ranks, self._nccl = comm, ranks, nccl
@@ -161,9 +158,10 @@ class NcclMessages(Messages):
 
     def _broadcast(self, array: Any, root: int) -> Any:
         nccl = self._nccl
-        self._ranks.broadcast(
-            array.data.ptr, array.data.ptr, array.nbytes, nccl.NCCL_CHAR, root, self._stream
-        )
+        # CuPy counts elements in 32 bits.
+        is_wide = array.nbytes % 8 == 0
+        count, kind = (array.nbytes // 8, nccl.NCCL_INT64) if is_wide else (array.nbytes, nccl.NCCL_CHAR)
+        self._ranks.broadcast(array.data.ptr, array.data.ptr, count, kind, root, self._stream)
         return array
 
     def _exchange(
@@ -189,7 +187,7 @@ class NcclMessages(Messages):
         return int(cupy.cuda.get_current_stream().ptr)
 
 
-def nccl_ranks(comm: Communicator) -> Any:
+def nccl_ranks(comm: Any) -> Any:
     """The ranks as NCCL's communicator, or None where it cannot be made on one of them."""
     from cupy.cuda import nccl
 

@@ -74,6 +74,7 @@ def rank_program(name: str, device: str) -> None:
     settle = _use_gpu(comm.rank) if device == "cuda" else lambda: None
     _, A = fetch(Source(device, offline=True), named_cases([name], own_case=own_case)[0])
     graph = graph_on(comm, A, device=device)
+    _free_unused(device)
     hub, spent, found = hub_on(graph), _timed(comm, graph.grid, settle), {}
     for key in BENCHMARKS if device == "cuda" else ALGORITHMS:
         samples = []
@@ -98,6 +99,14 @@ def _use_gpu(rank: int) -> Callable[[], None]:
     device = cupy.cuda.Device(rank % cupy.cuda.runtime.getDeviceCount())
     device.use()
     return cast(Callable[[], None], device.synchronize)
+
+
+def _free_unused(device: str) -> None:
+    """Give back the memory of the set-up, for ranks that share the GPU."""
+    if device == "cuda":
+        import cupy
+
+        cupy.get_default_memory_pool().free_all_blocks()
 
 
 def _bytes_of(comm: Any) -> int:
