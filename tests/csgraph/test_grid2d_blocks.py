@@ -21,6 +21,11 @@ def block(backend, density=0.2):
     return host, [backend.array(part) for part in host]
 
 
+def column(backend, numbers):
+    """An array that is not contiguous."""
+    return backend.array(np.column_stack([numbers, numbers]).astype(np.int64))[:, 0]
+
+
 def functions(backend):
     return backend_of(backend.array(np.zeros(1))).csgraph.grid_blocks
 
@@ -28,7 +33,7 @@ def functions(backend):
 @pytest.mark.parametrize("rows", [[], [0], [5], [39, 3, 5, 7, 6], range(ROWS)], ids=len)
 def test_rows_are_expanded(backend, rows):
     (indptr, *_), (own, *_) = block(backend)
-    found = functions(backend).expanded_rows(own, backend.array(np.array(rows, np.int64)))
+    found = functions(backend).expanded_rows(own, column(backend, rows))
     expected = [(place, slot) for place, r in enumerate(rows) for slot in range(indptr[r], indptr[r + 1])]
     assert list(zip(*(backend.host(part).tolist() for part in found))) == expected
 
@@ -48,7 +53,7 @@ def test_states_are_lowered(backend, is_pull, shared):
             expected[target] = min(expected[target], values[source])
     own = backend.array(state.copy())
     given = own if shared else backend.array(values)
-    arguments = own_indptr, own_indices, backend.array(rows), first_row, is_pull, given, own
+    arguments = own_indptr, own_indices, column(backend, rows), first_row, is_pull, given, own
     ids = backend.host(functions(backend).lower_along(*arguments))
     assert np.array_equal(backend.host(own), expected)
     assert set(ids.tolist()) == set(np.flatnonzero(expected != state).tolist())

@@ -13,6 +13,8 @@ from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.distributed import communicator_of, grid2d, scatter
 from linforest_precond.matrices.arrays import on_device
 
+PATIENCE = 240  # seconds that ranks wait for those that compile kernels
+
 
 def results(graph, parents):
     """Of the own vertices: a column for each function."""
@@ -55,7 +57,7 @@ def shapes_of(size):
 
 
 def main(file, device="cpu", *sizes):
-    comm = communicator_of()
+    comm = communicator_of(timeout=PATIENCE)
     found = []
     for size in map(int, sizes) if sizes else [comm.size]:
         group = comm.split(int(comm.rank < size))

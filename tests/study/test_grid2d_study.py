@@ -82,6 +82,8 @@ def test_grid2d_draws_the_same_graph_on_the_gpu(cuda, name):
 @pytest.mark.gpu
 def test_grid2d_has_times_alone_on_the_gpu(cuda):
     assert GRID2D.configured("cuda", False, None).parts == ("times",)
+    with pytest.raises(ValueError, match="times"):
+        GRID2D.configured("cuda", False, ["scaling"])
 
 
 def test_small_graphs_are_not_timed():

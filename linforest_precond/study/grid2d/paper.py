@@ -20,6 +20,10 @@ class GridSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.device == "cuda":
+            if self.parts not in (tuple(PARTS), ("times",)):
+                raise ValueError(
+                    'device="cuda" has the part "times" alone: counts do not depend on the device'
+                )
             object.__setattr__(self, "parts", ("times",))
 
 

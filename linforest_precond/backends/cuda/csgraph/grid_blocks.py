@@ -10,16 +10,16 @@ PROGRAM = Program("csgraph/grid_blocks", INDEX=np.int64)
 
 
 def _collapsed(indptr, rows):
-    """The prefix sum of the rows' lengths, from 0 to the number of their entries."""
-    starts = cupy.zeros(rows.size + 1, np.int64)
+    """The prefix sum of the rows' lengths, from 0 to the number of their entries, and the rows."""
+    starts, rows = cupy.zeros(rows.size + 1, np.int64), cupy.ascontiguousarray(rows)
     if rows.size:
         starts[1:] = cupy.cumsum(indptr[rows + 1] - indptr[rows])
-    return starts
+    return starts, rows
 
 
 def expanded_rows(indptr, rows):
     """For each entry of some rows the place of its row among them, and its slot."""
-    starts = _collapsed(indptr, rows)
+    starts, rows = _collapsed(indptr, rows)
     places, slots = cupy.empty((2, int(starts[-1])), np.int64)  # stall: the size of the result
     launch(PROGRAM().expand, (starts, rows, rows.size, indptr, places, slots), items=places.size)
     return places, slots
@@ -27,7 +27,7 @@ def expanded_rows(indptr, rows):
 
 def lower_along(indptr, indices, rows, first_row, pull, values, state):
     """Lower states along the edges of some rows; returns the ids of the lowered states."""
-    before, starts = state.copy(), _collapsed(indptr, rows)
+    before, (starts, rows) = state.copy(), _collapsed(indptr, rows)
     values = before if values is state else values
     arguments = starts, rows, rows.size, indptr, indices, first_row, int(pull), values, state
     launch(PROGRAM().lower_along, arguments)
