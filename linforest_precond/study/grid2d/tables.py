@@ -146,10 +146,10 @@ def times(study: JsonObject) -> list[JsonObject]:
     """Seconds of the slowest rank of MPI, those in calls of its groups, and bytes of the busiest rank."""
     return [
         {CASE: case, "algorithm": f"{name}, {NAMES[name]}", "p": row["p"]}
-        | {"seconds": whole, "in_groups": inside, "bytes": sent}
+        | {"seconds": whole, "in_groups": inside, "bytes": sent[0] if sent else None}
         for case in done(study, "times")
         for row in case["times"]["ranks"]
-        for name, (whole, inside, sent) in row["seconds"].items()
+        for name, (whole, inside, *sent) in row["seconds"].items()
     ]
 
 
@@ -167,4 +167,5 @@ def timed_rounds(study: JsonObject) -> list[JsonObject]:
         | {"round": row["round"], "bound": row["bound"]}
         for case in done(study, "times")
         for row in case["times"]["ranks"]
+        if "round" in row  # older runs did not count it
     ]
