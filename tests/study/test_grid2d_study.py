@@ -8,11 +8,15 @@ import pytest
 from conftest import skip_or_fail
 
 import linforest_precond as lf
+from linforest_precond.distributed import grid2d, simulate
 from linforest_precond.study import run_paper, timing
+from linforest_precond.study.cases import Source
 from linforest_precond.study.grid2d import measures, ranks, tables
-from linforest_precond.study.grid2d.algorithms import ALGORITHMS, VARIANTS
+from linforest_precond.study.grid2d.algorithms import ALGORITHMS, BENCHMARKS, VARIANTS
+from linforest_precond.study.grid2d.drawn import DrawnGraph
 from linforest_precond.study.grid2d.findings import findings
-from linforest_precond.study.grid2d.paper import GRID2D, HostSettings
+from linforest_precond.study.grid2d.graphs import hub_of, hub_on, properties
+from linforest_precond.study.grid2d.paper import GRID2D
 from linforest_precond.study.settings import Settings
 
 COUNTED = ("rounds", "scaling", "variants", "shapes", "balance")
@@ -52,9 +56,34 @@ def test_uniform_graphs_are_cases():
     assert case.title == "urand 5" and GRID2D.select(["poisson2d:3"])[0].origin == "generated"
 
 
-def test_the_gpu_is_refused():
-    with pytest.raises(ValueError, match="those of the CPU"):
-        HostSettings(device="cuda")
+@pytest.mark.parametrize("name", ["rmat:7:4", "urand:7:4"])
+def test_ranks_draw_the_blocks_of_one_graph(name):
+    (case,) = GRID2D.select([name])
+    (_, A), (_, drawn) = (GRID2D.fetch(Source(device, offline=True), case) for device in ("cpu", "cuda"))
+    assert drawn == DrawnGraph.named(name) and properties(drawn)["nnz"] == 1024
+    assert (A != A.T).nnz == 0 and A.diagonal().sum() == 0 and 512 < A.nnz <= 1024
+
+    def found(comm):
+        graph = drawn.on_grid(grid2d.Grid(comm, (2, 3)), np)
+        assert graph.n_edges == A.nnz and graph.symmetric and hub_on(graph) == hub_of(A)
+        return grid2d.bfs(graph, 5)[0]
+
+    assert np.array_equal(np.concatenate(simulate(6, found)), lf.graph.bfs_levels(A, 5))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["rmat:7:4", "urand:7:4"])
+def test_grid2d_draws_the_same_graph_on_the_gpu(cuda, name):
+    drawn = DrawnGraph.named(name)
+    for found, expected in zip(drawn.edges(cuda.xp), drawn.edges(np)):
+        assert all(np.array_equal(cuda.host(own), end) for own, end in zip(found, expected))
+
+
+@pytest.mark.gpu
+def test_grid2d_has_times_alone_on_the_gpu(cuda):
+    assert GRID2D.configured("cuda", False, None).parts == ("times",)
+    with pytest.raises(ValueError, match="times"):
+        GRID2D.configured("cuda", False, ["scaling"])
 
 
 def test_small_graphs_are_not_timed():
@@ -74,7 +103,22 @@ def test_times_of_ranks_of_mpi(monkeypatch):
     assert [row["p"] for row in found] == [1, 2]
     for row in found:
         assert set(row["seconds"]) == set(ALGORITHMS)
-        assert all(0 <= inside <= whole for whole, inside in row["seconds"].values())
+        assert all(0 <= inside <= whole and sent for whole, inside, sent in row["seconds"].values())
+        # The change and the mass of dangling vertices are sums over all ranks.
+        assert 0 <= row["round"] - row["bound"] < 100
+    study = {"cases": [{"status": "done", "times": {"ranks": found}, "name": "rmat:6", "rows": 64}]}
+    assert [row["shape"] for row in tables.timed_rounds(study)] == ["1 × 1", "1 × 2"]
+    assert len(tables.times(study)) == 2 * len(ALGORITHMS)
+
+
+@pytest.mark.gpu
+def test_grid2d_times_of_ranks_that_share_a_gpu(cuda, monkeypatch):
+    pytest.importorskip("mpi4py")
+    monkeypatch.setattr(ranks, "RANKS", (2,))
+    monkeypatch.setattr(ranks, "LEAST_VERTICES", 1)
+    settings = GRID2D.configured("cuda", False, None)
+    (row,) = ranks.times(DrawnGraph.named("rmat:10:8"), GRID2D.select(["rmat:10:8"])[0], settings)["ranks"]
+    assert list(row["seconds"]) == [*BENCHMARKS] and 0 <= row["round"] - row["bound"] < 100
 
 
 def test_the_whole_study(tmp_path, monkeypatch):

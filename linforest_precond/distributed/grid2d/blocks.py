@@ -4,32 +4,49 @@ from __future__ import annotations
 
 import numpy as np
 
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.hash_keys import GOLDEN, HIGH_STRIDE, mixed
 from linforest_precond.distributed.grid2d.grid import Grid
 from linforest_precond.distributed.grid2d.packets import swap
 from linforest_precond.distributed.grid2d.vertex_map import VertexMap
 
+# Edges that are hashed at once.
+AT_ONCE = 2**24
+
 
 def route_edges(
-    grid: Grid, where: VertexMap, sources: Array, targets: Array, weights: Array | None
+    backend: Backend, grid: Grid, where: VertexMap, sources: Array, targets: Array, weights: Array | None
 ) -> tuple[Array, Array, Array | None]:
     """The edges of this rank's block, by positions: (source, target) ascending, duplicates summed."""
-    columns = [sources, targets] + ([] if weights is None else [weights.view(np.int64)])
-    found = swap(grid, where.block_owner(sources, targets), np.column_stack(columns))
-    values = None if weights is None else np.ascontiguousarray(found[:, 2]).view(np.float64)
-    return _sorted_edges(found[:, 0], found[:, 1], values)
+    owners = where.block_owner(sources, targets)
+    is_own = bool((owners == grid.comm.rank).all())  # stall: whether edges are sent
+    if not grid.comm.all(is_own):
+        columns = [sources, targets] + ([] if weights is None else [weights.view(np.int64)])
+        found = swap(grid, owners, backend.xp.column_stack(columns))
+        sources, targets = found[:, 0], found[:, 1]
+        weights = None if weights is None else backend.xp.ascontiguousarray(found[:, 2]).view(np.float64)
+    del owners
+    return _sorted_edges(backend, where.n, sources, targets, weights)
 
 
-def _sorted_edges(sources: Array, targets: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
+def _sorted_edges(
+    backend: Backend, n: int, sources: Array, targets: Array, weights: Array | None
+) -> tuple[Array, Array, Array | None]:
     # Duplicates are summed in the order of their weights, not of arrival, which depends on the partition.
-    order = np.lexsort((targets, sources) if weights is None else (weights, targets, sources))
-    sources, targets = sources[order], targets[order]
-    first = np.ones(sources.size, bool)
-    first[1:] = (sources[1:] != sources[:-1]) | (targets[1:] != targets[:-1])
-    if weights is not None and first.size:
-        weights = np.add.reduceat(weights[order], np.flatnonzero(first))
-    return sources[first], targets[first], weights
+    pairs = sources * n + targets
+    del sources, targets
+    if weights is None:
+        pairs.sort()
+    else:
+        order = backend.csgraph.grid_blocks.lexicographic_order((weights, pairs))
+        pairs, weights = pairs[order], weights[order]
+    begins = run_begins(pairs)
+    if weights is not None:
+        weights = backend.csgraph.grid_blocks.run_sums(weights, begins)
+    pairs = pairs[begins]
+    return *backend.xp.divmod(pairs, max(n, 1)), weights
 
 
 def is_symmetric(grid: Grid, sources: Array, targets: Array, weights: Array | None = None) -> bool:
@@ -37,18 +54,36 @@ def is_symmetric(grid: Grid, sources: Array, targets: Array, weights: Array | No
 
     Wrong with a probability of 2**-64.
     """
-    words, upper, lower = edge_words(sources, targets, weights), sources < targets, sources > targets
-    balance = np.concatenate([words[upper], np.negative(words[lower])]).sum(dtype=np.uint64)
-    return not grid.comm.allreduce(np.array([balance])).any()
+    balance = 0
+    for first in range(0, sources.size, AT_ONCE):
+        some = slice(first, first + AT_ONCE)
+        tails, heads = sources[some], targets[some]
+        words = edge_words(tails, heads, None if weights is None else weights[some])
+        # stall: a number of all ranks
+        upper, lower = (int(words[part].sum(dtype=np.uint64)) for part in (tails < heads, tails > heads))
+        balance += upper - lower
+    return not grid.comm.allreduce(np.array([balance % 2**64], np.uint64)).any()
 
 
 def edge_words(sources: Array, targets: Array, weights: Array | None = None) -> Array:
     """A word for each edge, the same for both directions."""
-    low, high = np.minimum(sources, targets), np.maximum(sources, targets)
+    xp = xp_of(sources)
+    low, high = xp.minimum(sources, targets), xp.maximum(sources, targets)
     words = low.astype(np.uint64) * GOLDEN + high.astype(np.uint64) * HIGH_STRIDE
     return mixed(words if weights is None else words ^ weights.view(np.uint64))
 
 
 def row_pointers(rows: Array, count: int) -> Array:
     """CSR row pointers of sorted row numbers."""
-    return np.searchsorted(rows, np.arange(count + 1))
+    xp = xp_of(rows)
+    return xp.searchsorted(rows, xp.arange(count + 1))
+
+
+def run_begins(*keys: Array) -> Array:
+    """Where the runs of equal keys begin."""
+    begins = xp_of(keys[0]).ones(keys[0].size, bool)
+    if begins.size:
+        begins[1:] = False
+    for key in keys:
+        begins[1:] |= key[1:] != key[:-1]
+    return xp_of(begins).flatnonzero(begins)

@@ -67,19 +67,23 @@ def bfs(
         search = BreadthFirstSearch(graph if directed else graph.undirected(), i_start)
         search.run(exchange)
         dtype = vertex_dtype(graph.n)
-        predecessors = np.where(search.parents == NOT_FOUND, NO_PREDECESSOR, search.parents)
+        predecessors = graph.xp.where(search.depths > 0, ~search.parents, NO_PREDECESSOR)
         return own_results(graph, search.depths, np.int32), own_results(graph, predecessors, dtype)
 
 
 class BreadthFirstSearch:
-    """The state of a breadth-first search: depths and the lowest predecessors of row and column vertices."""
+    """The state of a breadth-first search: depths and the lowest predecessors of row and column vertices.
+
+    The predecessors p of visited vertices are kept as ~p: these are below all vertices, so that no push
+    lowers them again.
+    """
 
     def __init__(self, graph: Graph2D, source: int) -> None:
         self.graph, self.depth, self.pulls = graph, 0, 0
-        self.depths = np.full(graph.n_states, NOT_VISITED, np.int32)
-        self.parents = np.full(graph.n_states, NOT_FOUND)
-        start = np.flatnonzero(graph.vertices == source)
-        self.depths[start], self.parents[start] = 0, NO_PREDECESSOR
+        self.depths = graph.xp.full(graph.n_states, NOT_VISITED, np.int32)
+        self.parents = graph.xp.full(graph.n_states, NOT_FOUND, np.int64)
+        start = graph.xp.flatnonzero(graph.vertices == source)
+        self.depths[start], self.parents[start] = 0, ~source
         self.frontier = graph.rows_among(start)  # rows of the block
 
     def run(self, exchange: str) -> None:
@@ -96,26 +100,23 @@ class BreadthFirstSearch:
     def _totals(self) -> list[int]:
         """The vertices of the frontier and their edges."""
         graph, rows = self.graph, self.frontier
-        return graph.totals(rows, (graph.indptr[rows + 1] - graph.indptr[rows]).sum())
+        return graph.totals(rows, graph.entries_of(rows))
 
     def _visit(self, pull: bool, dense: bool) -> None:
         graph = self.graph
-        visited, parents = self._pulled() if pull else self._pushed()
-        changed = combine_minima(graph.pull if pull else graph.push, self.parents, visited, parents, dense)
+        lower, direction = (self._pull, graph.pull) if pull else (self._push, graph.push)
+        changed = combine_minima(direction, self.parents, lower, dense)
         self.depth, self.pulls = self.depth + 1, self.pulls + pull
-        self.depths[changed] = self.depth
+        self.depths[changed], self.parents[changed] = self.depth, ~self.parents[changed]
         self.frontier = graph.rows_among(changed)
 
-    def _pushed(self) -> tuple[Array, Array]:
-        """Unvisited targets of the frontier's edges, and the sources."""
-        _, sources, targets = self.graph.expand(self.frontier)
-        unvisited = self.depths[targets] == NOT_VISITED
-        return targets[unvisited], self.graph.vertices[sources[unvisited]]
+    def _push(self) -> Array:
+        """Along the frontier's edges to unvisited targets."""
+        return self.graph.lower(self.frontier, False, self.graph.vertices, self.parents)
 
-    def _pulled(self) -> tuple[Array, Array]:
-        """Unvisited rows with an edge to the frontier, and its ends there."""
-        graph = self.graph
-        unvisited = np.flatnonzero(self.depths[graph.rows.ids] == NOT_VISITED)
-        _, rows, neighbours = graph.expand(unvisited)
-        found = self.depths[neighbours] == self.depth
-        return rows[found], graph.vertices[neighbours[found]]
+    def _pull(self) -> Array:
+        """Along the edges of unvisited rows to the frontier."""
+        graph, xp = self.graph, self.graph.xp
+        unvisited = xp.flatnonzero(self.depths[graph.rows.ids] == NOT_VISITED)
+        sources = xp.where(self.depths == self.depth, graph.vertices, NOT_FOUND)
+        return graph.lower(unvisited, True, sources, self.parents)

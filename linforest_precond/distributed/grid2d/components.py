@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.user_warnings import named_arguments
@@ -80,11 +78,11 @@ class Round:
 def propagate_minima(graph: Graph2D, direction: str, exchange: str, queue: bool) -> tuple[Array, list[Round]]:
     """The lowest vertex of the component of each row and column vertex of a symmetric graph."""
     colors = graph.vertices.copy()
-    everything = active = np.arange(graph.rows.size)
+    everything = active = graph.xp.arange(graph.rows.size)
     rounds, changed = [], graph.n
     while changed:
         dense = is_dense(exchange, changed, graph.n, graph.grid.shape)
-        rows, edges = lower(graph, colors, active, direction, dense)
+        rows, edges = lower_colors(graph, colors, active, direction, dense)
         changed, edges = graph.totals(rows, edges)
         rounds.append(Round(changed, edges, dense))
         if not queue:
@@ -96,12 +94,11 @@ def propagate_minima(graph: Graph2D, direction: str, exchange: str, queue: bool)
     return colors, rounds
 
 
-def lower(graph: Graph2D, colors: Array, active: Array, direction: str, dense: bool) -> tuple[Array, int]:
+def lower_colors(
+    graph: Graph2D, colors: Array, active: Array, direction: str, dense: bool
+) -> tuple[Array, int]:
     """Lower the colours along the edges of active rows; the rows that have changed, and the edges visited."""
-    _, rows, columns = graph.expand(active)
-    sources, targets = (rows, columns) if direction == "push" else (columns, rows)
-    values = colors[sources]
-    better = values < colors[targets]
-    ways = graph.push if direction == "push" else graph.pull
-    changed = combine_minima(ways, colors, targets[better], values[better], dense)
-    return graph.rows_among(changed), rows.size
+    is_pull = direction == "pull"
+    ways = graph.pull if is_pull else graph.push
+    changed = combine_minima(ways, colors, lambda: graph.lower(active, is_pull, colors, colors), dense)
+    return graph.rows_among(changed), graph.entries_of(active)

@@ -7,12 +7,12 @@ exchange passes the states of all vertices, a sparse one pairs (position, state)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.grid2d.vertex_map import Window
 from linforest_precond.distributed.partition.communicator import Communicator
 
@@ -25,6 +25,7 @@ FEW = 16
 class Direction:
     """Push or pull: the window that is combined and the one it is spread to, and the groups of ranks."""
 
+    backend: Backend
     combined: Window
     combining: Communicator
     spread: Window
@@ -37,23 +38,22 @@ def is_dense(exchange: str, updates: int, n: int, shape: tuple[int, int]) -> boo
     return exchange == "dense" or (exchange == "auto" and updates * max(shape) >= n)
 
 
-def combine_minima(direction: Direction, state: Array, ids: Array, values: Array, dense: bool) -> Array:
-    """Lower the states of local ids of the combined window, on all ranks that hold these vertices.
+def combine_minima(direction: Direction, state: Array, lower: Callable[[], Array], dense: bool) -> Array:
+    """Lower states of the combined window, on all ranks that hold these vertices.
 
-    Returns the local ids, ascending, of all states that have changed here.
+    `lower` does so on this rank, and returns the local ids of these states, which may be repeated. Returns
+    the local ids, ascending, of all states that have changed here.
     """
-    if dense:
-        return _dense_minima(direction, state, ids, values)
-    return _sparse_minima(direction, state, ids, values)
+    return (_dense_minima if dense else _sparse_minima)(direction, state, lower)
 
 
-def _dense_minima(direction: Direction, state: Array, ids: Array, values: Array) -> Array:
+def _dense_minima(direction: Direction, state: Array, lower: Callable[[], Array]) -> Array:
     before = state.copy()
-    np.minimum.at(state, ids, values)
+    lower()
     combined = direction.combined.ids
     state[combined] = direction.combining.allreduce(state[combined], "min")
     spread_all(direction, state)
-    return np.flatnonzero(state != before)
+    return xp_of(state).flatnonzero(state != before)
 
 
 def spread_all(direction: Direction, state: Array) -> None:
@@ -63,23 +63,23 @@ def spread_all(direction: Direction, state: Array) -> None:
             state[piece.ids] = direction.spreading.broadcast(state[piece.ids], root)
 
 
-def _sparse_minima(direction: Direction, state: Array, ids: Array, values: Array) -> Array:
-    np.minimum.at(state, ids, values)
-    queue = distinct(ids, state.size)
+def _sparse_minima(direction: Direction, state: Array, lower: Callable[[], Array]) -> Array:
+    queue = distinct(lower(), state.size)
     found = gathered_pairs(direction.combining, direction.combined, state, queue)
-    np.minimum.at(state, found[:, 0], found[:, 1])
+    direction.backend.csgraph.grid_blocks.minimum_at(state, found[:, 0], found[:, 1])
     changed = distinct(found[:, 0], state.size)
     received = spread_some(direction, state, changed)
-    return distinct(np.concatenate([changed, received]), state.size)
+    return distinct(xp_of(state).concatenate([changed, received]), state.size)
 
 
 def distinct(ids: Array, count: int) -> Array:
     """The different ones of ids below `count`, ascending: by flags, or sorted where there are few."""
+    xp = xp_of(ids)
     if ids.size * FEW < count:
-        return np.unique(ids)
-    flags = np.zeros(count, bool)
+        return xp.unique(ids) if ids.size else ids
+    flags = xp.zeros(count, bool)
     flags[ids] = True
-    return np.flatnonzero(flags)
+    return xp.flatnonzero(flags)
 
 
 def spread_some(direction: Direction, state: Array, changed: Array) -> Array:
@@ -92,6 +92,6 @@ def spread_some(direction: Direction, state: Array, changed: Array) -> Array:
 
 def gathered_pairs(ranks: Communicator, window: Window, state: Array, ids: Array) -> Array:
     """The pairs (local id, state) of all ranks of a group; they travel with positions."""
-    found = ranks.allgather_arrays(np.column_stack([window.positions(ids), state[ids]]))
+    found = ranks.allgather_arrays(xp_of(ids).column_stack([window.positions(ids), state[ids]]))
     found[:, 0] = window.local(found[:, 0])
     return found

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice, as_integer
-from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.backends.cpu.matrix.entries import rows_of
 from linforest_precond.distributed.grid2d.blocks import is_symmetric, route_edges, row_pointers
 from linforest_precond.distributed.grid2d.exchange import Direction, distinct
 from linforest_precond.distributed.grid2d.grid import Grid
 from linforest_precond.distributed.grid2d.vertex_map import VertexMap, windows
-from linforest_precond.distributed.partition.local_rows import expanded_rows
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.scatter import checked_offsets
 
@@ -32,6 +30,10 @@ class Graph2D:
     Collective. A rank keeps its block of the adjacency matrix, and states of about n / R row vertices and
     n / C column vertices. What functions return, and vectors that they take, is partitioned by `offsets`.
 
+    Edges in arrays of CuPy put the block on the current device: functions work there, and return arrays of
+    CuPy. Ranks that have a GPU each exchange states by NCCL; others through pinned host memory, and they may
+    share a GPU.
+
     Parameters
     ----------
     grid : Grid
@@ -40,7 +42,7 @@ class Graph2D:
         The number of vertices, the same on all ranks.
     sources, targets : arrays of integers
         Edges that this rank has, in any order; each leads from a source to a target. Any rank may have any
-        edges; duplicates become one, with the sum of their weights.
+        edges; duplicates become one, with the sum of their weights. All ranks pass arrays of one library.
     weights : array, optional
         The weights of the edges, for `pagerank` and `matching`; for `pagerank` 1 by default.
     offsets : (size + 1,) array of int, optional
@@ -85,18 +87,23 @@ class Graph2D:
     ) -> None:
         with grid.comm.checking():
             n = as_integer("n", n, 0, MOST_VERTICES)
-            tails, heads = checked_vertices("sources", sources, n), checked_vertices("targets", targets, n)
+            backend = self.backend = backend_of(sources)
+            tails, heads = (
+                checked_vertices(backend, *each, n) for each in (("sources", sources), ("targets", targets))
+            )
             self.dtype = np.dtype(np.float32 if getattr(weights, "dtype", None) == np.float32 else np.float64)
-            values = None if weights is None else checked_weights(weights)
+            values = None if weights is None else checked_weights(backend, weights)
             check_lengths(tails, heads, values)
             make = DISTRIBUTIONS[as_choice("distribution", distribution, DISTRIBUTIONS)]
         kind = "no" if values is None else self.dtype.name
         for name, value in (("n", n), ("distribution", distribution), ("the dtype of weights", kind)):
             grid.comm.same(name, value)
+        grid.comm.same("the device of edges", backend.name)
         with grid.comm.together():
             offsets = checked_offsets(grid.comm, n, offsets)
             where = make(n, grid.shape)
-            self._build(grid, where, offsets, where.positions(tails), where.positions(heads), values)
+            tails, heads = where.positions(tails), where.positions(heads)  # the vertices are freed
+            self._build(grid, where, offsets, tails, heads, values)
 
     @classmethod
     def from_matrix(cls, A: Matrix, grid: Grid | None = None, *, distribution: str = "striped") -> Graph2D:
@@ -105,7 +112,7 @@ class Graph2D:
         Parameters
         ----------
         A : Matrix
-            Its values are the weights; complex ones are left out.
+            Its values are the weights; complex ones are left out. The graph is on its device.
         grid : Grid, optional
             Of the same ranks in the same order; by default as square as possible.
         distribution : {"striped", "blocks"}
@@ -115,11 +122,9 @@ class Graph2D:
         with grid.comm.checking():
             if (grid.comm.rank, grid.comm.size) != (A.comm.rank, A.comm.size):
                 raise ValueError("grid must have the ranks of A, in the same order")
-        # stall: graphs on a grid are on the host
-        indptr, indices, data = (on_host(array) for array in (A.rows.indptr, A.rows.indices, A.rows.data))
-        sources = A.columns[rows_of(indptr, indices.size)]
-        weights = None if A.dtype.kind == "c" else data
-        edges = sources, A.columns[indices], weights
+        ids, rows = A.backend.xp.asarray(A.columns), A.rows
+        sources = ids[A.backend.matrix.entries.rows_of(rows.indptr, rows.indices.size)]
+        edges = sources, ids[rows.indices], None if A.dtype.kind == "c" else rows.data
         return cls(grid, A.shape[0], *edges, offsets=A.offsets, distribution=distribution)
 
     def _build(
@@ -130,14 +135,14 @@ class Graph2D:
         self.rows, self.columns, self.n_states = windows(
             (int(rows[grid.i]), int(rows[grid.i + 1])), (int(columns[grid.j]), int(columns[grid.j + 1]))
         )
-        sources, targets, self.weights = route_edges(grid, where, tails, heads, weights)
+        sources, targets, self.weights = route_edges(self.backend, grid, where, tails, heads, weights)
         self.indptr = row_pointers(sources - self.rows.begin, self.rows.size)
         self.indices = self.columns.local(targets)
         self.symmetric = is_symmetric(grid, sources, targets)
         self.n_edges = grid.comm.total(self.block_edges)
-        positions = np.empty(self.n_states, np.int64)
+        positions = self.xp.empty(self.n_states, np.int64)
         for window in (self.rows, self.columns):
-            positions[window.ids] = np.arange(window.begin, window.end)
+            positions[window.ids] = self.xp.arange(window.begin, window.begin + window.size)
         self.vertices = where.vertices(positions)  # of each local id
         self._undirected = self if self.symmetric else None
         self._set_directions()
@@ -146,8 +151,20 @@ class Graph2D:
         grid, rows, columns = self.grid, self.where.row_offsets, self.where.column_offsets
         spread_in_row = [self.rows.intersected(*ends) for ends in zip(columns, columns[1:])]
         spread_in_column = [self.columns.intersected(*ends) for ends in zip(rows, rows[1:])]
-        self.push = Direction(self.columns, grid.column, self.rows, grid.row, spread_in_row)
-        self.pull = Direction(self.rows, grid.row, self.columns, grid.column, spread_in_column)
+        backend, rows_in_row = self.backend, (self.rows, grid.row)
+        columns_in_column = self.columns, grid.column
+        self.push = Direction(backend, *columns_in_column, *rows_in_row, spread_in_row)
+        self.pull = Direction(backend, *rows_in_row, *columns_in_column, spread_in_column)
+
+    @property
+    def xp(self) -> Any:
+        """NumPy or CuPy."""
+        return self.backend.xp
+
+    @property
+    def blocks(self) -> Any:
+        """The backend's functions of blocks."""
+        return self.backend.csgraph.grid_blocks
 
     @property
     def block_edges(self) -> int:
@@ -163,7 +180,7 @@ class Graph2D:
     def with_magnitudes(self) -> Graph2D:
         """The symmetric graph of magnitudes of weights: those of both directions added where they differ."""
         assert self.weights is not None
-        magnitudes = np.abs(self.weights)
+        magnitudes = abs(self.weights)
         if not is_symmetric(self.grid, *self._edges(), magnitudes):
             graph = self._with_reverses(magnitudes)
             assert graph.weights is not None
@@ -175,21 +192,34 @@ class Graph2D:
 
     def _edges(self) -> tuple[Array, Array]:
         """The positions of the sources and the targets of this rank's edges."""
-        tails = self.rows.begin + rows_of(self.indptr, self.block_edges)
+        tails = self.rows.begin + self.backend.matrix.entries.rows_of(self.indptr, self.block_edges)
         return tails, self.columns.positions(self.indices)
 
     def _with_reverses(self, weights: Array | None) -> Graph2D:
         tails, heads = self._edges()
-        both = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+        join = self.xp.concatenate
+        both = join([tails, heads]), join([heads, tails])
         graph = copy.copy(self)
-        twice = None if weights is None else np.concatenate([weights, weights])
+        twice = None if weights is None else join([weights, weights])
         graph._build(self.grid, self.where, self.offsets, *both, twice)
         return graph
 
     def expand(self, rows: Array) -> tuple[Array, Array, Array]:
         """The edges of some rows of the block: slots, local ids of sources, local ids of targets."""
-        places, slots = expanded_rows(self.indptr, rows)
+        places, slots = self.blocks.expanded_rows(self.indptr, rows)
         return slots, rows[places] + self.rows.start, self.indices[slots]
+
+    def entries_of(self, rows: Array) -> int:
+        """The number of edges of some rows of the block."""
+        return int((self.indptr[rows + 1] - self.indptr[rows]).sum())  # stall: how wide a frontier is
+
+    def lower(self, rows: Array, is_pull: bool, values: Array, state: Array) -> Array:
+        """Lower states along the edges of some rows to values of local ids; the ids of the lowered states.
+
+        A push lowers states of the rows' neighbours, a pull those of the rows.
+        """
+        edges = self.indptr, self.indices, rows, self.rows.start
+        return self.blocks.lower_along(*edges, is_pull, values, state)
 
     def neighbouring_rows(self, rows: Array) -> Array:
         """The rows of this rank's row group with an edge from one of some rows, the same on all its ranks.
@@ -198,7 +228,8 @@ class Graph2D:
         """
         _, _, targets = self.expand(rows)
         positions = self.columns.positions(distinct(targets, self.n_states))
-        found = np.unique(self.grid.column.allgather_arrays(positions))
+        found = self.grid.column.allgather_arrays(positions)
+        found = self.xp.unique(found) if found.size else found
         piece = self.push.pieces[self.grid.j]
         mine = found[(found >= piece.begin) & (found < piece.end)]
         return self.grid.row.allgather_arrays(mine) - self.rows.begin
@@ -218,24 +249,32 @@ class Graph2D:
         )
 
 
-def checked_vertices(name: str, vertices: npt.ArrayLike, n: int) -> Array:
+def checked_vertices(backend: Backend, name: str, vertices: npt.ArrayLike, n: int) -> Array:
     """The ends of edges as int64."""
-    found = np.asarray(on_host(vertices))
+    found = on_backend(backend, name, vertices)
     if found.size and (found.dtype.kind not in "iu" or found.ndim != 1):
         raise TypeError(f"{name} must be a 1-D array of integers, got {found.dtype} of shape {found.shape}")
     if found.size and not (0 <= found.min() and found.max() < n):
         raise ValueError(f"{name} must be vertices in [0, {n}), got {found.min()} to {found.max()}")
-    return found.astype(np.int64).ravel()
+    return found.astype(np.int64, copy=False).ravel()
 
 
-def checked_weights(weights: npt.ArrayLike) -> Array:
+def checked_weights(backend: Backend, weights: npt.ArrayLike) -> Array:
     """Real finite weights as float64."""
-    found = np.asarray(on_host(weights))
+    found = on_backend(backend, "weights", weights)
     if found.size and found.dtype.kind not in "biuf":
         raise TypeError(f"weights must be real numbers, got {found.dtype}")
-    found = np.ascontiguousarray(found, np.float64).ravel()
-    if not np.isfinite(found).all():
+    found = backend.xp.ascontiguousarray(found, np.float64).ravel()
+    if not backend.xp.isfinite(found).all():
         raise ValueError("weights must be finite")
+    return found
+
+
+def on_backend(backend: Backend, name: str, values: npt.ArrayLike) -> Array:
+    """An argument as an array, which must be on the device of the others."""
+    if not is_on(values, backend):
+        raise TypeError(f"{name} must be on {backend.name} like the others, got a {type(values).__name__}")
+    found: Array = backend.xp.asarray(values)
     return found
 
 

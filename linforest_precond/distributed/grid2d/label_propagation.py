@@ -9,6 +9,7 @@ from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.cpu.csgraph.label_propagation import HALF
 from linforest_precond.backends.hash_keys import SHIFT_11, VERTEX_STRIDE, iteration_keys, mixed
 from linforest_precond.backends.user_warnings import renamed_arguments
+from linforest_precond.distributed.grid2d.blocks import run_begins
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.vectors import (
     numbered_by_first,
@@ -65,12 +66,12 @@ def propagate_labels(graph: Graph2D, max_rounds: int, seed: int) -> Array:
     """The labels of row and column vertices of a symmetric graph: vertices, in the original numbering."""
     labels, vertices = graph.vertices.copy(), graph.vertices[graph.rows.ids]
     # A vertex is active if a neighbour's label has changed since its last update.
-    active = np.ones(graph.rows.size, bool)
+    active = graph.xp.ones(graph.rows.size, bool)
     for number in range(max_rounds):
-        if not graph.grid.comm.total(np.count_nonzero(active)):
+        if not graph.grid.comm.total(int(active.sum())):  # stall: whether a round follows
             break
         selected = active & are_positive(vertices, iteration_keys(seed, number)[0], HALF)
-        changed = update(graph, labels, np.flatnonzero(selected))
+        changed = update(graph, labels, graph.xp.flatnonzero(selected))
         active[selected] = False
         active[graph.neighbouring_rows(changed)] = True
     return labels
@@ -78,7 +79,7 @@ def propagate_labels(graph: Graph2D, max_rounds: int, seed: int) -> Array:
 
 def are_positive(vertices: Array, charge_key: np.uint64, threshold: np.uint64) -> Array:
     """Whether the charges of vertices are positive, with a probability of the threshold / 2**53."""
-    words = mixed(charge_key + vertices.astype(np.uint64) * VERTEX_STRIDE)
+    words = mixed(vertices.astype(np.uint64) * VERTEX_STRIDE + charge_key)
     return (words >> SHIFT_11) < threshold
 
 
@@ -95,17 +96,22 @@ def count_labels(graph: Graph2D, labels: Array, rows: Array) -> Array:
     _, sources, targets = graph.expand(rows)
     edges = sources != targets
     pairs = (sources[edges] - graph.rows.start) * graph.n + labels[targets[edges]]
-    pairs, counts = np.unique(pairs, return_counts=True)
-    return np.column_stack([*np.divmod(pairs, max(graph.n, 1)), counts])
+    pairs.sort()
+    begins = run_begins(pairs)
+    counts = graph.xp.diff(begins, append=pairs.size)
+    return graph.xp.column_stack([*graph.xp.divmod(pairs[begins], max(graph.n, 1)), counts])
 
 
 def modal_labels(graph: Graph2D, labels: Array, triples: Array) -> tuple[Array, Array]:
     """Rows and their most frequent labels; ties: the own label if it is among them, else the lowest."""
-    pairs, places = np.unique(triples[:, 0] * graph.n + triples[:, 1], return_inverse=True)
-    counts = np.zeros(pairs.size, np.int64)
-    np.add.at(counts, places, triples[:, 2])
-    rows, found = np.divmod(pairs, max(graph.n, 1))
-    is_other = found != labels[rows + graph.rows.start]
-    order = np.lexsort((found, is_other, -counts, rows))
-    rows, first = np.unique(rows[order], return_index=True)
-    return rows, found[order[first]]
+    xp, pairs = graph.xp, triples[:, 0] * graph.n + triples[:, 1]
+    order = xp.argsort(pairs)
+    pairs, parts = pairs[order], triples[order, 2]
+    begins = run_begins(pairs)
+    ends = xp.cumsum(parts)[xp.append(begins[1:], pairs.size) - 1] if pairs.size else begins
+    rows, found = xp.divmod(pairs[begins], max(graph.n, 1))
+    counts = xp.diff(ends, prepend=0)
+    is_other = (found != labels[rows + graph.rows.start]).astype(np.int64)
+    order = graph.blocks.lexicographic_order((found, is_other, -counts, rows))
+    best = order[run_begins(rows[order])]
+    return rows[best], found[best]

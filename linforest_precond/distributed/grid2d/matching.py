@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.backends.cpu.forest.greedy import hash_edges
 from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
 from linforest_precond.backends.user_warnings import named_arguments
+from linforest_precond.distributed.grid2d.blocks import run_begins
 from linforest_precond.distributed.grid2d.exchange import combine_minima, is_dense
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.vectors import (
@@ -17,7 +19,6 @@ from linforest_precond.distributed.grid2d.vectors import (
     spread_rows,
     vertex_dtype,
 )
-from linforest_precond.distributed.matching.matching import least_of_rows
 from linforest_precond.graph.matching.matching import tie_key_of
 
 FREE = np.iinfo(np.int64).max
@@ -64,19 +65,20 @@ def matching(graph: Graph2D, seed: int = 0) -> Array:
     comm.same("seed", seed)
     with comm.together():
         mates = match(graph.with_magnitudes(), tie_key_of(seed))
-        return own_results(graph, np.where(mates == FREE, NO_VERTEX, mates), vertex_dtype(graph.n))
+        return own_results(graph, graph.xp.where(mates == FREE, NO_VERTEX, mates), vertex_dtype(graph.n))
 
 
 def match(graph: Graph2D, tie_key: np.uint32) -> Array:
     """The mates of row and column vertices of a graph with symmetric weights."""
-    mates, pointers = np.full(graph.n_states, FREE), np.full(graph.n_states, NO_VERTEX, np.int64)
-    free = lost = np.arange(graph.rows.size)
+    xp = graph.xp
+    mates, pointers = (xp.full(graph.n_states, none, np.int64) for none in (FREE, NO_VERTEX))
+    free = lost = xp.arange(graph.rows.size)
     matched = graph.n
     while graph.grid.comm.total(lost.size):
         point(graph, tie_key, mates, pointers, lost)
         free = free[pointers[free + graph.rows.start] != NO_VERTEX]
         dense = is_dense("auto", matched, graph.n, graph.grid.shape)
-        changed = combine_minima(graph.pull, mates, *mutual_pointers(graph, pointers, free), dense)
+        changed = combine_minima(graph.pull, mates, partial(join, graph, mates, pointers, free), dense)
         free = free[mates[free + graph.rows.start] == FREE]
         lost = graph.grid.row.allgather_arrays(with_matched_targets(graph, mates, pointers, free))
         matched = graph.totals(graph.rows_among(changed), 0)[0]
@@ -86,7 +88,7 @@ def match(graph: Graph2D, tie_key: np.uint32) -> Array:
 def point(graph: Graph2D, tie_key: np.uint32, mates: Array, pointers: Array, rows: Array) -> None:
     """Point from rows along their best edges to free vertices, on all ranks that hold these vertices."""
     found = best_edges(graph, tie_key, mates, rows)
-    found = _first_of_rows(sent_to_shares(graph, found))
+    found = _first_of_rows(graph, sent_to_shares(graph, found))
     pointers[rows + graph.rows.start] = NO_VERTEX
     spread_rows(graph, pointers, found[:, 0], found[:, 3])
 
@@ -94,30 +96,34 @@ def point(graph: Graph2D, tie_key: np.uint32, mates: Array, pointers: Array, row
 def best_edges(graph: Graph2D, tie_key: np.uint32, mates: Array, rows: Array) -> Array:
     """Of each row the best of this rank's edges: row, weight (its bits), hash, and the other end."""
     assert graph.weights is not None
-    slots, sources, targets = graph.expand(rows)
-    usable = (mates[targets] == FREE) & (graph.weights[slots] > 0) & (sources != targets)
-    sources, slots = sources[usable], slots[usable]
-    # Lighter edges of a row need not be hashed and sorted; those of a row are consecutive.
-    sources, slots = least_of_rows(sources, -graph.weights[slots], slots)
-    heads = graph.vertices[graph.indices[slots]]
-    ties = np.empty(sources.size, np.uint32)
-    hash_edges(graph.vertices[sources], heads, tie_key, ties)
-    bits = graph.weights[slots].view(np.int64)
-    return _first_of_rows(np.column_stack([sources - graph.rows.start, bits, ties.astype(np.int64), heads]))
+    places, slots = graph.blocks.expanded_rows(graph.indptr, rows)
+    tails, heads = rows[places] + graph.rows.start, graph.indices[slots]
+    usable = (mates[heads] == FREE) & (graph.weights[slots] > 0) & (tails != heads)
+    places, slots = places[usable], slots[usable]
+    # Lighter edges of a row need not be hashed and sorted. Bits of positive weights order as these.
+    bits = graph.weights.view(np.int64)[slots]
+    least = graph.xp.zeros(rows.size, np.int64)
+    graph.blocks.minimum_at(least, places, -bits)
+    heaviest = least[places] == -bits
+    sources, slots, bits = rows[places[heaviest]], slots[heaviest], bits[heaviest]
+    targets = graph.vertices[graph.indices[slots]]
+    ties = graph.blocks.hashed_edges(graph.vertices[sources + graph.rows.start], targets, tie_key)
+    return _first_of_rows(graph, graph.xp.column_stack([sources, bits, ties, targets]))
 
 
-def _first_of_rows(edges: Array) -> Array:
-    """The first edge of each row in the order (-weight, hash, other end); bits of weights order as these."""
+def _first_of_rows(graph: Graph2D, edges: Array) -> Array:
+    """The first edge of each row in the order (-weight, hash, other end)."""
     row, weights, ties, heads = edges.T
-    edges = edges[np.lexsort((heads, ties, -weights, row))]
-    return edges[np.unique(edges[:, 0], return_index=True)[1]]
+    order = graph.blocks.lexicographic_order((heads, ties, -weights, row))
+    return edges[order[run_begins(row[order])]]
 
 
-def mutual_pointers(graph: Graph2D, pointers: Array, free: Array) -> tuple[Array, Array]:
-    """The local ids of rows whose target is a column here that points back, and the targets."""
+def join(graph: Graph2D, mates: Array, pointers: Array, free: Array) -> Array:
+    """Make mutual pointers mates: the local ids of rows whose target is a column here that points back."""
     ids, columns = _targets_here(graph, pointers, free)
-    mutual = pointers[columns] == graph.vertices[ids]
-    return ids[mutual], pointers[ids[mutual]]
+    ids = ids[pointers[columns] == graph.vertices[ids]]
+    graph.blocks.minimum_at(mates, ids, pointers[ids])
+    return ids
 
 
 def with_matched_targets(graph: Graph2D, mates: Array, pointers: Array, free: Array) -> Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.grid2d.grid import Grid
 from linforest_precond.distributed.partition.communicator import Communicator, parts_by_rank
 from linforest_precond.distributed.partition.owners import joined, owners_of
@@ -16,8 +17,9 @@ from linforest_precond.distributed.partition.owners import joined, owners_of
 
 def swap(grid: Grid, destinations: Array, packets: Array) -> Array:
     """Deliver packets to the ranks that `destinations` names, and return those for this rank."""
-    group, member = np.divmod(destinations, grid.shape[1])
-    halfway = hop(grid.row, member, np.column_stack([group, packets]))
+    xp = xp_of(packets)
+    group, member = xp.divmod(destinations, grid.shape[1])
+    halfway = hop(grid.row, member, xp.column_stack([group, packets]))
     return hop(grid.column, halfway[:, 0], halfway)[:, 1:]
 
 
@@ -33,11 +35,12 @@ def lookup(grid: Grid, offsets: Array, values: Array, ids: Array) -> Array:
 
     Each rank requests an id once.
     """
-    rank = grid.comm.rank
-    wanted, places = np.unique(ids, return_inverse=True)
+    xp, rank = xp_of(ids), grid.comm.rank
+    # CuPy's `unique` needs an element.
+    wanted, places = xp.unique(ids, return_inverse=True) if ids.size else (ids, ids)
     requests = swap(
-        grid, owners_of(offsets, wanted), np.column_stack([wanted, np.full(wanted.size, rank, np.int64)])
+        grid, owners_of(offsets, wanted), xp.column_stack([wanted, xp.full(wanted.size, rank, np.int64)])
     )
     asked, source = requests.T
-    replies = swap(grid, source, np.column_stack([asked, values[asked - offsets[rank]]]))
-    return replies[np.argsort(replies[:, 0]), 1][places]
+    replies = swap(grid, source, xp.column_stack([asked, values[asked - int(offsets[rank])]]))
+    return replies[xp.argsort(replies[:, 0]), 1][places]

@@ -15,12 +15,13 @@ from linforest_precond.distributed.grid2d.exchange import spread_all
 from linforest_precond.distributed.grid2d.fixed_point import (
     BITS_OF_MANY,
     BITS_OF_PROBABILITIES,
+    LOW_BITS,
     decoded,
-    encoded,
     sums_by_index,
+    sums_of,
     total,
 )
-from linforest_precond.distributed.grid2d.graph import Graph2D
+from linforest_precond.distributed.grid2d.graph import Graph2D, on_backend
 from linforest_precond.distributed.grid2d.vectors import own_results, own_vertices, states_of
 from linforest_precond.graph.csgraph.pagerank import checked_number, real_numbers
 
@@ -79,7 +80,7 @@ def pagerank(
     comm.same("alpha, max_iter and tol", (alpha, max_iter, tol))
     with comm.together():
         if not graph.n:
-            return np.empty(0)
+            return graph.xp.empty(0)
         restarts = distribution(graph, "personalization", personalization)
         start = distribution(graph, "nstart", nstart)
         leaving = restarts if dangling is None else distribution(graph, "dangling", dangling)
@@ -98,7 +99,7 @@ def pagerank(
 
 def check_weights(graph: Graph2D) -> None:
     """Weights are probabilities up to a factor."""
-    lowest = 0.0 if graph.weights is None else float(graph.weights.min(initial=0.0))
+    lowest = 0.0 if graph.weights is None or not graph.block_edges else float(graph.weights.min())
     if lowest < 0:
         raise ValueError(f"the graph must have no negative weights, got {lowest}; pass magnitudes")
 
@@ -114,10 +115,10 @@ def power_iteration(
 ) -> tuple[Array, int, float]:
     """The ranks, the number of iterations, and the 1-norm of the last change."""
     inverses = inverse_row_sums(graph)
-    is_dangling, piece = np.zeros(graph.n_states, bool), graph.push.pieces[graph.grid.j].ids
+    is_dangling, piece = graph.xp.zeros(graph.n_states, bool), graph.push.pieces[graph.grid.j].ids
     is_dangling[graph.rows.ids] = inverses == 0
     ranks, change, iterations = start.copy(), math.inf, 0
-    _, mass = _totals(graph, np.zeros(0), ranks[piece][is_dangling[piece]])
+    _, mass = _totals(graph, ranks[:0], ranks[piece][is_dangling[piece]])
     columns = graph.columns.ids
     while iterations < max_iter and change >= threshold:
         last = ranks.copy()
@@ -125,7 +126,7 @@ def power_iteration(
         arrived = sums + mass * leaving[columns]
         ranks[columns] = alpha * arrived + (1.0 - alpha) * restarts[columns]
         spread_all(graph.push, ranks)
-        changes = np.abs(ranks[piece] - last[piece])
+        changes = abs(ranks[piece] - last[piece])
         change, mass = _totals(graph, changes, ranks[piece][is_dangling[piece]])
         iterations += 1
     return ranks, iterations, change
@@ -133,19 +134,14 @@ def power_iteration(
 
 def _followed(graph: Graph2D, shares: Array) -> Array:
     """The product with the transposed block: for each column vertex the sum over its column group."""
-    values = np.repeat(shares, np.diff(graph.indptr))
-    values = values if graph.weights is None else graph.weights * values
-    local = graph.indices - graph.columns.start
-    sums = sums_by_index(values, local, graph.columns.size, BITS_OF_PROBABILITIES)
+    block = graph.indptr, graph.indices, graph.columns.start, shares, graph.weights, graph.columns.size
+    sums = graph.blocks.add_along(*block, BITS_OF_PROBABILITIES, LOW_BITS)
     return decoded(graph.grid.column.allreduce(sums), BITS_OF_PROBABILITIES)
 
 
 def _totals(graph: Graph2D, changes: Array, dangling_ranks: Array) -> tuple[float, float]:
     """Sums over all vertices, of which a rank has those that are both its rows and its columns."""
-    parts = [
-        [int(part.sum()) for part in encoded(values, BITS_OF_PROBABILITIES)]
-        for values in (changes, dangling_ranks)
-    ]
+    parts = [sums_of(values, BITS_OF_PROBABILITIES) for values in (changes, dangling_ranks)]
     sums = graph.grid.comm.allreduce(np.array(parts, np.int64).T)
     change, mass = decoded(sums, BITS_OF_PROBABILITIES)
     return float(change), float(mass)
@@ -153,22 +149,28 @@ def _totals(graph: Graph2D, changes: Array, dangling_ranks: Array) -> tuple[floa
 
 def inverse_row_sums(graph: Graph2D) -> Array:
     """One over the sum of the weights of each row vertex's edges; 0 where that is 0."""
-    weights = np.ones(graph.block_edges) if graph.weights is None else graph.weights
-    rows = np.repeat(np.arange(graph.rows.size), np.diff(graph.indptr))
-    largest = np.zeros(graph.rows.size)
-    np.maximum.at(largest, rows, weights)
-    exponents = np.frexp(graph.grid.row.allreduce(largest, "max"))[1]
-    scaled = np.ldexp(weights, -exponents[rows])
-    found = graph.grid.row.allreduce(sums_by_index(scaled, rows, graph.rows.size, BITS_OF_MANY))
-    with np.errstate(over="ignore"):
-        sums = np.ldexp(decoded(found, BITS_OF_MANY), exponents)
-        inverses = np.divide(1.0, sums, out=np.zeros(sums.size), where=sums != 0)
+    sums = row_sums(graph)
+    with np.errstate(over="ignore", divide="ignore"):
+        inverses = graph.xp.where(sums != 0, 1.0 / sums, 0.0)
     with graph.grid.comm.checking():
-        if np.isinf(inverses).any():
+        if graph.xp.isinf(inverses).any():
             raise ValueError(
                 "rows must have sums that can be inverted, got one below 1e-308; scale the weights"
             )
     return inverses
+
+
+def row_sums(graph: Graph2D) -> Array:
+    """The sum of the weights of each row vertex's edges."""
+    xp, row = graph.xp, graph.grid.row
+    if graph.weights is None:
+        return row.allreduce(xp.diff(graph.indptr)).astype(np.float64)
+    exponents = xp.frexp(row.allreduce(graph.blocks.row_maxima(graph.indptr, graph.weights), "max"))[1]
+    rows = graph.backend.matrix.entries.rows_of(graph.indptr, graph.block_edges)
+    scaled = xp.ldexp(graph.weights, -exponents[rows])
+    found = row.allreduce(sums_by_index(graph.backend, scaled, rows, graph.rows.size, BITS_OF_MANY))
+    with np.errstate(over="ignore"):
+        return xp.ldexp(decoded(found, BITS_OF_MANY), exponents)
 
 
 def distribution(graph: Graph2D, name: str, weights: Any) -> Array:
@@ -176,11 +178,11 @@ def distribution(graph: Graph2D, name: str, weights: Any) -> Array:
     comm = graph.grid.comm
     comm.same(f"whether {name} is given", weights is not None)
     if weights is None:
-        return np.full(graph.n_states, 1.0 / graph.n)
+        return graph.xp.full(graph.n_states, 1.0 / graph.n)
     with comm.checking():
         count = own_vertices(graph).size
-        values = real_numbers(name, np.asarray(weights), count, "a vertex of this rank")
-        if not np.isfinite(values).all() or (values < 0).any():
+        values = real_numbers(name, on_backend(graph.backend, name, weights), count, "a vertex of this rank")
+        if not graph.xp.isfinite(values).all() or (values < 0).any():
             raise ValueError(f"{name} must hold finite weights that are not negative")
     whole = total(comm, values)
     with comm.checking():

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.user_warnings import named_arguments
-from linforest_precond.distributed.grid2d.graph import Graph2D
+from linforest_precond.distributed.grid2d.graph import Graph2D, on_backend
 from linforest_precond.distributed.grid2d.packets import lookup
 from linforest_precond.distributed.grid2d.vectors import own_results, own_vertices, vertex_dtype
 
@@ -65,9 +65,8 @@ def pointer_jumping(graph: Graph2D, parents: npt.ArrayLike | None = None) -> Arr
 def lowest_neighbours(graph: Graph2D) -> Array:
     """The lowest neighbour of each own vertex, or itself where none is below it."""
     graph = graph.undirected()
-    _, rows, targets = graph.expand(np.arange(graph.rows.size))
     lowest = graph.vertices.copy()
-    np.minimum.at(lowest, rows, graph.vertices[targets])
+    graph.lower(graph.xp.arange(graph.rows.size), True, graph.vertices, lowest)
     lowest[graph.rows.ids] = graph.grid.row.allreduce(lowest[graph.rows.ids], "min")
     return own_results(graph, lowest)
 
@@ -77,9 +76,9 @@ def jump(graph: Graph2D, parents: Array) -> Array:
 
     A pointer to a root v is stored as -(v + 1): a vertex of a cycle may come to point to itself.
     """
-    own = own_vertices(graph)
-    pointers = np.where((parents < 0) | (parents == own), -(own + 1), parents)
-    active = np.flatnonzero(pointers >= 0)
+    xp, own = graph.xp, own_vertices(graph)
+    pointers = xp.where((parents < 0) | (parents == own), -(own + 1), parents)
+    active = xp.flatnonzero(pointers >= 0)
     for _ in range(graph.n.bit_length()):
         if not graph.grid.comm.total(active.size):
             break
@@ -90,7 +89,8 @@ def jump(graph: Graph2D, parents: Array) -> Array:
 
 
 def _refuse_cycles(graph: Graph2D, unfinished: Array) -> None:
-    first = int(graph.grid.comm.allreduce(unfinished.min(initial=graph.n), "min"))
+    own = int(unfinished.min()) if unfinished.size else graph.n
+    first = int(graph.grid.comm.allreduce(own, "min"))
     with graph.grid.comm.checking():
         if first < graph.n:
             raise ValueError(
@@ -101,7 +101,7 @@ def _refuse_cycles(graph: Graph2D, unfinished: Array) -> None:
 
 def checked_parents(graph: Graph2D, parents: Any) -> Array:
     """Parents as int32 or int64."""
-    found, own = np.asarray(parents), own_vertices(graph)
+    found, own = on_backend(graph.backend, "parents", parents), own_vertices(graph)
     found = found if found.size else found.astype(np.int64)
     if not np.can_cast(found.dtype, np.int64) or found.dtype.kind == "b":
         raise TypeError(f"parents must hold integers that fit into 64 bits with a sign, got {found.dtype}")
@@ -109,7 +109,7 @@ def checked_parents(graph: Graph2D, parents: Any) -> Array:
         raise ValueError(
             f"parents must have shape {own.shape}, one number a vertex of this rank, got {found.shape}"
         )
-    outside = np.flatnonzero(found >= graph.n)
+    outside = graph.xp.flatnonzero(found >= graph.n)
     if outside.size:
         raise ValueError(
             f"parents must hold vertices, below {graph.n}, or negative numbers at roots; "

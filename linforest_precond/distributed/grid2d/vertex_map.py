@@ -14,13 +14,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.owners import owners_of
 from linforest_precond.distributed.partition.scatter import equal_shares
 
 
 @dataclass(frozen=True, eq=False)
 class VertexMap:
-    """Vertices, positions, and the ranges of positions of row groups and of column groups."""
+    """Vertices, positions, and the ranges of positions of row groups and of column groups.
+
+    Offsets are on the host, vertices and positions where the caller has them.
+    """
 
     n: int
     stripes: Array  # the first position of each stripe, and n
@@ -42,13 +46,14 @@ class VertexMap:
 
     def positions(self, vertices: Array) -> Array:
         """The position of each vertex."""
-        index, stripe = np.divmod(vertices, self.stripes.size - 1)
-        return self.stripes[stripe] + index
+        index, stripe = xp_of(vertices).divmod(vertices, self.stripes.size - 1)
+        return xp_of(vertices).asarray(self.stripes)[stripe] + index
 
     def vertices(self, positions: Array) -> Array:
         """The vertex at each position."""
         stripe = owners_of(self.stripes, positions)
-        return (positions - self.stripes[stripe]) * (self.stripes.size - 1) + stripe
+        begins = xp_of(positions).asarray(self.stripes)[stripe]
+        return (positions - begins) * (self.stripes.size - 1) + stripe
 
     def block_owner(self, sources: Array, targets: Array) -> Array:
         """The rank whose block of the adjacency matrix has entries at these positions."""

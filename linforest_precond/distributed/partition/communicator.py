@@ -1,7 +1,8 @@
 """The interface of communicators, implemented by MPI (mpi4py) and by simulated ranks, which are threads.
 
-A `Communicator` passes NumPy arrays. Collective calls (all but `rank`, `size` and `counters`) are made by all
-ranks in the same order. Counters record what a rank has sent, for cost models.
+A `Communicator` passes arrays of NumPy, and of CuPy as `device_messages` says. Collective calls (all but
+`rank`, `size` and `counters`) are made by all ranks in the same order. Counters record what a rank has sent,
+for cost models.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from linforest_precond.backends.array_libraries import is_cupy, xp_of
 from linforest_precond.distributed.partition.deadlocks import RankError
+from linforest_precond.distributed.partition.device_messages import Messages, Operation, device_messages
 
 Options = TypeVar("Options")
-Operation = Literal["sum", "min", "max"]
 COMBINE: dict[str, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 
 
@@ -39,7 +41,7 @@ class Counters:
 
 
 @dataclass
-class Communicator(abc.ABC):
+class Communicator(Messages):
     """The ranks that work together.
 
     Attributes
@@ -55,17 +57,23 @@ class Communicator(abc.ABC):
     # Subcommunicators, kept for reuse: MPI libraries limit the number of communicators.
     groups: dict[Any, tuple[Communicator, ...]] = field(default_factory=dict, repr=False)
     timeout: float | None = field(default=None, kw_only=True)
+    # Whether ranks are processes: NCCL is between processes.
+    are_processes: ClassVar[bool] = False
 
     def allgather(self, value: Any) -> list[Any]:
         """One value (a number, a tuple, a small array) of every rank, in the order of the ranks."""
         self._count(int(getattr(value, "nbytes", 8)))
         return self._allgather(value)
 
+    def _messages(self, array: Any) -> Messages:
+        """What passes an array between the ranks."""
+        return device_messages(self) if is_cupy(type(array)) else self
+
     def allreduce(self, array: Any, operation: Operation = "sum") -> np.ndarray:
         """The elementwise sum, minimum or maximum over all ranks, in the order of the ranks."""
-        array = np.asarray(array)
+        array = array if is_cupy(type(array)) else np.asarray(array)
         self._count(array.nbytes)
-        return self._allreduce(array, operation)
+        return self._messages(array)._allreduce(array, operation)
 
     def total(self, count: Any) -> int:
         """The sum of an integer over all ranks."""
@@ -92,14 +100,15 @@ class Communicator(abc.ABC):
 
     def allgather_known(self, array: np.ndarray, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
         """`allgather_arrays` where the lengths of all ranks' arrays are known (MPI_Allgatherv)."""
-        result = self._allgather_arrays(np.ascontiguousarray(array), lengths)
+        array = xp_of(array).ascontiguousarray(array)
+        result = self._messages(array)._allgather_arrays(array, lengths)
         self._count(result.nbytes)
         return result
 
     def broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
         """The array of rank `root`, on all; the others give one of the same shape and dtype."""
         self._count(array.nbytes)
-        return self._broadcast(np.ascontiguousarray(array), root)
+        return self._messages(array)._broadcast(xp_of(array).array(array), root)
 
     def exchange(self, parts: Mapping[int, np.ndarray], like: np.ndarray) -> dict[int, np.ndarray]:
         """Sparse all-to-all: send `parts[r]` to rank r, and receive from others; empty parts are not sent.
@@ -122,7 +131,7 @@ class Communicator(abc.ABC):
             if other != self.rank:
                 self.counters.messages += 1
                 self.counters.message_bytes += part.nbytes
-        return self._exchange(parts, expected, np.asarray(like))
+        return self._messages(like)._exchange(parts, expected, like)
 
     def _count(self, nbytes: int) -> None:
         """Count a collective call."""
@@ -135,8 +144,9 @@ class Communicator(abc.ABC):
 
     def numbered(self, flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Number the flagged items of all ranks consecutively: the offsets of the ranks, own numbers."""
-        offsets = self.offsets(int(np.count_nonzero(flags)))
-        return offsets, offsets[self.rank] + np.cumsum(flags) - 1
+        numbers = xp_of(flags).cumsum(flags, dtype=np.int64) if flags.size else flags.astype(np.int64)
+        offsets = self.offsets(int(numbers[-1]) if flags.size else 0)
+        return offsets, numbers + (int(offsets[self.rank]) - 1)
 
     @abc.abstractmethod
     def split(self, color: int) -> Communicator:
@@ -154,21 +164,7 @@ class Communicator(abc.ABC):
     def _allgather(self, value: Any) -> list[Any]: ...
 
     @abc.abstractmethod
-    def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray: ...
-
-    @abc.abstractmethod
-    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int] | np.ndarray) -> np.ndarray: ...
-
-    @abc.abstractmethod
-    def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray: ...
-
-    @abc.abstractmethod
     def _alltoall(self, values: np.ndarray) -> np.ndarray: ...
-
-    @abc.abstractmethod
-    def _exchange(
-        self, parts: Mapping[int, np.ndarray], expected: Mapping[int, int], like: np.ndarray
-    ) -> dict[int, np.ndarray]: ...
 
     @contextlib.contextmanager
     def checking(self) -> Iterator[None]:
@@ -265,12 +261,13 @@ def print_failure(rank: int, error: BaseException) -> None:
 
 def parts_by_rank(owners: np.ndarray, arrays: Sequence[np.ndarray]) -> list[dict[int, np.ndarray]]:
     """Split arrays by the rank that each entry goes to; the order of entries is kept."""
-    if owners.size and owners.min() == owners.max():
+    xp = xp_of(owners)
+    if owners.size and owners.min() == owners.max():  # stall: where messages go
         return [{int(owners[0]): array} for array in arrays]
     if (owners[1:] < owners[:-1]).any():
-        order = np.argsort(owners, kind="stable")
+        order = xp.argsort(owners, kind="stable")
         owners, arrays = owners[order], [array[order] for array in arrays]
-    starts = np.flatnonzero(np.diff(owners, prepend=-1))
-    cuts = [*starts[1:].tolist(), owners.size]
-    parts = [(int(owners[a]), slice(a, b)) for a, b in zip(starts.tolist(), cuts)]
+    starts = xp.flatnonzero(xp.diff(owners, prepend=-1))
+    cuts = starts.tolist()
+    parts = [(r, slice(a, b)) for r, a, b in zip(owners[starts].tolist(), cuts, [*cuts[1:], owners.size])]
     return [{r: array[part] for r, part in parts} for array in arrays]

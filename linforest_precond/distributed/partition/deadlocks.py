@@ -11,7 +11,10 @@ from types import FrameType
 
 PACKAGE = str(Path(__file__).parents[2])
 # Frames of these files are left out: they are in the stack of every call.
-MACHINERY = {str(Path(__file__).with_name(f"{name}.py")) for name in ("communicator", "mpi", "simulated")}
+MACHINERY = {
+    str(Path(__file__).with_name(f"{name}.py"))
+    for name in ("communicator", "device_messages", "mpi", "simulated")
+}
 NO_CALL = "no call yet"
 
 

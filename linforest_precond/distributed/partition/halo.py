@@ -8,14 +8,9 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import device_name, on_host, xp_of
-from linforest_precond.distributed.partition.communicator import (
-    COMBINE,
-    Communicator,
-    Operation,
-    parts_by_rank,
-)
-from linforest_precond.distributed.partition.nccl import nccl_exchange
+from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.distributed.partition.communicator import COMBINE, Communicator, parts_by_rank
+from linforest_precond.distributed.partition.device_messages import Operation
 from linforest_precond.distributed.partition.owners import owners_of
 from linforest_precond.matrix.conversion import index_dtype
 
@@ -135,7 +130,7 @@ class Halo:
         """The ghosts' values, from an array with one row (of any shape) for each own row."""
         xp = xp_of(values)
         parts = {r: values[xp.asarray(rows)] for r, rows in self.sent.items()}
-        found = self._exchange(parts, self.received, values)
+        found = self.comm.exchange_known(parts, self.received, values)
         return xp.concatenate([values[:0], *(found[r] for r in sorted(found))])
 
     def send_back(self, values: Array, combine: Operation = "sum", into: Array | None = None) -> Array:
@@ -157,7 +152,9 @@ class Halo:
             `into`.
         """
         xp = xp_of(values)
-        found = self._exchange(self.by_owner(values), {r: len(rows) for r, rows in self.sent.items()}, values)
+        found = self.comm.exchange_known(
+            self.by_owner(values), {r: len(rows) for r, rows in self.sent.items()}, values
+        )
         if into is None:
             into = xp.full((self.n_local, *values.shape[1:]), neutral(combine, values.dtype))
         for r in sorted(found):  # the rows of one rank are distinct
@@ -168,20 +165,6 @@ class Halo:
     def by_owner(self, values: Array) -> dict[int, Array]:
         """The ghosts' values by their owners; ghosts of one owner are consecutive."""
         return parts_by_rank(self.owners, [values])[0]
-
-    def _exchange(self, parts: dict[int, Array], expected: dict[int, int], like: Array) -> dict[int, Array]:
-        """Messages of arrays, on the device of `like`: by NCCL between GPUs, through the host otherwise.
-
-        An array on the device is never handed to MPI, which need not be aware of CUDA.
-        """
-        between_gpus = nccl_exchange(self.comm) if device_name(like) == "cuda" else None
-        if between_gpus is not None:
-            return between_gpus.exchange_known(parts, expected, like)
-        # stall: MPI sends from the host
-        host = {r: np.ascontiguousarray(on_host(part)) for r, part in parts.items()}
-        empty = np.empty((0, *like.shape[1:]), like.dtype)
-        found = self.comm.exchange_known(host, expected, empty)
-        return {r: xp_of(like).asarray(part) for r, part in found.items()}
 
 
 class OwnRows:

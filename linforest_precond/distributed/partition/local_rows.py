@@ -85,15 +85,3 @@ def without_duplicates(rows: Array, columns: Array, data: Array) -> tuple[Array,
 def follow_each_other(rows: Array, columns: Array) -> Array:
     """Whether each entry but the first is in a later row or column than the one before it."""
     return (rows[1:] > rows[:-1]) | (columns[1:] > columns[:-1])
-
-
-def expanded_rows(indptr: Array, rows: Array) -> tuple[Array, Array]:
-    """For each entry of some rows the place of its row among them, and its slot.
-
-    The loops over rows and over their entries are collapsed by a prefix sum of the lengths.
-    """
-    begins = indptr[rows].astype(np.int64)
-    lengths = indptr[rows + 1] - begins
-    places = np.repeat(np.arange(rows.size), lengths)
-    before = np.cumsum(lengths) - lengths
-    return places, np.arange(places.size) + (begins - before)[places]

@@ -6,7 +6,7 @@ import functools
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,6 @@ import numpy as np
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.partition.communicator import (
     Communicator,
-    Operation,
     on_all_ranks,
     print_failure,
 )
@@ -26,6 +25,7 @@ from linforest_precond.distributed.partition.deadlocks import (
     described_call,
     mismatch,
 )
+from linforest_precond.distributed.partition.device_messages import Operation
 
 # MPI tags of arrays and of descriptions of calls, and the bytes of a description.
 TAG, CALL_TAG, CALL_BYTES = 4711, 4712, 512
@@ -37,6 +37,7 @@ TIMEOUT_VARIABLE = "LINFOREST_TIMEOUT"
 class MPICommunicator(Communicator):
     """The ranks of an mpi4py communicator, of which a duplicate is used: messages cannot be mixed up."""
 
+    are_processes = True
     comm: Any = None
     # The latest call of each rank; only with a time-out.
     latest: dict[int, str] = field(default_factory=dict, repr=False)
@@ -105,26 +106,32 @@ class MPICommunicator(Communicator):
         self._compare_calls("allgather")
         return list(self.comm.allgather(value))
 
-    def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray:
+    def _allreduce(
+        self, array: np.ndarray, operation: Operation, empty: Callable[..., np.ndarray] = np.empty
+    ) -> np.ndarray:
         self._compare_calls(f"allreduce of {array.nbytes} bytes")
         MPI = mpi4py_module()
-        out = np.empty(array.shape, array.dtype)  # in C order, whatever that of `array`
+        out = empty(array.shape, array.dtype)  # in C order, whatever that of `array`
         operations = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
         self.comm.Allreduce(np.ascontiguousarray(array), out, operations[operation])
         return out
 
-    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+    def _allgather_arrays(
+        self,
+        array: np.ndarray,
+        lengths: Sequence[int] | np.ndarray,
+        empty: Callable[..., np.ndarray] = np.empty,
+    ) -> np.ndarray:
         self._compare_calls("allgather of arrays")
-        out = np.empty((sum(lengths), *array.shape[1:]), array.dtype)
+        out = empty((sum(lengths), *array.shape[1:]), array.dtype)
         counts = np.array(lengths) * math.prod(array.shape[1:])
         self.comm.Allgatherv(array.ravel(), [out, counts])
         return out
 
     def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
         self._compare_calls(f"broadcast of {array.nbytes} bytes")
-        out = array.copy()
-        self.comm.Bcast(out, root)
-        return out
+        self.comm.Bcast(array, root)
+        return array
 
     def _alltoall(self, values: np.ndarray) -> np.ndarray:
         self._compare_calls("alltoall")
@@ -133,10 +140,14 @@ class MPICommunicator(Communicator):
         return out
 
     def _exchange(
-        self, parts: Mapping[int, np.ndarray], expected: Mapping[int, int], like: np.ndarray
+        self,
+        parts: Mapping[int, np.ndarray],
+        expected: Mapping[int, int],
+        like: np.ndarray,
+        empty: Callable[..., np.ndarray] = np.empty,
     ) -> dict[int, np.ndarray]:
         self._compare_calls("exchange")
-        found = {r: np.empty((n, *like.shape[1:]), like.dtype) for r, n in expected.items()}
+        found = {r: empty((n, *like.shape[1:]), like.dtype) for r, n in expected.items()}
         requests = [self.comm.Irecv(found[r].view(np.uint8), r, TAG) for r in found if r != self.rank]
         kept = {r: np.ascontiguousarray(part, like.dtype) for r, part in parts.items()}
         requests += [self.comm.Isend(kept[r].view(np.uint8), r, TAG) for r in kept if r != self.rank]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.communicator import Communicator, parts_by_rank
 
 
 def owners_of(offsets: Array, ids: Array) -> Array:
     """The rank that owns each id; rank r owns ``offsets[r]:offsets[r + 1]``."""
-    return np.searchsorted(offsets, ids, side="right") - 1
+    xp = xp_of(ids)
+    return xp.searchsorted(xp.asarray(offsets), ids, side="right") - 1
 
 
 def send_to(comm: Communicator, owners: Array, *arrays: Array) -> list[Array]:
@@ -48,4 +50,4 @@ def lookup(comm: Communicator, offsets: Array, values: Array, ids: Array) -> Arr
 
 def joined(parts: dict[int, Array], like: Array) -> Array:
     """Parts in the order of the ranks they came from, in one array."""
-    return np.concatenate([like[:0], *(parts[r] for r in sorted(parts))])
+    return xp_of(like).concatenate([like[:0], *(parts[r] for r in sorted(parts))])

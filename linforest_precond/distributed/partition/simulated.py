@@ -12,7 +12,6 @@ import numpy as np
 from linforest_precond.distributed.partition.communicator import (
     COMBINE,
     Communicator,
-    Operation,
     on_all_ranks,
 )
 from linforest_precond.distributed.partition.deadlocks import (
@@ -22,6 +21,7 @@ from linforest_precond.distributed.partition.deadlocks import (
     described_call,
     mismatch,
 )
+from linforest_precond.distributed.partition.device_messages import Operation
 
 
 class Posted(NamedTuple):
@@ -73,7 +73,7 @@ class SimulatedCommunicator(Communicator):
     def _allgather(self, value: Any) -> list[Any]:
         return self._read("allgather", value, list)
 
-    def _allreduce(self, array: np.ndarray, operation: Operation) -> np.ndarray:
+    def _allreduce(self, array: np.ndarray, operation: Operation, empty: Any = None) -> np.ndarray:
         def combined(posted: list[Any]) -> np.ndarray:
             out = np.array(posted[0])
             for other in posted[1:]:
@@ -82,7 +82,9 @@ class SimulatedCommunicator(Communicator):
 
         return self._read(f"allreduce of {array.nbytes} bytes", array.copy(), combined)
 
-    def _allgather_arrays(self, array: np.ndarray, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+    def _allgather_arrays(
+        self, array: np.ndarray, lengths: Sequence[int] | np.ndarray, empty: Any = None
+    ) -> np.ndarray:
         return self._read("allgather of arrays", array, np.concatenate)
 
     def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
@@ -92,7 +94,11 @@ class SimulatedCommunicator(Communicator):
         return self._read("alltoall", values, lambda posted: np.array([row[self.rank] for row in posted]))
 
     def _exchange(
-        self, parts: Mapping[int, np.ndarray], expected: Mapping[int, int], like: np.ndarray
+        self,
+        parts: Mapping[int, np.ndarray],
+        expected: Mapping[int, int],
+        like: np.ndarray,
+        empty: Any = None,
     ) -> dict[int, np.ndarray]:
         def received(posted: list[Any]) -> dict[int, np.ndarray]:
             return {r: np.array(posted[r][self.rank], dtype=like.dtype) for r in expected}

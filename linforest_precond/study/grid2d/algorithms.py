@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from linforest_precond.distributed.grid2d import Graph2D
 from linforest_precond.distributed.grid2d.breadth_first import BreadthFirstSearch
 from linforest_precond.distributed.grid2d.components import propagate_minima
@@ -25,7 +23,7 @@ def pagerank(iterations: int) -> Algorithm:
     """Dense rounds of PageRank."""
 
     def run(graph: Graph2D, _: int) -> None:
-        uniform = np.full(graph.n_states, 1 / max(graph.n, 1))
+        uniform = graph.xp.full(graph.n_states, 1 / max(graph.n, 1))
         power_iteration(graph, 0.85, uniform, uniform, uniform, iterations, 0.0)
 
     return run
@@ -43,6 +41,8 @@ NAMES = {
     "BFS": "breadth-first search", "PR": "PageRank", "CC": "connected components", "LP": "label propagation",
     "MWM": "matching", "PJ": "pointer jumping",
 }  # fmt: skip
+# Those of figures 6.5, 6.9 and 6.10.
+BENCHMARKS = "BFS", "PR", "CC"
 # (direction, exchange, whether there is a vertex queue) of connected components.
 VARIANTS = {
     "pull, dense, no queue (Base)": ("pull", "dense", False),

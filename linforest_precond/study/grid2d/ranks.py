@@ -11,13 +11,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import linforest_precond
 from linforest_precond.distributed import communicator_of
 from linforest_precond.study.cases import Case, Source, named_cases
-from linforest_precond.study.grid2d.algorithms import ALGORITHMS
-from linforest_precond.study.grid2d.graphs import fetch, graph_on, hub_of, own_case
+from linforest_precond.study.grid2d.algorithms import ALGORITHMS, BENCHMARKS, pagerank
+from linforest_precond.study.grid2d.graphs import fetch, graph_on, hub_on, own_case
 from linforest_precond.study.results import JsonObject
 from linforest_precond.study.settings import Settings
 
@@ -35,15 +35,17 @@ def times(A: Any, case: Case, settings: Settings) -> JsonObject:
     Returns
     -------
     dict
-        ``ranks``: for each number ``p``, and by algorithm the seconds of the slowest rank, and those it spent
-        in calls of its groups; ``reason`` where there are none.
+        ``ranks``: for each number ``p``, and by algorithm the seconds of the slowest rank, those it spent in
+        calls of its groups, and the bytes of the busiest rank; also ``round``, the bytes of a dense round of
+        PageRank, beside the ``bound`` of section 6.3.2. ``reason`` where there are none.
     """
     if A.shape[0] < LEAST_VERTICES:
         return {"ranks": [], "reason": f"fewer than {LEAST_VERTICES:,} vertices"}
     mpiexec = _mpiexec()
     if mpiexec is None or importlib.util.find_spec("mpi4py") is None:
         return {"ranks": [], "reason": "needs mpiexec and mpi4py"}
-    return {"ranks": [{"p": p, "seconds": _started(mpiexec, p, case.name)} for p in RANKS], "reason": None}
+    rows = [{"p": p, **_started(mpiexec, p, case.name, settings.device)} for p in RANKS]
+    return {"ranks": rows, "reason": None}
 
 
 def _mpiexec() -> str | None:
@@ -51,14 +53,14 @@ def _mpiexec() -> str | None:
     return str(beside) if beside.exists() else shutil.which("mpiexec")
 
 
-def _started(mpiexec: str, ranks: int, name: str) -> JsonObject:
+def _started(mpiexec: str, ranks: int, name: str, device: str) -> JsonObject:
     package = str(Path(linforest_precond.__file__).resolve().parents[1])
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")])),
         **dict.fromkeys(("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"),
     }
-    command = [mpiexec, "-n", str(ranks), sys.executable, "-m", __spec__.name, name]
+    command = [mpiexec, "-n", str(ranks), sys.executable, "-m", __spec__.name, name, device]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONGEST)
     if done.returncode:
         raise RuntimeError(f"{ranks} ranks of MPI failed: {(done.stderr or done.stdout)[-400:]}")
@@ -66,33 +68,74 @@ def _started(mpiexec: str, ranks: int, name: str) -> JsonObject:
     return found
 
 
-def rank_program(name: str) -> None:
+def rank_program(name: str, device: str) -> None:
     """On each rank: the shortest times of each algorithm, of the slowest rank; rank 0 prints them."""
     comm = communicator_of()
-    _, A = fetch(Source("cpu", offline=True), named_cases([name], own_case=own_case)[0])
-    graph, hub = graph_on(comm, A), hub_of(A)
-    spent, found = _timed(comm, graph.grid), {}
-    for key, run in ALGORITHMS.items():
+    settle = _use_gpu(comm.rank) if device == "cuda" else lambda: None
+    _, A = fetch(Source(device, offline=True), named_cases([name], own_case=own_case)[0])
+    graph = graph_on(comm, A, device=device)
+    _free_unused(device)
+    hub, spent, found = hub_on(graph), _timed(comm, graph.grid, settle), {}
+    for key in BENCHMARKS if device == "cuda" else ALGORITHMS:
         samples = []
         for _ in range(REPEATS + 1):  # the first one compiles
             comm.barrier()
+            comm.counters.reset()
             spent["seconds"], start = 0.0, time.perf_counter()
-            run(graph, hub)
-            own = time.perf_counter() - start, spent["seconds"]
+            ALGORITHMS[key](graph, hub)
+            settle()
+            own = time.perf_counter() - start, spent["seconds"], _bytes_of(comm)
             samples.append([max(part) for part in zip(*comm.allgather(own))])
         found[key] = min(samples[1:])
+    result = {"seconds": found, "grid": graph.grid.shape, **_dense_round(graph)}
     if comm.rank == 0:
-        print(json.dumps(found))
+        print(json.dumps(result))
 
 
-def _timed(comm: Any, grid: Any) -> dict[str, Any]:
-    """Add up the seconds that a rank spends in calls of its groups, waiting included."""
+def _use_gpu(rank: int) -> Callable[[], None]:
+    """Make a GPU the current device, one after another; returns what waits for it."""
+    import cupy
+
+    device = cupy.cuda.Device(rank % cupy.cuda.runtime.getDeviceCount())
+    device.use()
+    return cast(Callable[[], None], device.synchronize)
+
+
+def _free_unused(device: str) -> None:
+    """Give back the memory of the set-up, for ranks that share the GPU."""
+    if device == "cuda":
+        import cupy
+
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+def _bytes_of(comm: Any) -> int:
+    return int(comm.counters.message_bytes + comm.counters.collective_bytes)
+
+
+def _dense_round(graph: Any) -> JsonObject:
+    """Bytes that the busiest rank sends in a dense round of PageRank, and those of its states.
+
+    A column vertex takes 16 bytes, two integers, and a row vertex 8; with C = R = sqrt(p) 24 n / sqrt(p).
+    """
+    comm, sent = graph.grid.comm, []
+    for iterations in (1, 2):
+        comm.counters.reset()
+        pagerank(iterations)(graph, 0)
+        sent.append(_bytes_of(comm))
+    rows, columns = graph.grid.shape
+    return {"round": max(comm.allgather(sent[1] - sent[0])), "bound": graph.n * (16 / columns + 8 / rows)}
+
+
+def _timed(comm: Any, grid: Any, settle: Callable[[], None]) -> dict[str, Any]:
+    """Add up the seconds that a rank spends in calls of its groups, waiting included, after its own work."""
     spent: dict[str, Any] = {"inside": False, "seconds": 0.0}
 
     def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
             if spent["inside"]:
                 return function(*arguments)
+            settle()
             spent["inside"], start = True, time.perf_counter()
             try:
                 return function(*arguments)
@@ -109,4 +152,4 @@ def _timed(comm: Any, grid: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    rank_program(sys.argv[1])
+    rank_program(*sys.argv[1:])

@@ -140,13 +140,32 @@ def balance(study: JsonObject) -> list[JsonObject]:
     RANKS,
     Column("seconds", "Seconds", digits3),
     Column("in_groups", "In calls of groups", digits3),
+    Column("bytes", "kB of a rank", _kilobytes),
 )
 def times(study: JsonObject) -> list[JsonObject]:
-    """Seconds of the slowest rank of MPI, and those in calls of its groups."""
+    """Seconds of the slowest rank of MPI, those in calls of its groups, and bytes of the busiest rank."""
     return [
         {CASE: case, "algorithm": f"{name}, {NAMES[name]}", "p": row["p"]}
-        | {"seconds": whole, "in_groups": inside}
+        | {"seconds": whole, "in_groups": inside, "bytes": sent[0] if sent else None}
         for case in done(study, "times")
         for row in case["times"]["ranks"]
-        for name, (whole, inside) in row["seconds"].items()
+        for name, (whole, inside, *sent) in row["seconds"].items()
+    ]
+
+
+@TABLES.listing(
+    GRAPH,
+    Column("shape", "R × C"),
+    Column("round", "kB of a rank", _kilobytes),
+    Column("bound", "n (16 / C + 8 / R), kB", _kilobytes),
+    "p",
+)
+def timed_rounds(study: JsonObject) -> list[JsonObject]:
+    """A dense round of PageRank on ranks of MPI: bytes of the busiest rank, and those of section 6.3.2."""
+    return [
+        {CASE: case, "p": row["p"], "shape": "{} × {}".format(*row["grid"])}
+        | {"round": row["round"], "bound": row["bound"]}
+        for case in done(study, "times")
+        for row in case["times"]["ranks"]
+        if "round" in row  # older runs did not count it
     ]

@@ -100,6 +100,18 @@ def rows_of(indptr, count):
     return np.repeat(np.arange(indptr.size - 1, dtype=indptr.dtype), np.diff(indptr))
 
 
+def expanded_rows(indptr, rows):
+    """For each entry of some rows the place of its row among them, and its slot.
+
+    The loops over rows and over their entries are collapsed by a prefix sum of the lengths.
+    """
+    begins = indptr[rows].astype(np.int64)
+    lengths = indptr[rows + 1] - begins
+    places = np.repeat(np.arange(rows.size), lengths)
+    before = np.cumsum(lengths) - lengths
+    return places, np.arange(places.size) + (begins - before)[places]
+
+
 def transposed(indptr, indices, data, width=None):
     """The CSR arrays of the transpose; `width` is that of a matrix that is not square."""
     rows = indptr.size - 1

@@ -1,0 +1,214 @@
+"""Messages of arrays of CuPy: by NCCL where each rank has a GPU of its own, else by pinned host memory.
+
+MPI libraries need not be aware of CUDA: they are given arrays on the host alone.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from linforest_precond.backends import cuda_status
+from linforest_precond.backends.annotations import Array
+
+Operation = Literal["sum", "min", "max"]
+
+
+class Messages(abc.ABC):
+    """What passes arrays between ranks; results are in arrays that `empty(shape, dtype)` makes, if any."""
+
+    @abc.abstractmethod
+    def _allreduce(
+        self, array: Array, operation: Operation, empty: Callable[..., Array] = np.empty
+    ) -> Array: ...
+
+    @abc.abstractmethod
+    def _allgather_arrays(
+        self, array: Array, lengths: Sequence[int] | Array, empty: Callable[..., Array] = np.empty
+    ) -> Array: ...
+
+    @abc.abstractmethod
+    def _broadcast(self, array: Array, root: int) -> Array:
+        """The array may be overwritten."""
+
+    @abc.abstractmethod
+    def _exchange(
+        self,
+        parts: Mapping[int, Array],
+        expected: Mapping[int, int],
+        like: Array,
+        empty: Callable[..., Array] = np.empty,
+    ) -> dict[int, Array]: ...
+
+
+def device_messages(comm: Any) -> Messages:
+    """What passes arrays of CuPy between the ranks, chosen once: a collective call."""
+    kept = vars(comm)
+    if "device_messages" not in kept:
+        gpus = comm._allgather(own_gpu() if comm.are_processes else None)
+        own = nccl_ranks(comm) if None not in gpus and len(set(gpus)) == comm.size else None
+        kept["device_messages"] = HostMessages(comm) if own is None else NcclMessages(comm, own)
+    found: Messages = kept["device_messages"]
+    return found
+
+
+class HostMessages(Messages):
+    """Arrays on the device are passed by way of pinned host memory."""
+
+    def __init__(self, comm: Any) -> None:
+        self.comm = comm
+
+    def _allreduce(self, array: Array, operation: Operation, empty: Any = None) -> Array:
+        if self.comm.size == 1:
+            return array.copy()
+        return on_device(self.comm._allreduce(staged(array), operation, pinned))
+
+    def _allgather_arrays(self, array: Array, lengths: Sequence[int] | Array, empty: Any = None) -> Array:
+        if self.comm.size == 1:
+            return array
+        return on_device(self.comm._allgather_arrays(staged(array), lengths, pinned))
+
+    def _broadcast(self, array: Array, root: int) -> Array:
+        if self.comm.size == 1:
+            return array
+        host = staged(array) if self.comm.rank == root else pinned(array.shape, array.dtype)
+        return on_device(self.comm._broadcast(host, root))
+
+    def _exchange(
+        self, parts: Mapping[int, Array], expected: Mapping[int, int], like: Array, empty: Any = None
+    ) -> dict[int, Array]:
+        own = self.comm.rank
+        host = {r: staged(part) for r, part in parts.items() if r != own}
+        others = {r: length for r, length in expected.items() if r != own}
+        found = self.comm._exchange(host, others, np.empty((0, *like.shape[1:]), like.dtype), pinned)
+        received = {r: on_device(part) for r, part in found.items()}
+        return received | {own: parts[own]} if own in expected else received
+
+
+def pinned(shape: Any, dtype: Any) -> Array:
+    """Pinned host memory of CuPy's pool; its sizes are powers of two, so that blocks are reused."""
+    import cupyx
+
+    dtype = np.dtype(dtype)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    nbytes = math.prod(shape) * dtype.itemsize
+    block = cupyx.empty_pinned(1 << max(nbytes - 1, 511).bit_length(), np.uint8)
+    found: Array = block[:nbytes].view(dtype).reshape(shape)
+    return found
+
+
+def staged(array: Array) -> Any:
+    """A copy in pinned host memory."""
+    import cupy
+
+    host = pinned(array.shape, array.dtype)
+    if host.size:
+        cupy.ascontiguousarray(array).get(out=host)  # stall: MPI sends from the host
+    return host
+
+
+def on_device(host: Array) -> Array:
+    """A copy on the device; the host's memory may be reused afterwards."""
+    import cupy
+
+    found = cupy.empty(host.shape, host.dtype)
+    if host.size:
+        found.set(np.ascontiguousarray(host))
+        cupy.cuda.get_current_stream().synchronize()  # stall: the host's memory is given back
+    return found
+
+
+class NcclMessages(Messages):
+    """Arrays are passed by NCCL on the current stream: each rank has made its own GPU the current device.
+
+    Integers add exactly, and minima and maxima have no order, so the bits are those of MPI.
+    """
+
+    def __init__(self, comm: Any, ranks: Any) -> None:
+        from cupy.cuda import nccl
+
+        self.comm, self._ranks, self._nccl = comm, ranks, nccl
+
+    def _allreduce(self, array: Any, operation: Operation, empty: Any = None) -> Array:
+        import cupy
+
+        nccl, array = self._nccl, cupy.ascontiguousarray(array)
+        kinds = {
+            "int32": nccl.NCCL_INT32, "int64": nccl.NCCL_INT64, "uint64": nccl.NCCL_UINT64,
+            "float32": nccl.NCCL_FLOAT32, "float64": nccl.NCCL_FLOAT64,
+        }  # fmt: skip
+        operations = {"sum": nccl.NCCL_SUM, "min": nccl.NCCL_MIN, "max": nccl.NCCL_MAX}
+        out = cupy.empty_like(array)
+        kind, combine = kinds[array.dtype.name], operations[operation]
+        self._ranks.allReduce(array.data.ptr, out.data.ptr, array.size, kind, combine, self._stream)
+        return out
+
+    def _allgather_arrays(self, array: Array, lengths: Sequence[int] | Array, empty: Any = None) -> Array:
+        import cupy
+
+        expected = {r: int(n) for r, n in enumerate(lengths) if n}
+        parts = dict.fromkeys(range(self.comm.size), array) if len(array) else {}
+        found = self._exchange(parts, expected, array)
+        return cupy.concatenate([array[:0], *(found[r] for r in sorted(found))])
+
+    def _broadcast(self, array: Any, root: int) -> Any:
+        nccl = self._nccl
+        # CuPy counts elements in 32 bits.
+        is_wide = array.nbytes % 8 == 0
+        count, kind = (array.nbytes // 8, nccl.NCCL_INT64) if is_wide else (array.nbytes, nccl.NCCL_CHAR)
+        self._ranks.broadcast(array.data.ptr, array.data.ptr, count, kind, root, self._stream)
+        return array
+
+    def _exchange(
+        self, parts: Mapping[int, Array], expected: Mapping[int, int], like: Array, empty: Any = None
+    ) -> dict[int, Array]:
+        import cupy
+
+        kept = {r: cupy.ascontiguousarray(part) for r, part in parts.items()}
+        found = {r: cupy.empty((n, *like.shape[1:]), like.dtype) for r, n in expected.items()}
+        nccl, stream = self._nccl, self._stream
+        nccl.groupStart()
+        for r, part in kept.items():
+            self._ranks.send(part.data.ptr, part.nbytes, nccl.NCCL_CHAR, r, stream)
+        for r, array in found.items():
+            self._ranks.recv(array.data.ptr, array.nbytes, nccl.NCCL_CHAR, r, stream)
+        nccl.groupEnd()
+        return found
+
+    @property
+    def _stream(self) -> int:
+        import cupy
+
+        return int(cupy.cuda.get_current_stream().ptr)
+
+
+def nccl_ranks(comm: Any) -> Any:
+    """The ranks as NCCL's communicator, or None where it cannot be made on one of them."""
+    from cupy.cuda import nccl
+
+    try:
+        token = nccl.get_unique_id() if comm.rank == 0 else None
+    except Exception:  # NCCL without an interface to the network
+        token = None
+    token = comm._allgather(token)[0]
+    try:
+        found = None if token is None else nccl.NcclCommunicator(comm.size, token, comm.rank)
+    except Exception:
+        found = None
+    return found if None not in comm._allgather(found and True) else None
+
+
+def own_gpu() -> Any:
+    """The machine and the PCI bus of the current device, or None without NCCL."""
+    if not cuda_status()[0]:
+        return None
+    try:
+        from cupy.cuda import Device, nccl
+    except ImportError:
+        return None
+    return (platform.node(), Device().pci_bus_id) if nccl.available else None
