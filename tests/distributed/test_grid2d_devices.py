@@ -10,6 +10,7 @@ from grid2d_ranks import all_results, results, shapes_of
 from parallel_cases import random_matrix
 
 import linforest_precond as lf
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.distributed import grid2d, scatter, simulate
 from linforest_precond.distributed.partition.device_messages import HostMessages, NcclMessages, nccl_ranks
 
@@ -20,7 +21,8 @@ SHAPES = [shape for size in (1, 2, 4, 6) for shape in shapes_of(size)]
 def counted_results(comm, shape, device):
     found = all_results(comm, shape, device)
     if device == "cuda":
-        assert isinstance(vars(comm)["device_messages"], HostMessages)
+        for group in comm.groups[shape]:
+            assert isinstance(vars(group)["device_messages"], HostMessages)
     return found, dataclasses.astuple(comm.counters)
 
 
@@ -59,7 +61,7 @@ def test_results_of_many_kinds_of_graphs(cuda, kind):
         if weights:
             return results(graph, np.maximum(np.arange(n) - 1, 0))
         parts = grid2d.bfs(graph, 4)[1], grid2d.label_propagation(graph), grid2d.pagerank(graph)
-        return np.column_stack([graph.xp.asnumpy(part) if array is cuda.array else part for part in parts])
+        return np.column_stack([on_host(part) for part in parts])
 
     for own, expected in zip(simulate(6, found, cuda.array), simulate(6, found, np.asarray)):
         np.testing.assert_array_equal(own, expected)
