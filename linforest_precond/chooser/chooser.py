@@ -5,8 +5,8 @@ All is compared in seconds that the cost model predicts; nothing is timed, so th
 1. Expectation. The iterations of every candidate are a share of those with Jacobi: what the facts tell, else
    `MANY`; from the first residuals on, what the present run predicts. The fill of a direct
    factorization is counted before it is begun.
-2. First. The candidate with the least expected seconds. Where the facts tell no number of iterations, `FIRST`
-   iterations with Jacobi come before it, if they cost at most `PROBE` of that.
+2. First. The candidate with the least expected seconds. Where the facts tell at most a bound of the
+   iterations, `FIRST` iterations with Jacobi come before it, if they cost at most `PROBE` of that.
 3. Replacement. When the present run has made `CHECK` times the iterations of the last look, its rest is
    predicted. The candidate, or the paused run, with the least expected seconds takes over if `MARGIN` times
    these are below the rest.
@@ -156,8 +156,7 @@ class Chooser:
     def _first(self) -> Candidate | None:
         best, seconds = self._best_candidate(math.inf)
         jacobi = next((each for each in self.untried if each.name == "jacobi"), None)
-        is_known = self._known or math.isfinite(self.most_iterations)
-        if jacobi is None or is_known:
+        if jacobi is None or self._known:  # a bound may be far from what is needed
             return best
         probe = self._cost.seconds(jacobi.setup) + FIRST * self._iteration(jacobi)
         return jacobi if probe <= PROBE * seconds else best
