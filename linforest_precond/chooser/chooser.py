@@ -154,11 +154,13 @@ class Chooser:
         return chosen.M
 
     def _first(self) -> Candidate | None:
-        best, seconds = self._best_candidate(math.inf)
         jacobi = next((each for each in self.untried if each.name == "jacobi"), None)
         if jacobi is None or self._known:  # a bound may be far from what is needed
-            return best
+            return self._best_candidate(math.inf)[0]
         probe = self._cost.seconds(jacobi.setup) + FIRST * self._iteration(jacobi)
+        if probe <= PROBE * min(map(self._expected, self.untried)):  # before fill is counted
+            return jacobi
+        best, seconds = self._best_candidate(math.inf)
         return jacobi if probe <= PROBE * seconds else best
 
     def _begin_any(self, candidate: Candidate | None) -> None:
