@@ -36,7 +36,7 @@ MANY = 500
 # The facts count as much as this many iterations that were seen.
 KNOWN = 16
 # The share of the least expected seconds that a few iterations with Jacobi may take, and how many they are.
-PROBE, FIRST = 0.1, 4
+PROBE, FIRST = 0.15, 4
 # The factor by which iterations grow from one look to the next; seconds until the next look, in units of the
 # least expected seconds of another candidate; and calls, since a look waits for the device.
 CHECK, PATIENCE, LOOK = 1.3, 0.03, 150
