@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from chooser_oracle import FACTS, alone, chosen_among, cost_of
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from linforest_precond.chooser.candidates import candidates_on
@@ -157,11 +157,13 @@ def test_all_runs_together_are_limited():
     st.sampled_from([10.0**k for k in range(-4, 4)] + [math.inf]),
     st.booleans(),
     st.integers(0, 1000),
+    st.floats(0.0, 1.0),
     st.sampled_from(["cpu", "cuda"]),
 )
-def test_whatever_histories_are_met(totals, factor, hermitian, zero_diagonal, backend):
+@example({"tridiagonal": {"total": 1, "power": 1.0}}, math.inf, True, 0, 1.0, "cpu")
+def test_whatever_histories_are_met(totals, factor, hermitian, zero_diagonal, heavy_share, backend):
     """The choice ends, raises nothing, and finds what converges where one does."""
-    facts = replace(SMALL, hermitian=hermitian, zero_diagonal=zero_diagonal)
+    facts = replace(SMALL, hermitian=hermitian, zero_diagonal=zero_diagonal, heavy_share=heavy_share)
     found, _, chooser = chosen_among(totals, facts=facts, backend=backend, factor=factor)
     assert found is None or found.has_converged
     if math.isfinite(factor):
