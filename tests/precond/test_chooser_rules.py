@@ -75,6 +75,20 @@ def test_a_forest_that_holds_the_weight_is_taken_early(iterations):
     assert found.candidate.name == "tridiagonal" and seconds <= 1.3 * best
 
 
+def test_a_forest_that_holds_nearly_all_weight_begins():
+    """A grid that is stretched a hundredfold: the iterations follow the root of the weight of the others."""
+    totals = {**same(700), "tridiagonal": 10, "multilevel": 22}
+    found, _, chooser = chosen_among(totals, facts=replace(ELLIPTIC, heavy_share=0.9999))
+    assert found.candidate.name == "tridiagonal" and len(chooser.trials) == 1
+
+
+def test_a_bound_is_no_expectation():
+    """A random walk that ends with probability 0.01 needs far fewer iterations than dominance allows."""
+    facts = replace(FACTS, hermitian=False, dominant_share=1.0, m_matrix_share=1.0, row_ratio=0.99)
+    _, _, chooser = chosen_among({**same(18), "multilevel": 8}, facts=facts)
+    assert [trial.candidate.name for trial in chooser.trials] == ["jacobi"]
+
+
 def test_cheap_factors_come_first():
     found, seconds, chooser = chosen_among(same(100), facts=SMALL, factor=1e-4)
     assert found.candidate.is_direct and len(chooser.trials) == 1
