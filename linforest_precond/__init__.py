@@ -59,6 +59,7 @@ __version__ = "0.2.0"
 # Of SciPy, PyAMG and MATLAB.
 OTHER_NAMES = {
     "mldivide": "solve", "lu": "direct", "ichol": "ilu", "pcg": "solvers.cg", "amg": "multilevel",
+    "save": "save_preconditioner", "diag": "jacobi",
     "sor": "gauss_seidel", "ssor": "gauss_seidel", "fsai": "approximate_inverse",
     "spai": "approximate_inverse",
     "spsolve": "solve", "splu": "direct", "factorized": "direct", "spilu": "ilu", "multigrid": "multilevel",
