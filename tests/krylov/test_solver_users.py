@@ -341,6 +341,18 @@ def test_errors_inside_a_function_are_its_own():
         lf.jacobi("A")
 
 
+def test_columns_of_pandas_are_right_hand_sides():
+    """Also with its own types, which NumPy does not know."""
+    pandas = pytest.importorskip("pandas")
+    A = lf.matrices.poisson((5, 5))
+    wanted, _ = lf.solve(A, np.ones(25), calibration="default")
+    for dtype in ("float64", "Float64", "Int64", "Sparse[float]"):
+        x, info = lf.solve(A, pandas.Series(np.ones(25), dtype=dtype), calibration="default")
+        assert info == 0 and np.array_equal(x, wanted)
+    with pytest.raises(TypeError, match=r"^b must hold float32, .* got datetime64\[s\]; convert it"):
+        lf.solve(A, np.ones(25, "datetime64[s]"))
+
+
 def test_info_names_where_residuals_are():
     A = lf.matrices.poisson((5, 5))
     _, info = lf.solve(A, np.ones(25), calibration="default")
