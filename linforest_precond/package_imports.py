@@ -72,7 +72,8 @@ def suggest_names(package: str, names: Collection[str], others: Mapping[str, str
 def _unknown_name(
     package: str, name: str, names: Collection[str], others: Mapping[str, str] | None
 ) -> AttributeError:
-    close = [(others or {}).get(name), *difflib.get_close_matches(name.lower(), names, 1)]
+    elsewhere, lower = others or {}, name.lower()
+    close = [elsewhere.get(name), elsewhere.get(lower), *difflib.get_close_matches(lower, names, 1)]
     meant = next(filter(None, close), None)
     hint = f": did you mean {package}.{meant}?" if meant else ""
     return AttributeError(f"module {package!r} has no attribute {name!r}{hint}")

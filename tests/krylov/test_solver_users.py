@@ -311,6 +311,8 @@ def test_every_function_names_itself_and_an_unknown_argument(module):
         ("pcg", "solvers.cg"),
         ("Jacobi", "jacobi"),
         ("tridiag", "tridiagonal"),
+        ("AMG", "multilevel"),
+        ("matching", "graph.matching"),
         ("solvers.lgmres", "solvers.gmres"),
         ("graph.rcm", "graph.reverse_cuthill_mckee"),
         ("graph.match", "graph.matching"),
