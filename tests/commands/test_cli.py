@@ -113,6 +113,7 @@ class TestUsage:
             ("INFO A.mtx", "; did you mean info?"),
             ("solve A.mtx more", "unrecognized arguments: more (see linforest solve --help)"),
             ("info poison2d:10", "; did you mean poisson2d:10?"),
+            ("study aniso2:10 poison2d:10", "; did you mean poisson2d:10?"),
         ],
     )
     def test_the_nearest_word_is_named(self, linforest, arguments, words):
