@@ -15,11 +15,11 @@ import ast
 import difflib
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 PACKAGE = Path(__file__).parent
 FOLDERS = ("matrices", "solvers")
@@ -44,10 +44,7 @@ def lazy_names(
             warnings.warn_deprecated(f"{package}.{name} is deprecated, use {package}.{renamed[name]}")
             return getattr(sys.modules[package], renamed[name])
         if name not in places:
-            close = [(others or {}).get(name), *difflib.get_close_matches(name.lower(), places, 1)]
-            meant = next(filter(None, close), None)
-            hint = f": did you mean {package}.{meant}?" if meant else ""
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
+            raise _unknown_name(package, name, places, others)
         module, original = places[name]
         found = importlib.import_module(module)
         if module != package and hasattr(found, original):
@@ -58,6 +55,28 @@ def lazy_names(
         return value
 
     return get, lambda: sorted([*places, "__version__"]), sorted(places)
+
+
+def suggest_names(package: str, names: Collection[str], others: Mapping[str, str]) -> None:
+    """Errors of this package about an unknown name mention the nearest of its names; `others` as above.
+
+    `__getattr__` is set here, where type checkers do not see it: they would take any name.
+    """
+
+    def get(name: str) -> NoReturn:
+        raise _unknown_name(package, name, names, others)
+
+    vars(sys.modules[package])["__getattr__"] = get
+
+
+def _unknown_name(
+    package: str, name: str, names: Collection[str], others: Mapping[str, str] | None
+) -> AttributeError:
+    elsewhere, lower = others or {}, name.lower()
+    close = [elsewhere.get(name), elsewhere.get(lower), *difflib.get_close_matches(lower, names, 1)]
+    meant = next(filter(None, close), None)
+    hint = f": did you mean {package}.{meant}?" if meant else ""
+    return AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
 
 
 def _places(source: str) -> dict[str, tuple[str, str]]:

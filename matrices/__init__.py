@@ -1,6 +1,7 @@
 """Test matrices: by name, generated, and the catalogue of the paper's matrices."""
 
 from linforest_precond.matrix.block_diagonal import block_diagonal as block_diagonal
+from linforest_precond.package_imports import suggest_names
 
 from .catalogue import PaperMatrix as PaperMatrix
 from .catalogue import catalogue as catalogue
@@ -50,6 +51,12 @@ __all__ = [
     "standins",
     "stencil",
 ]
+# Of SciPy, PyAMG and ssgetpy.
+OTHER_NAMES = {
+    "mmread": "load", "hb_read": "load", "loadmat": "load", "load_npz": "load", "read": "load",
+    "fetch": "load", "laplacian": "poisson", "diffusion_stencil_2d": "anisotropic_diffusion",
+}  # fmt: skip
+suggest_names(__name__, __all__, OTHER_NAMES)
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,6 +22,7 @@ CsrArray: TypeAlias = Any
 
 INDEX_DTYPES = (np.int32, np.int64)
 LARGEST_INT32 = 2**31 - 1
+MOST_VERTICES = 2**59  # NumPy has no arrays of more 64-bit integers
 
 
 def array_modules(device: Device) -> tuple[Any, Any]:
@@ -44,6 +46,8 @@ def grid_shape(shape: Any, name: str = "shape") -> tuple[int, ...]:
         raise ValueError(f"{name} must name at least one axis, got {shape!r}")
     if min(lengths) < 1:
         raise ValueError(f"{name} must be at least 1 along every axis, got {shape!r}")
+    if math.prod(lengths) >= MOST_VERTICES:
+        raise ValueError(f"{name} must give fewer than 2**59 vertices, got {shape!r}")
     return lengths
 
 

@@ -21,6 +21,7 @@ from .download.places import (
     MatrixNotAvailable,
     MatrixOffline,
     PathLike,
+    UnknownMatrix,
     cache_folder,
     find_in_any_group,
     find_placed,
@@ -159,6 +160,8 @@ def locate(
         if is_offline(offline):
             raise MatrixOffline(f"there is no local copy of {entry.full_name}, and downloads are disabled")
         return download(entry, cache)
+    except UnknownMatrix as error:
+        raise UnknownMatrix(f"{error}{_instead(name)}") from None
     except MatrixOffline as error:
         raise MatrixOffline(f"{error}. {_what_to_do(group, name, cache)}") from error
 

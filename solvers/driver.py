@@ -115,7 +115,8 @@ def solve(
 def checked_history(history: Any) -> None:
     """Raise a TypeError unless `history` is a `History` or None."""
     if history is not None and not isinstance(history, History):
-        raise TypeError(f"history must be None or a History, got a {type(history).__name__}")
+        found = type(history).__name__
+        raise TypeError(f"history must be None or a History, got a {found}: pass lf.solvers.History()")
 
 
 def _solve_empty(method: Method, problem: Problem, history: History | None) -> tuple[Array, Info]:

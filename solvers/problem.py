@@ -16,10 +16,10 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import on_host, refuse_masked, xp_of
 from linforest_precond.interop.dlpack import type_name
 from linforest_precond.matrix.checked import CheckedMatrix, checked
-from linforest_precond.matrix.checks import VALUE_DTYPES, value_dtype
+from linforest_precond.matrix.checks import VALUE_DTYPES, check_finite, value_dtype
 from linforest_precond.matrix.sparse_output import csr
 from linforest_precond.matrix.value_range import nonzero_entries
-from linforest_precond.matrix.vectors import checked_vectors, norms_of, require_finite, shaped_vectors
+from linforest_precond.matrix.vectors import checked_vectors, norms_of, shaped_vectors
 
 from .null_space import NullSpace, null_space_of
 from .reordering import Reordering, reordering_of
@@ -140,7 +140,7 @@ def checked_problem(
     n = _checked_rows("A", A)
     b = shaped_vectors("b", b, n, backend)
     if inner is not None:
-        require_finite("b", b)
+        check_finite("b", b)
     x0 = None if x0 is None else checked_vectors("x0", x0, n, backend)
     if x0 is not None and _as_columns(x0).shape != _as_columns(b).shape:
         raise ValueError(f"x0 must have b's shape {b.shape}, got {x0.shape}")
@@ -164,12 +164,12 @@ def checked_problem(
     start = None if x0 is None else _as_columns(x0).astype(dtype, copy=False)
     null_space = null_space_of(nullspace, A, n, dtype, backend, inner)
     if null_space is not None:
-        require_finite("b", b)
+        check_finite("b", b)
         columns = null_space.projected(columns)
     norms = norms_of(columns, inner)
     if inner is None:
         if not np.isfinite(norms).all():  # a norm may overflow; otherwise it shows NaN and infinity
-            require_finite("b", b)
+            check_finite("b", b)
         scaling = scaling_of(A if matrix is None else matrix, columns, norms, start)
     else:
         scaling = scaling_by_norms(norms, dtype)

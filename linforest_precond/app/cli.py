@@ -51,7 +51,7 @@ class _Parser(argparse.ArgumentParser):
     """Reports wrong usage in one line, with the nearest known word, instead of printing all options."""
 
     def error(self, message: str) -> NoReturn:
-        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        choice = re.search(r": '?([^',]*)'? (?:\(choose from|is none of) (.*)", message)
         hint = "" if choice is None else _nearest(choice[1], re.findall(r"[\w-]+", choice[2]))
         raise _UsageError(f"{message}{hint} (see {self.prog} --help)")
 

@@ -27,7 +27,7 @@ OTHER_NAMES = {
     "permutation": ("ordering",), "preconditioner": ("M", "method"), "precond": ("M", "method"),
     "M": ("method",), "solver": ("method", "accel"), "ksp_type": ("method",), "pc_type": ("method",),
     "timeout": ("time_limit",), "presmoother": ("smoother",), "postsmoother": ("smoother",),
-    "csgraph": ("A",),
+    "csgraph": ("A",), "residuals": ("history",),
 }  # fmt: skip
 
 
@@ -71,13 +71,18 @@ def refuse_call(function: Callable[..., Any], args: Sequence[Any], options: dict
     known = dict(inspect.signature(function).parameters)
     if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in known.values()):
         return
-    given = len(args) - (known.pop("self", None) is not None)
+    is_method = known.pop("self", None) is not None
+    given = len(args) - is_method
     name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
     unknown = next((option for option in options if option not in known), None)
     if unknown is not None:
         others = [other for other in OTHER_NAMES.get(unknown, ()) if other in known]
         close = others or difflib.get_close_matches(unknown, known, 1, cutoff=0.65)
         hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known) or 'none'}"
+        of_class = inspect.signature(type(args[0])).parameters if is_method else {}
+        words = [word for word in (unknown, *OTHER_NAMES.get(unknown, ())) if word in of_class]
+        if words and not close:
+            hint = f"pass {words[0]}= to {type(args[0]).__name__}()"
         raise TypeError(f"{name}() has no argument {unknown!r}: {hint}") from None
     named = [word for word, each in known.items() if each.kind is each.KEYWORD_ONLY]
     by_position = [word for word in known if word not in named]

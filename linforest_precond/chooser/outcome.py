@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,11 @@ class ReportedInfo(int):
         info = super().__new__(cls, value)
         info.report = report
         return info
+
+    if not TYPE_CHECKING:  # type checkers would take any name
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"info is an int and has no {name!r}: see info.report, info.report.history")
 
     def __reduce__(self) -> tuple[type[int], tuple[int]]:
         """Pickled and copied as a plain int."""

@@ -22,8 +22,9 @@ TOLERANCES = {"f": 1e-5, "d": 1e-8}
 
 
 def tolerance(rtol: Any, *dtypes: Any) -> Any:
-    """rtol, or for None the default for the type that these have together."""
-    return TOLERANCES.get(np.result_type(*dtypes).char.lower(), TOLERANCES["d"]) if rtol is None else rtol
+    """rtol, or for None the default of the solve: in single precision where all types are single."""
+    are_single = all(dtype in (np.float32, np.complex64) for dtype in dtypes)
+    return TOLERANCES["f" if are_single else "d"] if rtol is None else rtol
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,8 @@ class Trial:
         if self.status in (Status.STAGNATED, Status.UNATTAINABLE):
             last = {column: norm for _, column, norm in self.history.true_residuals}
             return max(last.values(), default=math.inf)
-        return self.relative_target * 10 ** self.digits[-1]
+        missing = self.digits[-1]
+        return self.relative_target * 10**missing if missing > -300 else 0.0  # the digits of 0
 
     @property
     def is_at_rounding(self) -> bool:

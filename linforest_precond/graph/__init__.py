@@ -142,11 +142,20 @@ from linforest_precond.graph.traffic.traffic_files import write_traffic as write
 from linforest_precond.graph.traffic.traffic_matrix import traffic_matrix as traffic_matrix
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix as TrafficMatrix
 from linforest_precond.graph.traffic.traffic_records import TrafficStatistics as TrafficStatistics
+from linforest_precond.package_imports import suggest_names as _suggest_names
 from linforest_precond.records.fill import Fill as Fill
 
 # The functions and classes, without the subpackages that they are defined in.
 __all__ = [name for name, value in sorted(globals().items()) if not isinstance(value, _ModuleType)]
 __all__ = [name for name in __all__ if not name.startswith("_")]
+# Of SciPy, networkx and MATLAB.
+_OTHER_NAMES = {
+    "bfs": "breadth_first_order", "rcm": "reverse_cuthill_mckee", "symrcm": "reverse_cuthill_mckee",
+    "amd": "minimum_degree", "symamd": "minimum_degree", "mis": "maximal_independent_set",
+    "scc": "strongly_connected_components", "max_weight_matching": "matching",
+    "maximal_matching": "matching", "greedy_color": "vertex_coloring", "coloring": "vertex_coloring",
+}  # fmt: skip
+_suggest_names(__name__, __all__, _OTHER_NAMES)
 
 
 def __dir__() -> list[str]:

@@ -10,16 +10,14 @@ import numpy as np
 
 from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import xp_of
-from linforest_precond.backends.flags import all_set
 from linforest_precond.interop.dlpack import native_array, type_name
-from linforest_precond.matrix.checks import value_dtype
+from linforest_precond.matrix.checks import check_finite, value_dtype
 
 
 def checked_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
     """One or several vectors of n finite numbers on the backend."""
     array = shaped_vectors(name, vectors, n, backend)
-    require_finite(name, array)
+    check_finite(name, array)
     return array
 
 
@@ -40,11 +38,6 @@ def shaped_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
             f"{name} must have the shape ({n},) or ({n}, k), got {tuple(array.shape)}{transposed}"
         )
     return array
-
-
-def require_finite(name: str, array: Array) -> None:
-    if not all_set(xp_of(array).isfinite(array)):  # stall: NaN and infinity are refused
-        raise ValueError(f"{name} must be finite, got nan or inf")
 
 
 def norms_of(columns: Array, inner: Callable[[Array, Array], Any] | None) -> Array:

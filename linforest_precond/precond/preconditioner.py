@@ -41,7 +41,10 @@ from linforest_precond.records.read_only import handed_out
 from linforest_precond.solvers.vector_space import InPlaceOperator
 
 # Attributes of SuperLU objects and of matrices, and their equivalents.
-OTHER_NAMES = {"solve": "M @ r", "todense": "M @ np.eye(n)", "toarray": "M @ np.eye(n)"}
+OTHER_NAMES = {
+    "solve": "M @ r", "psolve": "M @ r", "todense": "M @ np.eye(n)", "toarray": "M @ np.eye(n)",
+    "nnz": "M.nbytes", "copy": "copy.copy(M)", "astype": "dtype= where M is made",
+}  # fmt: skip
 
 
 class Applied(NamedTuple):

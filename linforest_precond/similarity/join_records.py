@@ -67,7 +67,7 @@ class JoinResult(ReadOnlyArrays, Printed):
 
     def _printout(self) -> Printout:
         return Printout.of(
-            f"fuzzy join: {len(self):,} similar pairs",
+            f"fuzzy join: {len(self):,} similar pair{'s' * (len(self) != 1)}",
             ("pairs of sets", f"{self.compared:,}"),
             ("candidates", f"{self.candidates:,}"),
             ("verified", f"{self.verified:,}"),

@@ -13,7 +13,7 @@ import numpy as np
 
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrices.catalogue import PaperMatrix, catalogue, find
-from linforest_precond.matrices.download.places import MatrixNotAvailable, MatrixOffline
+from linforest_precond.matrices.download.places import MatrixNotAvailable, MatrixOffline, split_name
 from linforest_precond.matrices.generators.by_name import is_generator
 from linforest_precond.matrices.generators.standins import standin_info, standins
 from linforest_precond.matrices.load import is_path, load
@@ -78,7 +78,10 @@ def case_of(name: str, full: bool) -> Case:
     try:
         paper = find(name)
     except LookupError:
-        return _generated(name) if is_generator(name) else Case(name, title=name, origin="collection")
+        if is_generator(name):
+            return _generated(name)
+        split_name(name)  # no matrix has such a name: an error before any work
+        return Case(name, title=name, origin="collection")
     if paper.group is None:
         return _generated(f"{paper.name}:{PAPER_SIDE if full else QUICK_SIDE}")
     has_standin = paper.name in standins()

@@ -58,6 +58,8 @@ def convergence(
     >>> len(lf.plots.convergence(residuals).lines)
     1
     """
+    if ax is not None and not hasattr(ax, "plot"):
+        raise TypeError(f"ax must be None or Matplotlib's axes, got {ax!r}; save by ax.figure.savefig(...)")
     ax = ax or new_figure(6.0, 3.6).add_subplot()
     named = histories if isinstance(histories, Mapping) else {None: histories}
     for place, (name, history) in enumerate(named.items()):
@@ -85,10 +87,12 @@ def _curves(history: Curve) -> tuple[Array, Array, Array | None]:
     try:
         norms = np.asarray(history, np.float64)
     except (TypeError, ValueError):
+        norms = np.array(np.nan)
+    if not norms.ndim:
         raise TypeError(
             "histories must be a History, norms of residuals, or a dict of them by name, got a "
             f"{type(history).__name__}"
-        ) from None
+        )
     return np.arange(norms.size), norms / (norms[:1].item() or 1.0), None
 
 

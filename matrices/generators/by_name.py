@@ -86,7 +86,7 @@ def _number(text: str) -> int:
 
 
 def _sides(text: str) -> tuple[int, ...]:
-    return tuple(_number(side) for side in text.lower().split("x"))
+    return tuple(_number(side or text) for side in text.lower().split("x"))
 
 
 def _made_with(

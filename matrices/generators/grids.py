@@ -161,13 +161,13 @@ def aniso(
     if kind not in (1, 2, 3):
         raise ValueError(f"kind must be 1, 2 or 3, got {kind}")
     (n,) = grid_shape(as_integer("n", n), name="n")
-    dtype = value_type(dtype)
+    shape, dtype = grid_shape((n, n)), value_type(dtype)
     weights = np.array(ANISO1 if kind == 1 else ANISO2, dtype=dtype)
     if kind < 3:
-        return assemble((n, n), _couplings((n, n), weights), dtype, device, index_dtype)
+        return assemble(shape, _couplings(shape, weights), dtype, device, index_dtype)
     # Vertices are ordered by (x - y, x): with offsets in the same order, the columns of a row ascend.
-    couplings = _couplings((n, n), weights, key=lambda offset: (offset[1] - offset[0], offset[1]))
-    return assemble((n, n), couplings, dtype, device, index_dtype, number=_number_along_diagonals)
+    couplings = _couplings(shape, weights, key=lambda offset: (offset[1] - offset[0], offset[1]))
+    return assemble(shape, couplings, dtype, device, index_dtype, number=_number_along_diagonals)
 
 
 def assemble(

@@ -63,7 +63,8 @@ def read_matrix(path: str | os.PathLike[str]) -> CsrArray:
     path = Path(path)
     suffix = matrix_suffix(path)
     if suffix is None:
-        raise ValueError(f"{path} must end with one of {', '.join(READERS)}")
+        plain = ", ".join(name for name in READERS if name.count(".") == 1 or ".tar" in name)
+        raise ValueError(f"{path} must end with one of {plain}; text also with .gz or .bz2")
     with naming(path):
         return _canonical(READERS[suffix](path))
 

@@ -107,10 +107,13 @@ class TestUsage:
             ),
             ("solve A.mtx --rtl=1e-3", "; did you mean --rtol?"),
             ("solve A.mtx --precond jacbi", "; did you mean jacobi?"),
+            ("info A.mtx --precond jacobi,multilevl", "; did you mean multilevel?"),
+            ("warmup --dtype double", "double is none of float64, float32, complex128, complex64"),
             ("solve A.mtx --device gpu", "; did you mean cuda?"),
             ("INFO A.mtx", "; did you mean info?"),
             ("solve A.mtx more", "unrecognized arguments: more (see linforest solve --help)"),
             ("info poison2d:10", "; did you mean poisson2d:10?"),
+            ("study aniso2:10 poison2d:10", "; did you mean poisson2d:10?"),
         ],
     )
     def test_the_nearest_word_is_named(self, linforest, arguments, words):
@@ -345,6 +348,17 @@ class TestSolve:
         code, _, err = linforest("solve", "poisson2d:8", "--precond", "auto", "--solver", "cg", "--no-out")
         assert code == 2 and "--solver cg" in one_line(err)
 
+    @pytest.mark.filterwarnings("always:--solver:RuntimeWarning")
+    def test_a_solver_for_symmetric_matrices_is_named(self, linforest):
+        options = ["--solver", "minres", "--precond", "none", "--no-out"]
+        code, _, err = linforest("solve", "convection2d:8", *options)
+        assert code in (0, 1) and err.startswith("linforest: warning: --solver minres is for a sym")
+        assert linforest("solve", "poisson2d:8", *options)[2] == ""
+
+    def test_a_residual_of_zero_is_shown_as_such(self, linforest):
+        code, out, _ = linforest("solve", written(sp.eye_array(30, format="csr")), "--no-out")
+        assert code == 0 and "  0.0e+00  " in out
+
     def test_a_breakdown_is_reported_once(self, linforest):
         A = sp.csr_array(np.array([[1.0, 2.0], [2.0, 1.0]]))
         np.save("b.npy", np.array([1.0, -1.0]))
@@ -370,6 +384,7 @@ class TestSolve:
                 "--rhs: short.npy must have 64 rows, as A has, got an array of shape (3,)",
             ),
             (["--x0", "short.npy"], "--x0: short.npy must have 64 rows"),
+            (["--rhs", "words.npy"], "--rhs: words.npy must hold numbers, got <U1"),
             (["--out", "x.dat"], "x.dat"),
             (["--out", "nowhere/x.npy"], "nowhere"),
             (["--no-out", "--plot", "p.doc"], "p.doc"),
@@ -380,6 +395,7 @@ class TestSolve:
     def test_bad_input(self, linforest, options, words):
         Path("text.npy").write_text("no array")
         np.save("short.npy", np.ones(3))
+        np.save("words.npy", ["a"] * 64)
         before = sorted(os.listdir())
         code, _, err = linforest("solve", "poisson2d:8", *options)
         assert code == 2 and words in one_line(err)
@@ -650,11 +666,11 @@ class TestStudy:
     @pytest.mark.parametrize(("words", "meant"), [(["rmc"], "rcm"), (["rcm", "rmc"], None), (["far"], None)])
     def test_the_nearest_paper_is_named(self, linforest, monkeypatch, words, meant):
         def nothing_is_found(*_, **__):
-            raise lf.matrices.MatrixNotAvailable("no such matrix")
+            raise lf.matrices.MatrixNotAvailable("no such matrix; did you mean HB/steam1?")
 
         monkeypatch.setattr(study, "run_paper", nothing_is_found)
         code, _, err = linforest("study", *words)
-        hint = f"; did you mean the paper {meant}?" if meant else ""
+        hint = f"; did you mean {f'the paper {meant}' if meant else 'HB/steam1'}?"
         assert code == 3 and one_line(err) == f"linforest: error: no such matrix{hint}\n"
 
     @pytest.mark.parametrize(("signal", "expected"), [("SIGINT", 130), ("SIGTERM", 143)])

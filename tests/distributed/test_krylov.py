@@ -196,7 +196,7 @@ def refused(size, function):
         (lambda r: {"b": np.ones(8 + r)}, r"rank 1: b must have the shape (8,) or (8, k), got (9,)"),
         (
             lambda r: {"b": np.array([1.0] * 7 + [[1.0, np.nan][r]])},
-            "rank 1: b must be finite, got nan or inf",
+            "rank 1: b must be finite, got nan at b[7]",
         ),
         (lambda r: {"x0": np.ones(8) if r else None}, "the dtype of x0 must be the same on all ranks"),
         (lambda r: {"rtol": 10.0 ** (-5 - r)}, "the options of a solver must be the same on all ranks"),

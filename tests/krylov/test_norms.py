@@ -75,7 +75,7 @@ def test_right_hand_sides_must_be_finite(backend, bad):
     A, b = backend.csr(lf.matrices.poisson((5, 5))), np.ones((25, 2))
     b[3, 1] = bad
     for inner in (None, lambda u, v: u.conj() @ v):
-        with pytest.raises(ValueError, match="b must be finite"):
+        with pytest.raises(ValueError, match=rf"^b must be finite, got {bad} at b\[3, 1\]$"):
             lf.solvers.cg(A, backend.array(b), inner=inner)
 
 

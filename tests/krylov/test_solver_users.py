@@ -222,6 +222,11 @@ def test_errors_name_the_fix(backend):
             r"^ilu\(\) has no argument 'permutation': did you mean ordering\?$",
         ),
         (lambda A, b: lf.Solver(A).solve(b, zzz=1), r"^solve\(\) has no argument 'zzz': it has b, x0, "),
+        (lambda A, b: lf.Solver(A).solve(b, rtol=1), r"^solve\(\) .*'rtol': pass rtol= to Solver\(\)$"),
+        (lambda A, b: lf.Solver(A).solve(b, tol=1), r"^solve\(\) .*'tol': pass rtol= to Solver\(\)$"),
+        (lambda A, b: lf.Solver(A).solve(b, x=b), r"^solve\(\) has no argument 'x': "),
+        (lambda A, b: solvers.cg(A, b, residuals=[]), r"^cg\(\) .*'residuals': did you mean history\?$"),
+        (lambda A, b: solvers.cg(A, b, history=[]), r"got a list: pass lf.solvers.History\(\)$"),
         (lambda A, b: lf.jacobi(A, zzz=1), r"^jacobi\(\) has no argument 'zzz': it has A, "),
         (lambda A, b: lf.jacobi(A) @ A, r"^r must be a dense array, got a csr_\w+: pass r.toarray\(\)$"),
         (lambda A, b: A @ lf.jacobi(A), r"pass aslinearoperator\(A\) @ M$"),
@@ -301,16 +306,32 @@ def test_every_function_names_itself_and_an_unknown_argument(module):
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("spilu", "ilu"), ("pcg", "solvers.cg"), ("Jacobi", "jacobi"), ("tridiag", "tridiagonal")],
+    [
+        ("spilu", "ilu"),
+        ("pcg", "solvers.cg"),
+        ("Jacobi", "jacobi"),
+        ("tridiag", "tridiagonal"),
+        ("AMG", "multilevel"),
+        ("matching", "graph.matching"),
+        ("solvers.lgmres", "solvers.gmres"),
+        ("graph.rcm", "graph.reverse_cuthill_mckee"),
+        ("graph.match", "graph.matching"),
+        ("matrices.poisson2d", "matrices.poisson"),
+    ],  # fmt: skip
 )
 def test_names_of_other_libraries_are_answered(name, meant):
-    with pytest.raises(AttributeError, match=rf"'{name}': did you mean linforest_precond.{meant}\?$"):
-        getattr(lf, name)
+    last = name.rpartition(".")[2]
+    with pytest.raises(AttributeError, match=rf"'{last}': did you mean linforest_precond.{meant}\?$"):
+        attrgetter(name)(lf)
 
 
 def test_other_names_mean_what_there_is():
     for name in lf.OTHER_NAMES.values():
         assert callable(attrgetter(name)(lf)) or name == "matrices"
+    for module, names in {
+        lf.graph: lf.graph._OTHER_NAMES, lf.matrices: lf.matrices.OTHER_NAMES, solvers: solvers.OTHER_NAMES
+    }.items():  # fmt: skip
+        assert not set(names) & set(module.__all__) and set(names.values()) <= set(module.__all__)
     M = lf.jacobi(lf.matrices.poisson((5, 5)))
     with pytest.raises(AttributeError, match="^a preconditioner has no 'solve': write M @ r$"):
         _ = M.solve
@@ -320,6 +341,32 @@ def test_other_names_mean_what_there_is():
 def test_errors_inside_a_function_are_its_own():
     with pytest.raises(TypeError, match="^A must be"):
         lf.jacobi("A")
+
+
+def test_columns_of_pandas_are_right_hand_sides():
+    """Also with its own types, which NumPy does not know."""
+    pandas = pytest.importorskip("pandas")
+    A = lf.matrices.poisson((5, 5))
+    wanted, _ = lf.solve(A, np.ones(25), calibration="default")
+    for dtype in ("float64", "Float64", "Int64", "Sparse[float]"):
+        x, info = lf.solve(A, pandas.Series(np.ones(25), dtype=dtype), calibration="default")
+        assert info == 0 and np.array_equal(x, wanted)
+    with pytest.raises(TypeError, match=r"^b must hold float32, .* got datetime64\[s\]; convert it"):
+        lf.solve(A, np.ones(25, "datetime64[s]"))
+
+
+def test_info_names_where_residuals_are():
+    A = lf.matrices.poisson((5, 5))
+    _, info = lf.solve(A, np.ones(25), calibration="default")
+    with pytest.raises(AttributeError, match="has no 'residuals': see info.report, info.report.history$"):
+        _ = info.residuals
+    assert info.report.history.residuals[0] == 1 and pickle.loads(pickle.dumps(info)) == 0
+
+
+def test_levels_print_their_sizes():
+    ml = lf.multilevel(lf.matrices.poisson((10, 10)), max_coarse=30)
+    assert repr(ml.levels[0]) == "<level; unknowns 100; entries 460; matrices A, P, R>"
+    assert repr(ml.levels[-1]).endswith("matrices A>")
 
 
 def test_a_hierarchy_is_a_preconditioner(backend):

@@ -237,7 +237,9 @@ def test_nonexistent_paths(tmp_path):
         matrices.load(tmp_path / "none.mtx")
     with pytest.raises(FileNotFoundError, match="is not a regular file"):
         matrices.load(tmp_path)
-    with pytest.raises(ValueError, match="must end with one of .mtx"):
+    with pytest.raises(
+        ValueError, match=r"must end with one of .mtx, .* .rb, .*; text also with .gz or .bz2$"
+    ):
         matrices.load(write(tmp_path / "A.txt", SYMMETRIC))
     with pytest.raises(TypeError, match="name must be a string or a path, got int"):
         matrices.load(3)
@@ -361,6 +363,8 @@ def test_ambiguous_and_unknown_names(own_folder):
         matrices.load("Small")
     with pytest.raises(UnknownMatrix, match="no matrix 'Other/small'; did you mean HB/small"):
         matrices.load("Other/small")
+    with pytest.raises(UnknownMatrix, match="; or take poisson2d:100, a generated matrix$"):
+        matrices.load("poisson2d", offline=True)
 
 
 def test_a_truncated_index_is_named(own_folder):

@@ -129,7 +129,7 @@ class TestSmoother:
         ml = lf.multilevel(backend.csr(A), smoother="gauss_seidel", max_coarse=20)
         M = ml.aspreconditioner()
         dense = backend.host(M @ backend.array(np.eye(400, dtype=dtype)))
-        assert M.positive_definite and "gauss_seidel, 1 sweeps before and 1 after" in str(M)
+        assert M.positive_definite and "gauss_seidel, sweeps: 1 before, 1 after" in str(M)
         assert_close(dense, dense.conj().T, tolerance(M))
         assert abs(np.linalg.eigvals(np.eye(400) - dense @ A.toarray())).max() < 0.4
 

@@ -135,7 +135,7 @@ def test_csv_and_tables(tmp_path):
     found = fuzzy_join([["abcd"], ["abcd"]])
     found.to_csv(tmp_path / "pairs.csv")
     assert (tmp_path / "pairs.csv").read_text() == "left,right,similarity,similarity_bound\n0,1,1.0,1.0\n"
-    assert "1 similar pairs" in str(found) and len(found) == 1
+    assert "1 similar pair\n" in str(found) and len(found) == 1
     with pytest.raises(ValueError, match="read-only"):
         found.left[0] = 3
 

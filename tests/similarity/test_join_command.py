@@ -107,4 +107,4 @@ def test_a_lower_threshold_that_would_find_pairs(join, tmp_path):
     code, out, _ = join("tags.txt", "--separator", ",", "--threshold", 0.95)
     assert code == 0 and "No pair reaches 0.95; --threshold 0.7 would find 1 pair." in out
     (tmp_path / "unlike.txt").write_text("alpha\nbeta\n")
-    assert "No pair reaches 0.3." in join("unlike.txt")[1]
+    assert "No pair reaches 0.7, nor 0.3." in join("unlike.txt")[1]

@@ -77,10 +77,14 @@ class TestConvergence:
         ax = lf.plots.convergence({"rough": self.history(rough)})
         assert len(ax.collections) == 1 and ax.lines[0].get_xdata().size < 100
 
-    @pytest.mark.parametrize("wrong", ["one", [lf.solvers.History()]])
+    @pytest.mark.parametrize("wrong", ["one", [lf.solvers.History()], 0])
     def test_what_is_no_history_is_refused(self, wrong):
-        with pytest.raises(TypeError, match="^histories must be a History, .* got a (str|list)$"):
+        with pytest.raises(TypeError, match="^histories must be a History, .* got a (str|list|int)$"):
             lf.plots.convergence(wrong)
+
+    def test_a_file_is_not_axes(self):
+        with pytest.raises(TypeError, match="^ax must be None or Matplotlib's axes, got 'x.png'; save by"):
+            lf.plots.convergence(self.history([1.0]), "x.png")
 
     def test_the_axes_of_the_user(self):
         from matplotlib.figure import Figure

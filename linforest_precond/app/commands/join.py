@@ -95,4 +95,4 @@ def _of_lower_thresholds(sets: Sets, others: Sets | None, options: dict[str, Any
         if count:
             words = "1 pair" if count == 1 else f"{count:,} pairs"
             return f"No pair reaches {threshold:g}; --threshold {least:g} would find {words}."
-    return f"No pair reaches {min([threshold, *lower]):g}."
+    return f"No pair reaches {threshold:g}{f', nor {lower[-1]:g}' if lower else ''}."

@@ -37,6 +37,7 @@ SOLVERS = {
 PICTURES = (".svg", ".png", ".pdf")
 # The default limit of iterations is 10 per row, and at most this.
 MOST_ITERATIONS = 20_000
+FOR_SYMMETRIC = ("cg", "fcg", "minres")
 
 EPILOG = f"""\
 {inputs.MATRIX_HELP}
@@ -217,6 +218,9 @@ def _outputs(arguments: Namespace) -> dict[str, Path]:
 
 
 def _solver_name(wanted: str, A: Any) -> str:
+    if wanted in FOR_SYMMETRIC and not properties(A).hermitian:
+        told = f"--solver {wanted} is for a symmetric A, which this is not: try bicgstab or gmres"
+        warnings.warn(told, RuntimeWarning, stacklevel=2)
     if wanted != "auto":
         return wanted
     return "cg" if properties(A).fits_cg else "bicgstab"

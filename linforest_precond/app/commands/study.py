@@ -129,7 +129,8 @@ def run(arguments: Namespace) -> int:
         close = difflib.get_close_matches(arguments.paper, PAPERS, 1)
         if not close or arguments.paper in PAPERS:
             raise
-        raise MatrixNotAvailable(f"{error}; did you mean the paper {close[0]}?") from None
+        what = str(error).partition("; did you mean")[0]  # a matrix of a similar name is less likely
+        raise MatrixNotAvailable(f"{what}; did you mean the paper {close[0]}?") from None
     study = json.loads((Path(report).parent / "study.json").read_text(encoding="utf-8"))
     print(_summary(study["cases"]))
     print(f"report: {one_line(str(report))}")

@@ -59,6 +59,8 @@ def read_vector(path: str, option: str, rows: int) -> Array:
         raise ValueError(
             f"{option}: {path} must have {rows:,} rows, as A has, got an array of shape {vectors.shape}"
         )
+    if vectors.dtype.kind not in "biufc":
+        raise ValueError(f"{option}: {path} must hold numbers, got {vectors.dtype}")
     if vectors.dtype.kind in "fc" and not np.isfinite(vectors).all():
         row, *_ = np.argwhere(~np.isfinite(vectors))[0]
         raise ValueError(

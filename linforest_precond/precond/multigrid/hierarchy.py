@@ -35,12 +35,16 @@ OPERATOR_NAMES = "H", "T", "adjoint", "dot", "matmat", "rmatmat", "rmatvec", "tr
 DENSE = "dense"  # the format of arrays
 
 
-class HierarchyLevel:
+class HierarchyLevel(Printed):
     """A level for users: A, P and R, read-only on the CPU, and copies on the GPU; the last has only A."""
 
     def __init__(self, level: Any, like: Any, exponent: int, csr: CheckedMatrix | None = None):
         self._level, self._like, self._exponent = level, like, exponent
         self._csr = level.csr if csr is None else csr
+
+    def _printout(self) -> Printout:
+        sizes = ("unknowns", f"{self._level.unknowns:,}"), ("entries", f"{self._level.entries:,}")
+        return Printout.of("level", *sizes, ("matrices", "A, P, R" if self._level.transfer else "A"))
 
     @cached_property
     def A(self) -> Any:  # noqa: N802

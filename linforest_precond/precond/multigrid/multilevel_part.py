@@ -213,7 +213,7 @@ class MultilevelPart(schema.Stored):
 
     @property
     def name(self) -> str:
-        return f"multilevel: {self.cycle}-cycle on {len(self.levels)} levels"
+        return f"multilevel: {self.cycle}-cycle on {len(self.levels)} level{'s' * (len(self.levels) > 1)}"
 
     @property
     def repairs(self) -> Repairs:
@@ -271,7 +271,7 @@ class MultilevelPart(schema.Stored):
         ]
         why = "the diagonal is not positive" if name == INVERSE else "lines do not pay"
         instead = f"; jacobi on level {', '.join(others)}, where {why}" if others else ""
-        return f"{name}, {self.options.presmooth} sweeps before and {self.options.postsmooth} after{instead}"
+        return f"{name}, sweeps: {self.options.presmooth} before, {self.options.postsmooth} after{instead}"
 
 
 def levels_of(
