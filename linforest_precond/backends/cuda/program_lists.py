@@ -8,8 +8,7 @@ from .krylov import norms, residuals, spmv, vector_space
 from .matrix import conversion, pattern_digest, sparse_products, sums
 from .matrix import hermitian as hermitian_matrices
 from .multigrid import dense, smoothed_aggregation, vector_ops
-from .runtime import prefix_sum
-from .runtime.loader import wide_type
+from .runtime import prefix_sum, wide_type
 from .runtime.prefetch import lists_programs_of
 from .tridiagonal import pivots, sweeps, tiles
 

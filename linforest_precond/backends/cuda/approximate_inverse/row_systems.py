@@ -5,11 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch, resident_blocks
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, Struct, cupy, launch, resident_blocks
 from ..runtime.prefix_sum import add_up
-from ..runtime.structs import Struct
 
 # Columns with a gradient at most, as on the CPU.
 CAPACITY = 512
@@ -54,7 +51,6 @@ PROGRAM = Program(
 
 
 def grow(matrix, start, diagonal, triangular, entries, tolerance):
-    """The CSR arrays of the rows, on patterns that grow to at most `entries` entries."""
     n, index, value = diagonal.size, matrix[1].dtype, matrix[2].dtype
     counts, report = cupy.zeros(n + 1, index), cupy.zeros(REPORT, np.uint64)
     columns, values = cupy.empty(n * entries, index), cupy.empty(n * entries, value)
@@ -87,7 +83,6 @@ def _grow_in_fitting_systems(launch_rows, n, largest, abandoned, report):
 
 
 def refill(matrix, start, diagonal, triangular, indptr, indices):
-    """The values of rows on given patterns, and the counts as above; dependent columns get 0."""
     data, report = cupy.zeros(indices.size, matrix[2].dtype), cupy.zeros(REPORT, np.uint64)
     entries = int(cupy.diff(indptr).max()) if indices.size else 1  # stall: the size of systems
     size = _Size(entries, entries, entries, 0)
@@ -97,7 +92,6 @@ def refill(matrix, start, diagonal, triangular, indptr, indices):
 
 
 def row_squares(indptr, data):
-    """The squared norm of each row."""
     n = indptr.size - 1
     squares = cupy.zeros(n)
     launch(_program(data.dtype, indptr.dtype, WARP).row_squares, (n, indptr, data, squares), items=n)

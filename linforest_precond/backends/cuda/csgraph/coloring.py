@@ -3,10 +3,7 @@
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, split_long_rows
-from ..runtime import cupy
-from ..runtime.launch import blocks_for, launch_blocks
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, Program, Struct, blocks_for, cupy, launch_blocks
 from .independent_set import listed_items
 
 COLORING = Struct(
@@ -25,7 +22,6 @@ PROGRAM = Program("csgraph/coloring", cooperative=True, INDEX=INDICES, PIECE=PIE
 
 
 def color_vertices(pattern, largest_first, seed):
-    """The colour of each vertex."""
     n, nnz, piece = pattern.n, pattern.nnz, PIECE
     program = PROGRAM(INDEX=pattern.indptr.dtype.type, PIECE=piece)
     long_rows = split_long_rows(pattern.indptr, nnz, pattern.longest_row, piece)

@@ -2,15 +2,12 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, cupy, launch
 
 PROGRAM = Program("csgraph/degrees", INDEX=INDICES)
 
 
 def degrees(pattern):
-    """The number of off-diagonal entries of each row."""
     n = pattern.n
     counts = cupy.empty(n, np.int32)
     program = PROGRAM(INDEX=pattern.indptr.dtype.type)

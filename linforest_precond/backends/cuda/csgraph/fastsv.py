@@ -2,16 +2,13 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, cupy, launch
 from .components import BLOCK, labels_of_marked_roots
 
 PROGRAM = Program("csgraph/fastsv", cooperative=True, INDEX=INDICES)
 
 
 def weak_components(pattern):
-    """The number of components, and each vertex's."""
     n = pattern.n
     program = PROGRAM(INDEX=pattern.indptr.dtype.type)
     parents, grandparents, is_root = (cupy.empty(n, np.int32) for _ in range(3))

@@ -5,9 +5,7 @@ import dataclasses
 import numpy as np
 
 from ..matrix.entries import rows_of, transposed
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, cupy, launch
 from ..runtime.prefix_sum import add_up
 from .breadth_first import depths_from
 from .components import labels_of_marked_roots, weak_components
@@ -85,5 +83,4 @@ def _compacted(pattern, ends, count):
 
 
 def _with_edges(pattern, indptr, indices):
-    """A directed pattern of other edges, for searches: they read neither degrees nor the longest row."""
     return dataclasses.replace(pattern, indptr=indptr, indices=indices, symmetric=False)

@@ -4,9 +4,7 @@ import functools
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch_blocks
-from ..runtime.structs import Struct
+from ..runtime import Struct, cupy, launch_blocks
 
 # Threads of a block, blocks of a launch, and the limits of single-block mode (see `SingleBlockLimits` in
 # frontier.cuh), in multiples of the items that a block processes at once.

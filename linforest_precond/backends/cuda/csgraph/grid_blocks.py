@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
+from ..runtime import Program, cupy, launch
 
 PROGRAM = Program("csgraph/grid_blocks", INDEX=np.int64)
 
@@ -47,40 +45,34 @@ def add_along(indptr, indices, first_column, shares, weights, columns, bits, low
 
 
 def row_maxima(indptr, weights):
-    """The largest weight of each row, 0 in empty ones; no weight is negative."""
     maxima = cupy.zeros(indptr.size - 1)
     launch(PROGRAM().row_maxima, (indptr, maxima.size, weights, maxima))
     return maxima
 
 
 def minimum_at(state, ids, values):
-    """Lower the states of some ids, which may be repeated."""
     ids, values = cupy.ascontiguousarray(ids), cupy.ascontiguousarray(values)
     launch(PROGRAM().minimum_at, (state, ids, values, ids.size), items=ids.size)
 
 
 def add_at(sums, ids, values):
-    """Add integers to the sums of some ids, which may be repeated."""
     ids, values = cupy.ascontiguousarray(ids), cupy.ascontiguousarray(values)
     launch(PROGRAM().add_at, (sums, ids, values, ids.size), items=ids.size)
 
 
 def run_sums(values, begins):
-    """The sum of each run of values from left to right."""
     sums = cupy.empty(begins.size)
     launch(PROGRAM().run_sums, (values, values.size, begins, begins.size, sums), items=begins.size)
     return sums
 
 
 def hashed_edges(sources, targets, key):
-    """The hashes that break ties between equal weights."""
     hashes = cupy.empty(sources.size, np.int64)
     launch(PROGRAM().hash_edges, (sources, targets, key, sources.size, hashes), items=sources.size)
     return hashes
 
 
 def lexicographic_order(keys):
-    """The stable order of keys of which the last one decides first."""
     order = cupy.argsort(keys[0], kind="stable")
     for key in keys[1:]:
         order = order[cupy.argsort(key[order], kind="stable")]

@@ -5,10 +5,7 @@ import itertools
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
-from ..runtime import cupy
-from ..runtime.launch import BLOCK, blocks_for, launch, launch_blocks
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import BLOCK, INDICES, Program, Struct, blocks_for, cupy, launch, launch_blocks
 
 # For k = 2: entries that a lane loads at once, as LOADS in worklist.cuh, and takes of one row at most.
 LOADS, LANE_ENTRIES = 4, 64
@@ -27,7 +24,6 @@ PROGRAM = Program("csgraph/independent_set", cooperative=True, INDEX=INDICES, PI
 
 
 def independent_set(pattern, k, seed):
-    """1 for the vertices of the set, 0 for the others."""
     program = PROGRAM(INDEX=pattern.indptr.dtype.type, PIECE=PIECE)
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, PIECE)
     members = cupy.empty(pattern.n, np.int32)

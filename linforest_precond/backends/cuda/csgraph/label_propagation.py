@@ -3,10 +3,7 @@
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, Program, Struct, cupy, launch
 from .components import labels_of_marked_roots
 
 PROPAGATION = Struct(
@@ -21,7 +18,6 @@ PROGRAM = Program("csgraph/label_propagation", cooperative=True, INDEX=INDICES, 
 
 
 def propagate_labels(pattern, max_iter, seed):
-    """The community of each vertex, numbered by their lowest vertices."""
     n, piece = pattern.n, PIECE
     program = PROGRAM(INDEX=pattern.indptr.dtype.type, PIECE=piece)
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)

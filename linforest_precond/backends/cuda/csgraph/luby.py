@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, Program, Struct, cupy, launch
 from .independent_set import lanes_per_vertex
 
 LUBY = Struct(
@@ -19,7 +16,6 @@ PROGRAM = Program("csgraph/luby", cooperative=True, INDEX=INDICES)
 
 
 def luby_set(pattern, seed, fewest, patience):
-    """1 for the vertices of the set, 0 for the others."""
     n, lanes = pattern.n, lanes_per_vertex(pattern)
     states, marks, members = cupy.empty(n, np.uint8), cupy.empty(n, np.uint32), cupy.empty(n, np.int32)
     words = cupy.zeros(COUNTS + 1, np.uint64)

@@ -7,10 +7,7 @@ from linforest_precond.backends.flags import all_set
 from ..matrix.entries import transposed
 from ..matrix.long_row_split import LONG_ROWS_FIELD, SUMMED_PIECE, split_long_rows
 from ..matrix.sums import CHUNK
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
-from ..runtime.structs import Struct, address
+from ..runtime import INDICES, WEIGHTS, Program, Struct, address, cupy, launch
 
 MATRIX = Struct(
     "Matrix",
@@ -32,7 +29,6 @@ PROGRAM = Program("csgraph/pagerank", cooperative=True, VALUE=WEIGHTS, INDEX=IND
 
 
 def power_iteration(csr, alpha, personalization, dangling, start, max_iter, threshold):
-    """The ranks, the number of iterations, and the 1-norm of the last change."""
     n = csr.n
     types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type, "PIECE": SUMMED_PIECE}
     program = PROGRAM(**types)

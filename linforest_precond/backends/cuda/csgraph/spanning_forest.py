@@ -3,10 +3,7 @@
 import numpy as np
 
 from ..matrix.entries import rows_of
-from ..runtime import cupy
-from ..runtime.launch import launch, launch_blocks, resident_blocks
-from ..runtime.loader import INDICES, WEIGHTS, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch, launch_blocks, resident_blocks
 
 # The first one is the default.
 METHODS = "boruvka", "awerbuch_shiloach"
@@ -44,7 +41,6 @@ AWERBUCH_SHILOACH = Program("csgraph/awerbuch_shiloach", cooperative=True, VALUE
 
 
 def spanning_forest(csr, largest, method):
-    """Row pointers, columns and values of the forest's entries."""
     if csr.nnz == 0:
         return csr.indptr.copy(), csr.indices.copy(), csr.data.copy()
     rows = rows_of(csr.indptr, csr.nnz)

@@ -3,10 +3,7 @@
 import numpy as np
 
 from ..matrix import entries
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct, address
+from ..runtime import INDICES, Program, Struct, address, cupy, launch
 from .components import BLOCK, labels_of_marked_roots
 
 # Edges sampled to estimate in-degrees, from which the pivot is chosen.

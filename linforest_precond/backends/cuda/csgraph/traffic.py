@@ -4,9 +4,7 @@ import numpy as np
 
 from linforest_precond.backends.returns import TrafficScan
 
-from ..runtime import cupy
-from ..runtime.launch import launch, launch_blocks
-from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime import INDICES, WEIGHTS, Program, cupy, launch, launch_blocks
 from ..runtime.prefix_sum import add_up
 
 # As in traffic.cu: the words that a pass writes.
@@ -62,7 +60,6 @@ def _read(words):
 
 
 def pack_addresses(sources, destinations):
-    """Links as 64-bit words: the source above, the destination below."""
     keys = cupy.empty(sources.size, np.uint64)
     arguments = (cupy.ascontiguousarray(sources), cupy.ascontiguousarray(destinations), keys.size, keys)
     launch(_links_program().pack_addresses, arguments, items=keys.size)
@@ -70,7 +67,6 @@ def pack_addresses(sources, destinations):
 
 
 def merge_links(keys, packets):
-    """The different links, sorted, and the packets of each; None as `packets` means one for each key."""
     if packets is None:
         keys = cupy.sort(keys)
         sums = None

@@ -2,16 +2,13 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, cupy, launch
 from .components import BLOCK
 
 PROGRAM = Program("csgraph/tree_roots", cooperative=True, INDEX=INDICES)
 
 
 def tree_roots(parents):
-    """The roots, the first vertex whose parent is out of range, the first that leads to a cycle; or -1."""
     roots = cupy.empty_like(parents)
     words = cupy.zeros(4, np.uint64)
     flags = words[2:].view(np.uint32)

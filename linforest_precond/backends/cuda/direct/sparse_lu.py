@@ -14,7 +14,6 @@ OWN_ORDER = "nested_dissection"
 
 
 def unusable(order, pivoting):
-    """Why this backend cannot factor a matrix so; empty where it can."""
     if pivoting == "partial":
         return cudss.unusable() or "cuDSS has no partial pivoting in a nested dissection order"
     return cudss.unusable() or ("COLAMD's order is SuperLU's" if order == "colamd" else "")

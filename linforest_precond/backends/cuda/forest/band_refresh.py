@@ -5,9 +5,7 @@ import numpy as np
 from linforest_precond.backends.returns import BandSlots, ValueScan
 
 from ..matrix.sums import CHUNK, tree_sums_on_device
-from ..runtime import cupy
-from ..runtime.launch import BLOCK, launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import BLOCK, INDICES, VALUES, Program, cupy, launch
 from ..runtime.reports import Report
 
 # The words of a report, in the order of `ValueReport` in band_refresh.cu.
@@ -19,7 +17,6 @@ PROGRAM = Program("forest/band_refresh", VALUE=VALUES, INDEX=INDICES)
 
 
 def find_slots(csr, neighbors, order):
-    """The slots of the bands' entries in a matrix."""
     program = PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
     places = cupy.empty((3, csr.n), csr.indices.dtype)
     launch(program.find_band_slots, (csr.indptr, csr.indices, csr.n, neighbors, order, places), items=csr.n)
@@ -54,7 +51,6 @@ def refresh(indptr, indices, data, slots):
 
 
 def read_report(report, dtype):
-    """The `ValueScan` of a report."""
     words = report.get()  # stall: decides whether the bands are used
     total, adjacent = words[SUMS:DIGEST].view(np.float64).tolist()
     return ValueScan(

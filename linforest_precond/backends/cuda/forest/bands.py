@@ -1,15 +1,11 @@
 """The three bands of the permuted matrix: copies of its entries along the paths of a forest."""
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
-from ..runtime.structs import address
+from ..runtime import INDICES, VALUES, Program, address, cupy, launch
 
 PROGRAM = Program("forest/bands", VALUE=VALUES, INDEX=INDICES)
 
 
 def extract(csr, neighbors, order, values, slots):
-    """Copy the diagonal and the entries along the forest's edges, in both directions, in the new order."""
     lower, diagonal, upper = bands = [cupy.empty(csr.n, csr.data.dtype) for _ in range(3)]
     program = PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
     matrix = csr.indptr, csr.indices, csr.data, csr.diagonal, csr.n, csr.nnz
@@ -18,7 +14,6 @@ def extract(csr, neighbors, order, values, slots):
 
 
 def without_edges(graph, neighbors):
-    """The graph's values, with zeros for the edges of a forest: they are no edges then."""
     values = graph.values.copy()
     program = PROGRAM(VALUE=values.dtype.type, INDEX=graph.indices.dtype.type)
     arguments = graph.indptr, graph.indices, graph.n, graph.indices.size, neighbors, values

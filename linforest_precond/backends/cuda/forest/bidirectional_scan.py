@@ -7,10 +7,7 @@ import numpy as np
 
 from linforest_precond.backends.returns import ForestArrays
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
-from ..runtime.structs import address
+from ..runtime import INDICES, WEIGHTS, Program, address, cupy, launch
 
 # Counters of the kernels: paths, vertices of the longest one, cycles.
 COUNTERS = 3
@@ -18,7 +15,6 @@ PROGRAM = Program("forest/bidirectional_scan", WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
 def linear_forest(neighbors, values, slots, in_place=False):
-    """Break the cycles and label the paths; the factor's own arrays are changed only if `in_place`."""
     counters = cupy.zeros(COUNTERS, np.uint64)
     neighbors, values, slots = _break_cycles(neighbors, values, slots, in_place, counters)
     labels = _label_paths(neighbors, values.dtype, counters)
@@ -32,12 +28,10 @@ def break_cycles(neighbors, values, slots, in_place=False):
 
 
 def label_paths(neighbors):
-    """Path ids, positions, and the length of each path at its id; the factor has no cycles."""
     return _label_paths(neighbors, np.dtype(np.float64), cupy.zeros(COUNTERS, np.uint64))
 
 
 def scan_steps(n):
-    """Steps after which a stride has passed n vertices: ceil(log2(n))."""
     return max(n - 1, 0).bit_length()
 
 

@@ -1,14 +1,11 @@
 """The three block bands of the permuted matrix: copies of its entries along paths of blocks."""
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import INDICES, VALUES, Program, cupy, launch
 
 PROGRAM = Program("forest/block_bands", VALUE=VALUES, INDEX=INDICES)
 
 
 def extract(csr, members, starts_path):
-    """Copy A's entries inside the blocks and between neighbours on a path."""
     blocks, b = members.shape
     bands = [cupy.empty((blocks, b, b), csr.data.dtype) for _ in range(3)]
     program = PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)

@@ -5,10 +5,8 @@ import functools
 import numpy as np
 
 from ..matrix.long_row_split import split_long_rows, staged_entries
-from ..runtime import cupy
-from ..runtime.launch import launch, note, recording
-from ..runtime.loader import INDICES, WEIGHTS, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
+from ..runtime.launches import note, recording
 
 # From this share of active vertices on, all rows are read in order instead of those in the active list.
 DENSE_SHARE = 0.6

@@ -7,10 +7,7 @@ import numpy as np
 
 from linforest_precond.backends.returns import ForestArrays
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
-from ..runtime.structs import Struct, address
+from ..runtime import INDICES, WEIGHTS, Program, Struct, address, cupy, launch
 
 # Upper bounds on the nodes of each stage of the list ranking, as shares of the vertices. Neighbours are never
 # both splitters, so a path needs 3, 5, 9 or 17 vertices to have 2 nodes in that stage.
@@ -35,7 +32,6 @@ PROGRAM = Program("forest/linear_forest", cooperative=True, WEIGHT=WEIGHTS, INDE
 
 
 def linear_forest(neighbors, values, slots, in_place=False):
-    """Break the cycles and rank the paths; the factor's own arrays are changed only if `in_place`."""
     run = _Run(neighbors, values)
     run.rank()
     # stall: arrays are copied only if there are cycles
@@ -53,7 +49,6 @@ def linear_forest(neighbors, values, slots, in_place=False):
 
 
 def most_lost(neighbors, values):
-    """The lighter edge of each vertex below both of its neighbours, 0 elsewhere."""
     lost = cupy.empty(neighbors.shape[0], values.dtype)
     launch(_program(neighbors, values).find_most_lost, (neighbors, values, lost.size, lost))
     return lost

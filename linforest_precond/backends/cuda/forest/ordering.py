@@ -2,16 +2,13 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, cupy, launch
 from ..runtime.prefix_sum import add_up
 
 PROGRAM = Program("forest/ordering", INDEX=INDICES)
 
 
 def order_by_scan(path_id, position, lengths):
-    """Sort by a prefix sum of the path lengths: a vertex's rank is its path's start plus its position."""
     n = path_id.size
     order, rank, path_ends = (cupy.empty(n, path_id.dtype) for _ in range(3))
     add_up(lengths, path_ends)

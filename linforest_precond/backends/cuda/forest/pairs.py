@@ -5,11 +5,8 @@ import numpy as np
 from ..matrix.entries import rows_of
 from ..matrix.long_row_split import lanes_to_a_row
 from ..matrix.row_merging import LONGEST_ROW, merge_tiles, rows_of_tile, tiles_fit
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 from ..runtime.prefix_sum import add_up
-from ..runtime.structs import Struct
 
 # The struct in grouped_rows.cuh.
 GROUPED_GRAPH = Struct(
@@ -33,7 +30,6 @@ def pair_up(neighbors):
 
 
 def members_of(pairs, members):
-    """The two members of each listed pair; those of a ghost are ghosts."""
     found = cupy.empty(2 * pairs.size, members.dtype)
     program = PROGRAM(VALUE=np.float64, INDEX=members.dtype.type)
     launch(program.list_members, (pairs, pairs.size, members, found))

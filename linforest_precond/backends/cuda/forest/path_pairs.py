@@ -8,11 +8,8 @@ from linforest_precond.backends.returns import NumberedPaths
 
 from ..matrix.entries import lanes_for, magnitudes
 from ..matrix.row_merging import merge_rows
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 from ..runtime.prefix_sum import add_up
-from ..runtime.structs import Struct
 from .pairs import fits_blocks, grouped_graph, merge_groups
 
 # The structs in path_pairs.cu.
@@ -32,7 +29,6 @@ class PathSamples(NamedTuple):
 
 
 def drop_weak_edges(neighbors, values):
-    """A [0,2]-factor without the edges below half of the heaviest at both ends; the others come first."""
     kept = cupy.empty_like(neighbors), cupy.empty_like(values)
     program = _program(values.dtype, neighbors.dtype)
     launch(program.drop_weak_edges, (neighbors, values, neighbors.shape[0], *kept))
@@ -40,7 +36,6 @@ def drop_weak_edges(neighbors, values):
 
 
 def number_paths(order, rank, position, count):
-    """Number the `count` paths of a forest in its order."""
     flags, starts = cupy.zeros_like(order), cupy.empty(count + 1, order.dtype)
     program = _program(np.float64, order.dtype)
     launch(program.mark_starts, (position, rank, order.size, flags))
@@ -58,10 +53,6 @@ def sample_rows(graph, paths):
 
 
 def merge_samples(graph, samples):
-    """The graph of the paths: the sampled weights between any two, as CSR arrays with ascending columns.
-
-    The last result is the length of the longest row.
-    """
     program = _program(graph.values.dtype, graph.indices.dtype)
     if fits_blocks(graph):
         return merge_groups(program.merge_samples, graph, *samples)
@@ -77,7 +68,6 @@ def merge_samples(graph, samples):
 
 
 def partners(graph, paths, samples, lines):
-    """The partner of each vertex, at the same distance from the aligned places of both paths; or -1."""
     count, index = paths.starts.size - 1, paths.order.dtype
     program = _program(graph.values.dtype, index)
     sums = cupy.zeros((2, 2, count), np.int64)

@@ -4,11 +4,8 @@ import numpy as np
 
 from linforest_precond.backends.returns import FactorFinding
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import INDICES, VALUES, Program, Struct, cupy, launch
 from ..runtime.prefix_sum import add_up
-from ..runtime.structs import Struct
 
 WARP = 32
 # Lanes per row of `copy_triangles`.

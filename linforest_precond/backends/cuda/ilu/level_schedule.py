@@ -2,16 +2,13 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, cupy, launch
 
 WARP = 32
 PROGRAM = Program("ilu/level_schedule", INDEX=INDICES)
 
 
 def find_levels(pattern, order, rank, most):
-    """The level of each vertex, one more than the highest of its neighbours before it in the order."""
     levels, words = cupy.full(pattern.n, -1, np.int32), cupy.zeros(2, np.uint32)
     program = PROGRAM(INDEX=pattern.indptr.dtype.type)
     arguments = pattern.indptr, pattern.indices, order, rank, pattern.n, most, levels, words

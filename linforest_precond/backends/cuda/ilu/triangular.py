@@ -6,11 +6,8 @@ import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
-from ..runtime import cupy
-from ..runtime.launch import BLOCK, launch, launch_blocks
-from ..runtime.loader import INDICES, STORED_AND_APPLIED, Program
+from ..runtime import BLOCK, INDICES, STORED_AND_APPLIED, Program, Struct, cupy, launch, launch_blocks
 from ..runtime.streams import current
-from ..runtime.structs import Struct
 
 WARP = 32
 # With more levels, one launch substitutes all rows, in tiles; with fewer, each level has a launch.
@@ -25,8 +22,6 @@ PROGRAM = Program("ilu/triangular", STORED_AND_APPLIED, same_bits=False, INDEX=I
 
 
 class Substitution:
-    """Solves with (I + L) D (I + U)."""
-
     def __init__(self, lower, inverse, upper, order, starts, sweeps):
         self._arrays, self._order, self._sweeps = (lower, inverse, upper), order, sweeps
         self._rows, self._dtype = order.size, inverse.dtype
@@ -47,7 +42,6 @@ class Substitution:
             self._tiles = cupy.asarray(tiles_of(begins, WARP // self._lanes))
 
     def solve(self, b, x):
-        """Write the solutions for the columns of b into x, which shares no memory with b."""
         if not b.size:
             return
         columns = b.shape[1]

@@ -4,9 +4,7 @@ import numpy as np
 
 from linforest_precond.backends.krylov_codes import NumberSlot, RunningState
 
-from ..runtime import cupy
-from ..runtime.launch import launch_blocks
-from ..runtime.loader import wide_type
+from ..runtime import cupy, launch_blocks, wide_type
 
 THREADS = 256
 # Blocks at most: the last one adds up the partial sums of all.

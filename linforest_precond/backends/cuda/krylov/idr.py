@@ -4,10 +4,7 @@ import numpy as np
 
 from linforest_precond.backends.krylov_codes import CycleStep
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import VALUES, Program, wide_type
-from ..runtime.structs import Struct
+from ..runtime import VALUES, Program, Struct, cupy, launch, wide_type
 from .basis import Basis
 
 IDR = Struct(
@@ -17,7 +14,6 @@ PROGRAM = Program("krylov/idr", same_bits=False, VALUE=VALUES, WIDE=wide_type, B
 
 
 def shadow_values(n, count, seed):
-    """Pseudorandom numbers in [-1, 1), a (count, n) array: the same on every backend."""
     values = cupy.empty((count, n))
     program = PROGRAM(VALUE=np.float64)
     launch(program.shadow_values, (n, count, np.uint64(seed), values), items=max(values.size, 1))
@@ -39,21 +35,17 @@ class Idr:
         )  # fmt: skip
 
     def begin(self):
-        """Start with empty bases and f = P* r."""
         basis, r = self._basis, self.space["r"]
         basis.launch("begin_idr", basis.summed, self._struct, r)
         self._take_sums(CycleStep.IDR_BEGIN, [(u, r) for u in self._P])
 
     def direction(self):
-        """v = r - G c, or r in the step for omega."""
         self._basis.launch("idr_direction", self._struct, self.space["r"], self.space["v"])
 
     def extend(self):
-        """u = omega vhat + U c, or vhat in the step for omega."""
         self._basis.launch("idr_extend", self._struct, self.space["vhat"], self.space["u"])
 
     def step(self):
-        """From g = A u: make it biorthogonal to the shadow vectors, step along u, and take norm(r)."""
         space, basis = self.space, self._basis
         x, r, u, g = (space[name] for name in ("x", "r", "u", "g"))
         at_omega = not basis.summed and basis.position() == self._count

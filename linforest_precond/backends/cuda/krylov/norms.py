@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from ..runtime import cupy
+from ..runtime import WEIGHTS, Program, cupy, launch_blocks, wide_type
 from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
-from ..runtime.launch import launch_blocks
-from ..runtime.loader import WEIGHTS, Program, wide_type
 
 SUMS = 3
 ENTRIES_OF_THREAD = 4

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import INDICES, VALUES, Program, cupy, launch
 
 PROGRAM = Program("krylov/ordered_rows", VALUE=VALUES, BLOCK=1, INDEX=INDICES)
 

@@ -4,10 +4,7 @@ import numpy as np
 
 from linforest_precond.backends.krylov_codes import LONGEST_ROW_OF_LANE
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 
 ENTRIES = Struct(
     "Entries", "krylov/residuals.cu", indptr="P", indices="P", data="P", rows="q", period="q", parts="q"
@@ -29,7 +26,6 @@ class Entries:
 
     @classmethod
     def of_dense(cls, A):
-        """Of an (n, n) array."""
         n, dtype = A.shape[0], np.result_type(A.dtype, np.float32)
         return cls(cupy.arange(n + 1) * n, cupy.arange(n), cupy.ascontiguousarray(A, dtype).reshape(-1), n)
 
@@ -47,7 +43,6 @@ class Entries:
         launch(program.subtract_products, (matrix, b, x, result.size // rows, result), items=result.size)
 
     def magnitudes(self, x):
-        """|A| |x|, in double precision."""
         sizes, x = (abs(each).astype(np.float64, copy=False) for each in (self._data, x))
         result = cupy.empty(x.shape)
         Entries(self._indptr, self._indices, sizes, self._period).residual(cupy.zeros_like(x), x, result)

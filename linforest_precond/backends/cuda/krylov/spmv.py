@@ -5,10 +5,8 @@ import functools
 import numpy as np
 
 from ..matrix.long_row_split import LONGEST_ROW, PIECE, split_long_rows
-from ..runtime import cupy
+from ..runtime import INDICES, VALUES, Program, cupy, launch_blocks, wide_type
 from ..runtime.column_sums import LARGEST_GRID, THREADS
-from ..runtime.launch import launch_blocks
-from ..runtime.loader import INDICES, VALUES, Program, wide_type
 from .residuals import Entries
 
 # Blocks of a product without sums: many times the resident ones, so that multiprocessors finish together.
@@ -20,19 +18,15 @@ PROGRAM = Program(
 
 
 class Operator:
-    """A matrix or operator that is applied by its own `@`."""
-
     capturable = False  # in a CUDA graph
 
     def __init__(self, name, matrix):
         self.name, self.matrix = name, matrix
 
     def into(self, space, source, target):
-        """Write the product with vector `source` into vector `target`; both are given by name."""
         self.multiply(space[source], space[target])
 
     def multiply(self, source, target):
-        """Write the product with the columns of `source` into `target`."""
         one = source.shape[1] == 1
         product = self.matrix @ (source[:, 0] if one else source)
         if not isinstance(product, cupy.ndarray):
@@ -81,14 +75,12 @@ class Product(Operator):
 
     @functools.cached_property
     def entries(self):
-        """A's entries as residuals read them; None for an operator, which has none."""
         A = self.matrix
         if self.own:
             return Entries(A.indptr, A.indices, A.data if A.given_data is None else A.given_data)
         return Entries.of_dense(A) if isinstance(A, cupy.ndarray) else None
 
     def residual(self, b, x, target):
-        """Write b - A x into `target`, in twice the working precision unless A is an operator."""
         if self.entries is not None:
             self.entries.residual(b, x, target)
             return
@@ -96,7 +88,6 @@ class Product(Operator):
         cupy.subtract(b, target, out=target)
 
     def magnitudes(self, x):
-        """|A| |x| in double precision; None where A is an operator."""
         return None if self.entries is None else self.entries.magnitudes(x)
 
     def _multiply_one_column(self, space, x, y):
@@ -126,8 +117,6 @@ class Product(Operator):
 
 
 class Preconditioning(Operator):
-    """Products with M: in place where M can, by its `@` otherwise; None is the identity."""
-
     def __init__(self, M, dtype, in_place):
         super().__init__("M", M.frozen() if in_place else M)  # others may update M meanwhile
         self.is_identity = M is None

@@ -17,11 +17,9 @@ from linforest_precond.backends.krylov_codes import (
 from linforest_precond.backends.returns import Report
 from linforest_precond.backends.workspaces import Lease
 
-from ..runtime import cupy
-from ..runtime.launch import launch_blocks, launches_of
-from ..runtime.loader import VALUES, Program, wide_type
+from ..runtime import VALUES, Program, Struct, cupy, generate_header, launch_blocks, wide_type
+from ..runtime.launches import launches_of
 from ..runtime.streams import capturing
-from ..runtime.structs import Struct, generate_header
 
 generate_header(
     "krylov/codes.cuh",
@@ -132,19 +130,16 @@ class KrylovSpace:
         return self._vectors[name]
 
     def alias(self, name, other):
-        """Make `name` another name of the vector `other`."""
         self._vectors[name] = self._vectors[other]
         self._pack()
 
     def start(self, starting):
-        """(Re)start the columns that are True in `starting` from the present r."""
         self._starting[...] = cupy.asarray(starting.astype(float))
         self._sum(ScalarStep.START, ("r", "r"))
         self.record_error(half=False)
         self._send()
 
     def dot(self, step, *pairs):
-        """Compute the inner products of pairs of vectors, then the scalar step."""
         if step == ScalarStep.CG_RHO and self._unpreconditioned:
             return  # r* z is norm(r)^2: the step that found it has set rho already
         self._sum(step, *pairs)
@@ -166,7 +161,6 @@ class KrylovSpace:
         launch_blocks(self._program.take_sums, 1, (self.struct, np.int32(step), sums), block=THREADS)
 
     def update(self, update):
-        """Update vectors, and take the scalar step from the inner products that belong to the update."""
         pairs, step, names = UPDATES[update]
         vectors = [self[name] for name in names]
         kernel = getattr(self._program, update.value)
@@ -178,7 +172,6 @@ class KrylovSpace:
             self._sum_by_inner(step, pairs)
 
     def multiply(self, product, source, target, step=None, *pairs):
-        """Write A times a vector into another, then do as `dot` where a step is given."""
         if step is not None and product.own and self.columns == 1 and self.inner is None:
             product.into_with_sums(self, source, target, np.int32(step), pairs)
             return
@@ -187,7 +180,6 @@ class KrylovSpace:
             self.dot(step, *pairs)
 
     def precondition(self, preconditioning, source, target):
-        """Write M times a vector into another; where M is the identity, the two names are aliases."""
         if not preconditioning.is_identity:
             preconditioning.into(self, source, target)
 
@@ -196,11 +188,9 @@ class KrylovSpace:
         return self._report[len(ReportHead) :][: self.columns].get()  # stall: for users' inner products
 
     def records_errors(self):
-        """Whether x_true is known."""
         return self._x_true is not None
 
     def record_error(self, half, name="x"):
-        """Add norm(x - x_true) to the last record; x includes the half step where `half`."""
         if self._x_true is None:
             return
         if self.inner is not None:

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime import INDICES, WEIGHTS, Program, cupy, launch
 
 # The most members of an aggregate that one thread sorts.
 FEW_MEMBERS = 32
@@ -29,7 +27,6 @@ def of_mates(graph, mate, tie_key):
 
 
 def members_of(aggregates, count):
-    """The vertices of all aggregates in CSR form: where each aggregate begins, and its ascending vertices."""
     vertices, index = aggregates.size, aggregates.dtype
     program = PROGRAM(WEIGHT=np.float64, INDEX=index.type)
     sizes, arrivals = cupy.zeros(count + 1, np.uint32), cupy.empty(vertices, np.uint32)

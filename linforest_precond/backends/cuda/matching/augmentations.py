@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 
 # The structs in augmentations.cu.
 MATCHED = Struct(
@@ -20,7 +17,6 @@ PROGRAM = Program("matching/augmentations", WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
 def augment(graph, mate, tie_key, limit):
-    """Augment a matching in place; returns rounds and whether no augmentation is left, and mates' weights."""
     n, index, tie_key = graph.n, graph.indices.dtype, np.uint32(tie_key)
     program = PROGRAM(WEIGHT=graph.values.dtype.type, INDEX=index.type)
     mate_weights, gains, arms = cupy.empty(n), cupy.zeros(n), cupy.empty((2, n), index)

@@ -3,9 +3,7 @@
 import numpy as np
 
 from ..matrix.long_row_split import lanes_to_a_row, staged_entries
-from ..runtime import cupy
-from ..runtime.loader import INDICES, WEIGHTS
-from ..runtime.structs import Struct
+from ..runtime import INDICES, WEIGHTS, Struct, cupy
 
 # Rows longer than this, and than LONG_FACTOR times the mean, are split into pieces, a warp per piece.
 LONG_ROW = 128

@@ -2,16 +2,13 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
+from ..runtime import Program, cupy, launch
 from .best_edges import SEARCH_MACROS, Search, counts_and_barrier
 
 PROGRAM = Program("matching/locally_dominant", cooperative=True, **SEARCH_MACROS)
 
 
 def match(graph, tie_key):
-    """The mate of each vertex, -1 where it is single, and an array: rounds that matched edges, maximal."""
     mates, pointers = cupy.empty((2, graph.n), graph.indices.dtype)
     mates.fill(-1)
     return mates, match_rest(graph, tie_key, mates, pointers, 0)

@@ -13,11 +13,8 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.host_numbers import batch_ends
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
+from ..runtime import Program, Struct, cupy, launch
 from ..runtime.memory import free_bytes
-from ..runtime.structs import Struct
 from ..runtime.uploads import Uploads, pinned_empty
 from .best_edges import SEARCH_MACROS, Search, search_macros
 from .locally_dominant import match_rest

@@ -2,16 +2,13 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
+from ..runtime import Program, cupy, launch
 from .best_edges import SEARCH_MACROS, Search, counts_and_barrier
 
 PROGRAM = Program("matching/suitor", cooperative=True, **SEARCH_MACROS)
 
 
 def match(graph, tie_key):
-    """The mate of each vertex, -1 where it is single, and an array: one round, maximal."""
     search = Search(graph, tie_key)
     program = PROGRAM(**search.macros)
     suitors, offers = cupy.empty(graph.n, graph.indices.dtype), cupy.empty(graph.n, graph.values.dtype)

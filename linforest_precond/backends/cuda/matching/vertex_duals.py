@@ -1,9 +1,7 @@
 """Dual variables of the fractional matching problem: the best offers of the neighbours of a vertex."""
 
 from ..matrix.entries import lanes_for
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime import INDICES, WEIGHTS, Program, cupy, launch
 
 PROGRAM = Program("matching/vertex_duals", WEIGHT=WEIGHTS, INDEX=INDICES)
 # Where a row is longer than this, a warp reads each row.
@@ -11,7 +9,6 @@ LONG_ROW = 1024
 
 
 def best_offers(graph, duals, without):
-    """For each vertex the largest weight minus dual over its neighbours but one, `without`; at least 0."""
     offers = cupy.empty(graph.n)
     width = 32 if graph.longest_row > LONG_ROW else lanes_for(graph.indices.size, max(graph.n, 1))
     program = PROGRAM(WEIGHT=graph.values.dtype.type, INDEX=graph.indices.dtype.type)

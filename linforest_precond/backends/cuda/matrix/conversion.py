@@ -4,10 +4,7 @@ import itertools
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
-from ..runtime.structs import Struct, address
+from ..runtime import Program, Struct, address, cupy, launch
 
 # The struct in conversion.cu.
 MOST_ARRAYS = 8

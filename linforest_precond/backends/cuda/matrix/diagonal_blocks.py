@@ -2,16 +2,13 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, STORED_AND_APPLIED, Program
+from ..runtime import INDICES, STORED_AND_APPLIED, Program, cupy, launch
 
 WARP = 32
 PROGRAM = Program("matrix/diagonal_blocks", STORED_AND_APPLIED, INDEX=INDICES)
 
 
 def gather(csr, block_size):
-    """The diagonal blocks in A's order, (blocks, b, b); a short last block is padded with the identity."""
     count = -(-csr.n // block_size)
     blocks = cupy.zeros((count, block_size, block_size), csr.data.dtype)
     program = _program(csr.data.dtype, index=csr.indices.dtype.type)
@@ -33,7 +30,6 @@ def invert(blocks):
 
 
 def apply(inverse, b, x, transpose):
-    """x = inverse @ b, block by block; b and x are (N, k) arrays of any strides."""
     rows, columns = b.shape
     if not b.size:
         return

@@ -4,9 +4,7 @@ import numpy as np
 
 from linforest_precond.backends.returns import EntryScan
 
-from ..runtime import cupy
-from ..runtime.launch import BLOCK, launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import BLOCK, INDICES, VALUES, Program, cupy, launch
 from ..runtime.prefix_sum import add_up
 from ..runtime.reports import HostCopy
 from .sums import CHUNK, tree_sums_on_device
@@ -25,7 +23,6 @@ SCAN = Program("matrix/entries", cooperative=True, VALUE=VALUES, INDEX=INDICES)
 
 
 def scan(indptr, indices, data, scale=1.0, meanwhile=None):
-    """One pass over the entries: in range, finite, sorted, symmetric? Also the diagonal and the weights."""
     chunks = -(-indices.size // CHUNK)
     report, diagonal = (_described if chunks <= CHUNK else _scanned)(indptr, indices, data, float(scale))
     copy = HostCopy(report)
@@ -83,14 +80,12 @@ def first_place(word):
 
 
 def sort_entries(rows, cols, n):
-    """The stable order of entries by (row, column), and the row pointers."""
     keys = rows.astype(np.int64) * n + cols
     order = cupy.argsort(keys, kind="stable")
     return order, cupy.searchsorted(keys[order], cupy.arange(n + 1) * n)
 
 
 def canonical(rows, cols, data, n, index_dtype):
-    """The CSR arrays of triplets: stably sorted by (row, column), duplicates summed left to right."""
     keys = rows.astype(np.int64) * n + cols
     order = cupy.argsort(keys, kind="stable")
     keys = keys[order]
@@ -111,12 +106,10 @@ def lanes_for(nnz, n):
 
 
 def row_of(indptr, slot):
-    """The row that entry `slot` lies in."""
     return int(cupy.searchsorted(indptr, cupy.asarray([slot], indptr.dtype), side="right")[0]) - 1
 
 
 def rows_of(indptr, count):
-    """The row of each of the `count` entries."""
     rows = cupy.empty(count, indptr.dtype)
     program = ENTRIES(VALUE=np.float64, INDEX=indptr.dtype.type)
     launch(program.fill_rows, (indptr, indptr.size - 1, lanes_for(count, indptr.size - 1), rows))
@@ -147,7 +140,6 @@ def transposed(indptr, indices, data, width=None):
 
 
 def transposed_values(indptr, indices, data, width, pattern):
-    """The values of `transposed`, whose pointers and indices are known."""
     begins, rows = pattern
     values, lanes = cupy.empty(data.size, data.dtype), lanes_for(data.size, width)
     program = TRANSPOSITION(VALUE=data.dtype.type, INDEX=indices.dtype.type)
@@ -157,7 +149,6 @@ def transposed_values(indptr, indices, data, width, pattern):
 
 
 def magnitudes(data):
-    """Magnitudes by one explicit IEEE formula on every backend; those of finite entries are finite."""
     weights = cupy.empty(data.shape, data.real.dtype)
     program = ENTRIES(VALUE=data.dtype.type, INDEX=np.int32)
     launch(program.magnitudes, (data, data.size, weights))

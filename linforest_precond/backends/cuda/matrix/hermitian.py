@@ -5,9 +5,7 @@ The module of the CPU backend states the rule.
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import INDICES, VALUES, Program, cupy, launch
 
 # Differences in units of eps.
 ULPS = 8
@@ -39,10 +37,5 @@ def values_without_rounding(indptr, indices, data, diagonal):
 
 
 def mirror_upper(indptr, indices, data):
-    """Copy the conjugates of the entries above the diagonal below it, and make the diagonal real, in place.
-
-    For matrices that are Hermitian to rounding, as Galerkin products of Hermitian ones: sums on either side
-    of the diagonal run in different orders. An entry whose mirror image is not stored is 0.
-    """
     program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
     launch(program.copy_upper, (indptr, indices, indptr.size - 1, data))

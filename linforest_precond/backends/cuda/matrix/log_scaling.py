@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime import INDICES, WEIGHTS, Program, cupy, launch
 from .long_row_split import lanes_to_a_row
 
 # As in the CPU backend, and in log_scaling.cu.
@@ -15,7 +13,6 @@ SCALING = Program("matrix/log_scaling", cooperative=True, INDEX=INDICES)
 
 
 def fixed_logarithms(magnitudes):
-    """The weights of magnitudes, `NO_WEIGHT` for 0."""
     weights = cupy.empty(magnitudes.size, np.int32)
     program = LOGARITHMS(WEIGHT=magnitudes.dtype.type)
     launch(program.take_logarithms, (magnitudes, magnitudes.size, weights), items=magnitudes.size)
@@ -23,7 +20,6 @@ def fixed_logarithms(magnitudes):
 
 
 def powers(exponents):
-    """2**(exponent / UNIT) in float64 for 64-bit integers, clamped to the range of float64."""
     factors = cupy.empty(exponents.size, np.float64)
     program = LOGARITHMS(WEIGHT=np.float64)
     launch(program.raise_to_powers, (exponents, exponents.size, factors), items=exponents.size)
@@ -31,7 +27,6 @@ def powers(exponents):
 
 
 def maxima(indptr, indices, weights):
-    """The largest weight of each row and of each column."""
     n = indptr.size - 1
     rows, columns = cupy.full((2, n), NO_WEIGHT, np.int64)
     arguments = indptr, indices, weights, n, _width(n, indices), rows, columns
@@ -40,7 +35,6 @@ def maxima(indptr, indices, weights):
 
 
 def equilibrated(indptr, indices, weights, iterations):
-    """Shifts of rows and columns after Ruiz iterations: the largest sums of each tend to 0."""
     n = indptr.size - 1
     row_shifts, column_shifts = cupy.zeros((2, n), np.int64)
     columns, barrier = cupy.full(n, NO_WEIGHT, np.int64), cupy.zeros(1, np.uint32)

@@ -4,10 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import BLOCK, launch
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct, address, generate_header
+from ..runtime import BLOCK, INDICES, Program, Struct, address, cupy, generate_header, launch
 
 # Entries of a piece: for searches, for sums, and all lengths that callers choose.
 PIECE, SUMMED_PIECE = 256, 64

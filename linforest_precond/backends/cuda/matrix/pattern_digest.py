@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, cupy, launch
 
 PROGRAM = Program("matrix/pattern_digest", INDEX=INDICES)
 

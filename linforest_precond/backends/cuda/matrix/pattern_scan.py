@@ -4,9 +4,7 @@ import numpy as np
 
 from linforest_precond.backends.returns import PatternScan
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, cupy, launch
 from .entries import BAD_ROW, LONGEST_ROW, OUT_OF_RANGE, SYMMETRY, UNSORTED, WORDS, first_place
 from .sums import CHUNK
 
@@ -14,7 +12,6 @@ PROGRAM = Program("matrix/pattern_scan", INDEX=INDICES)
 
 
 def scan_pattern(indptr, indices):
-    """One pass over the indices: are they in range, sorted, symmetric; the degrees and the longest row."""
     rows, nnz = indptr.size - 1, indices.size
     program = PROGRAM(INDEX=indices.dtype.type)
     report, chunk_row = cupy.zeros(WORDS, np.uint64), cupy.empty(-(-nnz // CHUNK), indices.dtype)

@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, VALUES, Program, Struct, cupy, launch
 
 # As in row_merging.cuh: terms of a row that a warp merges, and that a block sorts; bytes of values
 # that fit into shared memory, but not more terms.

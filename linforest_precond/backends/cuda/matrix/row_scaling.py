@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import INDICES, VALUES, Program, cupy, launch
 from ..runtime.prefix_sum import add_up
 from .long_row_split import lanes_to_a_row
 
@@ -12,12 +10,10 @@ PROGRAM = Program("matrix/row_scaling", VALUE=VALUES, INDEX=INDICES)
 
 
 def scaled_matrix(indptr, indices, data, order, row, column):
-    """CSR arrays of P D_r A D_c; row i is A's row order[i], or its own where order is None."""
     return _moved_rows(indptr, indices, data, order, None, row, column)
 
 
 def permuted_matrix(indptr, indices, data, order, rank):
-    """CSR arrays of P A P^T; row i is A's row order[i] with its entries as they are, column j is rank[j]."""
     return _moved_rows(indptr, indices, data, order, rank, None, None)
 
 
@@ -36,12 +32,10 @@ def _moved_rows(indptr, indices, data, order, rank, row, column):
 
 
 def gather_scaled(b, x, order, factors):
-    """x[i] = factors[p] b[p] for the row p = order[i], or i where order is None; x may then be b."""
     _scale(b, x, order, factors, False)
 
 
 def scatter_scaled(b, x, order, factors):
-    """x[p] = factors[p] b[i] for the row p = order[i], or i where order is None."""
     _scale(b, x, order, factors, True)
 
 

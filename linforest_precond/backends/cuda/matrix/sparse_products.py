@@ -4,11 +4,8 @@ import math
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import BLOCK, launch, launch_blocks, resident_blocks
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import BLOCK, INDICES, VALUES, Program, Struct, cupy, launch, launch_blocks, resident_blocks
 from ..runtime.prefix_sum import add_up
-from ..runtime.structs import Struct
 from .entries import lanes_for
 
 # As in product_rows.cuh: the classes of rows, the first of which are short ones in either phase.
@@ -64,7 +61,6 @@ def multiply_and_plan(left, right, width, most=math.inf):
 
 
 def multiply_again(plan, left, right, width):
-    """`multiply` for factors with the patterns of those that a plan was made for."""
     return _Phases(left, right, width).add(*plan)
 
 

@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch_blocks
-from ..runtime.loader import WEIGHTS, Program
-from ..runtime.structs import Struct, address, generate_header
+from ..runtime import WEIGHTS, Program, Struct, address, cupy, generate_header, launch_blocks
 
 CHUNK = 2048
 # Arrays of one launch.

@@ -4,10 +4,7 @@ import numpy as np
 
 from linforest_precond.backends.flags import all_set
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program, wide_type
-from ..runtime.structs import Struct
+from ..runtime import INDICES, VALUES, Program, Struct, cupy, launch, wide_type
 
 # A matrix counts as singular if a pivot of its Cholesky factorization is below this share of the diagonal.
 SMALL_PIVOT = 1e-8
@@ -31,7 +28,6 @@ INVERSE = Program(
 
 
 def dense_matrix(csr):
-    """The dense matrix in double precision."""
     value = csr.data.dtype.type
     program = MATRIX(VALUE=value, INDEX=csr.indices.dtype.type)
     dense = cupy.empty((csr.n, csr.n), wide_type(value))
@@ -40,7 +36,6 @@ def dense_matrix(csr):
 
 
 def definite_inverse(matrix, stored):
-    """The inverse of a Hermitian matrix, exactly Hermitian, in the type `stored`."""
     return (inverse_by_sweeps if len(matrix) <= MOST_ROWS else inverse_by_cusolver)(matrix, stored)
 
 

@@ -2,11 +2,8 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, WEIGHTS, Program
+from ..runtime import INDICES, VALUES, WEIGHTS, Program, Struct, cupy, launch
 from ..runtime.prefix_sum import add_up
-from ..runtime.structs import Struct
 
 # The struct in path_interpolation.cu.
 PATHS = Struct(
@@ -17,7 +14,6 @@ PROGRAM = Program("multigrid/path_interpolation", VALUE=VALUES, WEIGHT=WEIGHTS, 
 
 
 def interpolate(graph, paths, data, tie_key):
-    """The CSR arrays of the prolongator, in the type of `data`, and the number of vertices that are kept."""
     n, index = graph.n, graph.indices.dtype
     program = PROGRAM(VALUE=data.dtype.type, WEIGHT=graph.values.dtype.type, INDEX=index.type)
     along = PATHS(

@@ -8,10 +8,7 @@ from linforest_precond.backends.returns import StrongGraph
 
 from ..csgraph.independent_set import independent_set
 from ..matrix.entries import SHORT_COLUMN, canonical, lanes_for, rows_of, symmetrized, transposed
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program, wide_type
-from ..runtime.structs import Struct, address
+from ..runtime import INDICES, VALUES, Program, Struct, address, cupy, launch, wide_type
 
 # Lanes per row, for the given mean number of entries at most; else MOST_LANES.
 TEAMS, MOST_LANES = {1: 10, 4: 24}, 8
@@ -59,7 +56,6 @@ class Measured(NamedTuple):
 
 
 def aggregate(csr, strength, seed, signed=True):
-    """The number of each unknown's aggregate, the count of aggregates, and what the prolongator needs."""
     if not csr.n:
         return cupy.empty(0, csr.indices.dtype), 0, None
     words = _new_words(csr)
@@ -76,7 +72,6 @@ def aggregate(csr, strength, seed, signed=True):
 
 
 def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None):
-    """The CSR arrays of P = (I - W F) T, for the tentative prolongator T of aggregates, and those of P^H."""
     index, marks = csr.indices.dtype, cupy.zeros(csr.nnz, np.uint8)
     if not csr.n:
         empty = cupy.zeros(1, index), cupy.empty(0, index), cupy.empty(0, csr.data.dtype)
@@ -125,7 +120,6 @@ def prolongator_values(csr, numbers, count, kept, indptr, indices):
 
 
 def l1_weights(csr, factor, stored):
-    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal, in the type `stored`."""
     narrow = stored.itemsize < csr.data.dtype.itemsize
     weights = cupy.empty(csr.n, stored if narrow else csr.data.dtype)
     tiny = float(np.finfo(stored).tiny)

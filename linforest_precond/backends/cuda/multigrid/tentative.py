@@ -7,10 +7,7 @@ elliptic problems" (1996), doi:10.1007/BF02238511.
 import numpy as np
 
 from ..matching.aggregates import members_of
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program, wide_type
-from ..runtime.structs import Struct
+from ..runtime import INDICES, VALUES, Program, Struct, cupy, launch, wide_type
 
 # The struct in tentative.cu.
 AGGREGATES = Struct(
@@ -37,7 +34,6 @@ def tentative_prolongator(node_numbers, count, block_size, B):
 
 
 def add_tentative(tentative, weights, product):
-    """P - diag(weights) A P in place of the product A P; returns whether its pattern contains that of P."""
     program, missing = _program(tentative[2].dtype, tentative[1].dtype), cupy.zeros(1, np.uint32)
     rows = tentative[0].size - 1
     launch(program.subtract_product, (*tentative, weights, rows, *product, missing), items=8 * rows)
@@ -45,7 +41,6 @@ def add_tentative(tentative, weights, product):
 
 
 def fill_dropped(coarse, indptr, indices, data):
-    """Fill the zeros on the diagonal of a coarse matrix, in place, where a candidate was dropped."""
     program, k = _program(data.dtype, indices.dtype), coarse.shape[1]
     nodes = coarse.shape[0] // k
     launch(program.fill_diagonal, (coarse, nodes, k, indptr, indices, data), items=nodes)

@@ -1,13 +1,11 @@
 """Restriction and prolongation by aggregates."""
 
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import INDICES, VALUES, Program, launch
 
 PROGRAM = Program("multigrid/transfers", VALUE=VALUES, INDEX=INDICES)
 
 
 def restrict(indptr, members, fine, coarse):
-    """coarse = P^T fine: the sum over the members of each aggregate."""
     program = PROGRAM(VALUE=coarse.dtype.type, INDEX=members.dtype.type)
     rows = coarse.shape[0]
     launch(
@@ -18,7 +16,6 @@ def restrict(indptr, members, fine, coarse):
 
 
 def prolong_add(aggregates, coarse, fine):
-    """fine += P coarse: each unknown adds the value of its aggregate."""
     program = PROGRAM(VALUE=fine.dtype.type, INDEX=aggregates.dtype.type)
     rows = fine.shape[0]
     launch(program.add_values, (aggregates, coarse, rows, fine.size // max(rows, 1), fine), items=fine.size)

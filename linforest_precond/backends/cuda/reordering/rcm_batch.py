@@ -5,10 +5,7 @@ import numpy as np
 from linforest_precond.backends.batch_options import BatchOptions
 
 from ..matrix.entries import WIDTHS
-from ..runtime import cupy
-from ..runtime.launch import launch_blocks, resident_blocks
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, Program, Struct, cupy, launch_blocks, resident_blocks
 from .rcm_leveled import NOT_MARKED
 
 # Batches of a fixed number of vertices, one at a time for each block: the simplest ones.

@@ -4,9 +4,7 @@ import numpy as np
 
 from ..csgraph.frontier import ITEM_BYTES, FrontierLaunch
 from ..matrix.entries import WIDTHS
-from ..runtime import cupy
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, Program, Struct, cupy
 
 NOT_MARKED = np.iinfo(np.int32).max
 

@@ -4,10 +4,7 @@ import numpy as np
 
 from ..csgraph import breadth_first
 from ..matrix.entries import WIDTHS
-from ..runtime import cupy
-from ..runtime.launch import launch_blocks, resident_blocks
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, Program, Struct, cupy, launch_blocks, resident_blocks
 from .rcm_leveled import NOT_MARKED
 
 # Threads of a block, and positions that it processes at a time, no more than threads.

@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
-from ..runtime.structs import Struct
+from ..runtime import Program, Struct, cupy, launch
 from .gap_metrics import sorted_positions
 
 REFINEMENT = Struct(

@@ -1,6 +1,6 @@
 """What work takes on this GPU: the numbers of the chooser's cost model."""
 
-from . import cupy
+from .lazy_cupy import cupy
 from .streams import Stopwatch
 
 # Flops a second of cuDSS, which may not be installed; products reach this share of a copy's bandwidth.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import cupy
+from .lazy_cupy import cupy
 from .structs import Struct
 
 # Threads of a block, and the most blocks: with more, they would only contend for the arrival counter.

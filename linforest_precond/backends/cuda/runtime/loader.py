@@ -17,7 +17,7 @@ import numpy as np
 
 from linforest_precond.backends.compilation_notice import CompilationNotice
 
-from . import cupy
+from .lazy_cupy import cupy
 from .structs import HEADERS, layout_checks
 
 # The names of types in CUDA C++; the two structs are defined in runtime/types.cuh.

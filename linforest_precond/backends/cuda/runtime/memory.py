@@ -1,6 +1,6 @@
 """The memory that is left."""
 
-from . import cupy
+from .lazy_cupy import cupy
 
 
 def free_bytes():

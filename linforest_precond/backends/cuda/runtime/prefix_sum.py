@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from . import cupy
-from .launch import launch_blocks
+from .launches import launch_blocks
+from .lazy_cupy import cupy
 from .loader import INDICES, Program
 
 # The numbers of a tile, THREADS * AT_A_TIME in prefix_sum.cu.

@@ -5,10 +5,7 @@ As in the CPU's module of the same name; greedy's matching is found by locally d
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
-from ..runtime.structs import Struct
+from ..runtime import Program, Struct, cupy, launch
 from .set_pairs import WARP, pair_arrays
 
 MATCHING = Struct(

@@ -1,6 +1,6 @@
 """Pairs of sets as an argument of kernels."""
 
-from ..runtime.structs import Struct
+from ..runtime import Struct
 
 PAIRS = Struct(
     "PairArrays",

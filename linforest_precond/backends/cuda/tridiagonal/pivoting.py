@@ -7,11 +7,8 @@ import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
-from ..runtime import cupy
-from ..runtime.launch import launch, launch_blocks
-from ..runtime.loader import VALUES, Program, wide_type
+from ..runtime import VALUES, Program, Struct, address, cupy, launch, launch_blocks, wide_type
 from ..runtime.streams import current
-from ..runtime.structs import Struct, address
 from .refinement import NOTHING, VECTORS, Gathered, Refined, backward_error, vectors
 from .repairs import perturb_singular
 from .sweeps import Sweeps

@@ -6,11 +6,8 @@ import numpy as np
 
 from linforest_precond.backends.returns import PivotFinding
 
-from ..runtime import cupy
-from ..runtime.launch import launch, launch_blocks
-from ..runtime.loader import VALUES, Program
+from ..runtime import VALUES, Program, Struct, cupy, generate_header, launch, launch_blocks
 from ..runtime.reports import Report
-from ..runtime.structs import Struct, generate_header
 from .tiles import BLOCK_SIZES, aligned, block_size
 
 generate_header("tridiagonal/findings.cuh", enums=(("FOUND_", PivotFinding),))

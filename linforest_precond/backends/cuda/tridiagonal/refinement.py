@@ -6,11 +6,8 @@ import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import VALUES, Program, wide_type
+from ..runtime import VALUES, Program, Struct, cupy, launch, wide_type
 from ..runtime.streams import current
-from ..runtime.structs import Struct
 from .tiles import BLOCK_SIZES, block_size
 
 PROGRAM = Program("tridiagonal/refinement", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=BLOCK_SIZES)

@@ -3,9 +3,7 @@
 import numpy as np
 
 from ..matrix.diagonal_blocks import invert
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import VALUES, Program
+from ..runtime import VALUES, Program, cupy, launch
 from ..runtime.prefix_sum import add_up
 from .tiles import BLOCK_SIZES, block_size
 

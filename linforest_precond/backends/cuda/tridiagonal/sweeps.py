@@ -6,12 +6,9 @@ import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
-from ..runtime import cupy
-from ..runtime.launch import launch_blocks
-from ..runtime.loader import VALUES, Program
+from ..runtime import VALUES, Program, Struct, address, cupy, launch_blocks
 from ..runtime.reports import Report
 from ..runtime.streams import current
-from ..runtime.structs import Struct, address
 from . import tiles
 from .refinement import backward_error, vectors
 from .tiles import aligned, block_size

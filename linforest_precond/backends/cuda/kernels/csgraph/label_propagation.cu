@@ -37,17 +37,17 @@ struct Propagation {
 #define SHORT 8
 
 // What labels are compared by: their count, then whether it is the vertex's own, then the lower label.
-__device__ __forceinline__ u64 preference(u32 label, u32 count, u32 own) {
+DEVICE u64 preference(u32 label, u32 count, u32 own) {
     return (u64)count << 33 | (u64)(label == own) << 32 | (u32)~label;
 }
-__device__ __forceinline__ u32 preferred_label(u64 preference) { return ~(u32)preference; }
-__device__ __forceinline__ u64 warp_max(u64 value) {
+DEVICE u32 preferred_label(u64 preference) { return ~(u32)preference; }
+DEVICE u64 warp_max(u64 value) {
     for (int half = 16; half > 0; half /= 2) value = max(value, __shfl_xor_sync(FULL_WARP, value, half));
     return value;
 }
 
 // The best label of a short row, 0 if there is none: all pairs of entries are compared.
-__device__ __forceinline__ u64 best_of_short(const Propagation& p, const Part& part, u32 own) {
+DEVICE u64 best_of_short(const Propagation& p, const Part& part, u32 own) {
     u32 labels[SHORT];
     u64 best = 0;
 #pragma unroll
@@ -73,10 +73,10 @@ struct LabelCounts {
 };
 
 // The first slot to probe for a label (multiplicative hashing); probing is linear.
-__device__ __forceinline__ u64 first_slot(u32 label, u64 size) { return (u64)(label * 0x9E3779B1u) * size >> 32; }
+DEVICE u64 first_slot(u32 label, u64 size) { return (u64)(label * 0x9E3779B1u) * size >> 32; }
 
 // Counts the labels of a part; by a warp.
-__device__ __forceinline__ void count_labels(const Propagation& p, const Part& part, const LabelCounts& table) {
+DEVICE void count_labels(const Propagation& p, const Part& part, const LabelCounts& table) {
     const u32 lane = threadIdx.x % 32;
     __syncwarp();
     for (u32 slot = lane; slot < table.size; slot += 32) {
@@ -97,7 +97,7 @@ __device__ __forceinline__ void count_labels(const Propagation& p, const Part& p
 }
 
 // Adds a count to the hash table of a long row; a word holds a label in its upper half and the count in its lower.
-__device__ __forceinline__ void add_label(u64* words, u64 size, u32 label, u32 count) {
+DEVICE void add_label(u64* words, u64 size, u32 label, u32 count) {
     for (u64 slot = first_slot(label, size);; slot = slot + 1 < size ? slot + 1 : 0) {
         u64 found = __ldcg(words + slot);
         if (found == EMPTY) found = atomicCAS(words + slot, EMPTY, (u64)label << 32 | count);
@@ -108,9 +108,7 @@ __device__ __forceinline__ void add_label(u64* words, u64 size, u32 label, u32 c
     }
 }
 
-__device__ __forceinline__ i64 row_length(const Propagation& p, int vertex) {
-    return (i64)p.indptr[vertex + 1] - p.indptr[vertex];
-}
+DEVICE i64 row_length(const Propagation& p, int vertex) { return (i64)p.indptr[vertex + 1] - p.indptr[vertex]; }
 
 // Updates the selected vertices: whole rows choose a label, pieces add their counts to the tables of their rows.
 // Returns whether any of this thread's vertices is active, selected or not.
@@ -228,9 +226,9 @@ __device__ void find_roots(const Propagation& p, u32* barrier, u32& generation) 
 }
 
 // All rounds, in one cooperative launch.
-extern "C" __global__ void __launch_bounds__(256) propagate(Propagation p, u32* barrier) {
+KERNEL __launch_bounds__(256) propagate(Propagation p, u32* barrier) {
     u32 generation = 0;
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < p.n; v += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, v, p.n) {
         p.labels[v] = p.chosen[v] = (int)v;
         p.active[v] = 1;
     }

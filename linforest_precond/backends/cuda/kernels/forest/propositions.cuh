@@ -12,7 +12,7 @@ struct StagedRows {
     int capacity;
 };
 
-__device__ __forceinline__ StagedRows staged_rows(const Options& options) {
+DEVICE StagedRows staged_rows(const Options& options) {
     extern __shared__ __align__(16) char memory[];
     WEIGHT* const values = reinterpret_cast<WEIGHT*>(memory);
     INDEX* const columns = reinterpret_cast<INDEX*>(values + options.capacity);
@@ -21,8 +21,8 @@ __device__ __forceinline__ StagedRows staged_rows(const Options& options) {
 
 // Proposes for one vertex. Its entries [begin, end) are staged from place `staged_at` on, or not at all (-1).
 template <Mode MODE>
-__device__ __forceinline__ bool propose_row(const Problem& problem, const Iteration& it, const StagedRows& buffer,
-                                            const Seeker& seeker, int staged_at, i64 begin, i64 end) {
+DEVICE bool propose_row(const Problem& problem, const Iteration& it, const StagedRows& buffer, const Seeker& seeker,
+                        int staged_at, i64 begin, i64 end) {
     Best best;
     best.clear();
     bool alive = false;
@@ -40,8 +40,8 @@ __device__ __forceinline__ bool propose_row(const Problem& problem, const Iterat
 
 // Proposes for the rows [first, last), a thread per row; their entries are staged if they fit.
 template <Mode MODE>
-__device__ __forceinline__ bool propose_block(const Problem& problem, const Iteration& it, const StagedRows& buffer,
-                                              i64 first, i64 last, i64 long_row) {
+DEVICE bool propose_block(const Problem& problem, const Iteration& it, const StagedRows& buffer, i64 first, i64 last,
+                          i64 long_row) {
     const i64 base = problem.indptr[first];
     const i64 count = (i64)problem.indptr[last] - base;
     const bool staged = count <= buffer.capacity;
@@ -90,9 +90,8 @@ __device__ bool propose_dense(const Problem& problem, const Iteration& it, const
 // The same for 256 vertices of the active list from `first` on: their rows are staged by a few lanes each, then a
 // thread takes each row.
 template <Mode MODE>
-__device__ __forceinline__ bool propose_listed_block(const Problem& problem, const Iteration& it,
-                                                     const StagedRows& buffer, const INDEX* list, i64 first,
-                                                     i64 long_row) {
+DEVICE bool propose_listed_block(const Problem& problem, const Iteration& it, const StagedRows& buffer,
+                                 const INDEX* list, i64 first, i64 long_row) {
     __shared__ INDEX begins[ROWS];
     __shared__ int places[ROWS + 1];
     const int t = threadIdx.x;

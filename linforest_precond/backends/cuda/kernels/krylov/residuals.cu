@@ -8,12 +8,12 @@ struct Sum {
     double total, rest;
 
     // Knuth's TwoSum.
-    __device__ __forceinline__ void add(double b, double lost) {
+    DEVICE void add(double b, double lost) {
         const double sum = total + b, share = sum - total;
         rest += ((total - (sum - share)) + (b - share)) + lost;
         total = sum;
     }
-    __device__ __forceinline__ void add_product(double a, double x) {
+    DEVICE void add_product(double a, double x) {
         const double product = a * x;
         add(product, fma(a, x, -product));
     }
@@ -29,8 +29,8 @@ struct Entries {
 
 // Subtracts the products of every `step`th entry of a row with a column of x. The parts of a complex number are
 // neighbours: the imaginary part of A is multiplied with the other part of x.
-__device__ __forceinline__ void subtract(Sum& sum, const Entries& A, i64 row, i64 first, int step, const VALUE* x,
-                                         i64 columns, i64 column) {
+DEVICE void subtract(Sum& sum, const Entries& A, i64 row, i64 first, int step, const VALUE* x, i64 columns,
+                     i64 column) {
     const i64 end = A.indptr[row + 1];
     for (i64 entry = A.indptr[row] + first; entry < end; entry += step) {
         const VALUE* const own = x + (i64)clamped(A.indices[entry - row * A.period], A.rows) * columns;
@@ -43,8 +43,8 @@ __device__ __forceinline__ void subtract(Sum& sum, const Entries& A, i64 row, i6
 }
 
 // target = b - A x: a thread per number of the result; the lanes of a warp share those of long rows.
-extern "C" __global__ void subtract_products(Entries A, const VALUE* __restrict__ b, const VALUE* __restrict__ x,
-                                             i64 columns, VALUE* __restrict__ target) {
+KERNEL subtract_products(Entries A, const VALUE* __restrict__ b, const VALUE* __restrict__ x, i64 columns,
+                         VALUE* __restrict__ target) {
     const i64 count = A.rows * columns, step = (i64)gridDim.x * blockDim.x;
     const int lane = threadIdx.x % 32;
     for (i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x - lane; first < count; first += step) {

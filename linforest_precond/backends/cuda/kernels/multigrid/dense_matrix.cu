@@ -4,8 +4,8 @@
 #include "runtime/arithmetic.cuh"
 
 // A CSR matrix as a dense one in double precision, row-major: a warp clears a row and scatters its entries.
-extern "C" __global__ void scatter_rows(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                        const VALUE* __restrict__ data, i64 n, WIDE* __restrict__ dense) {
+KERNEL scatter_rows(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
+                    i64 n, WIDE* __restrict__ dense) {
     const int lane = threadIdx.x % 32;
     const i64 warps = (i64)gridDim.x * blockDim.x / 32;
     for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; row < n; row += warps) {

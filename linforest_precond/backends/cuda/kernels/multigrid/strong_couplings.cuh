@@ -18,7 +18,7 @@ struct Couplings {
 
 // The magnitude of the diagonal, with its sign, by which a row's couplings are divided. It is 0 for a dominant row. For a
 // diagonal without a sign it is infinite, so that nothing is coupled; without signs, the row's sum replaces a zero.
-__device__ __forceinline__ double scale_of(const Couplings& c, i64 row, double others) {
+DEVICE double scale_of(const Couplings& c, i64 row, double others) {
     const VALUE diagonal = c.matrix.diagonal[row];
     const double own = wide_magnitude(diagonal), sign = wide_real(diagonal);
     if (own >= DOMINANCE * others) return 0;
@@ -38,12 +38,10 @@ __device__ void scale_rows(const Couplings& c) {
     }
 }
 
-__device__ __forceinline__ bool is_opposite(double real, double sign) {
-    return sign > 0 ? real < 0 : sign < 0 && real > 0;
-}
+DEVICE bool is_opposite(double real, double sign) { return sign > 0 ? real < 0 : sign < 0 && real > 0; }
 
 // The strength of a coupling of rows with these scales; by two divisions, because a square may overflow.
-__device__ __forceinline__ double strength_of(const Couplings& c, VALUE value, double scale, double other) {
+DEVICE double strength_of(const Couplings& c, VALUE value, double scale, double other) {
     if (scale == 0 || other == 0 || (c.is_signed && !is_opposite(wide_real(value), scale))) return 0;
     const double size = wide_magnitude(value), found = (size / fabs(scale)) * (size / fabs(other));
     return found > 0 ? found : 0.0;
@@ -51,10 +49,10 @@ __device__ __forceinline__ double strength_of(const Couplings& c, VALUE value, d
 
 // The magnitude of an entry beside the diagonal, 0 where it couples nothing: the measure of strength within a row. `sign`
 // is the diagonal's.
-__device__ __forceinline__ double size_of_coupling(i64 is_signed, double sign, VALUE value) {
+DEVICE double size_of_coupling(i64 is_signed, double sign, VALUE value) {
     return is_signed && !is_opposite(wide_real(value), sign) ? 0.0 : wide_magnitude(value);
 }
-__device__ __forceinline__ double row_coupling(const Matrix& A, i64 is_signed, i64 row, double sign, i64 slot) {
+DEVICE double row_coupling(const Matrix& A, i64 is_signed, i64 row, double sign, i64 slot) {
     return A.indices[slot] == row ? 0.0 : size_of_coupling(is_signed, sign, A.data[slot]);
 }
 
@@ -74,7 +72,7 @@ __device__ void find_strongest(const Couplings& c) {
 }
 
 // The summand of a coupling in the symmetry check: mirror images cancel.
-__device__ __forceinline__ u64 balance_of(i64 row, i64 column) {
+DEVICE u64 balance_of(i64 row, i64 column) {
     const u64 word = mix64((u64)min(row, column) << 32 | (u64)max(row, column));
     return column > row ? word : 0 - word;
 }

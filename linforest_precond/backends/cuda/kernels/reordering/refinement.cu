@@ -30,7 +30,7 @@ struct Refinement {
 #define NO_SWAP (-1)
 
 // Two consecutive positions of a row; nothing where one of them is missing (negative).
-__device__ __forceinline__ i64 gap(int low, int high) {
+DEVICE i64 gap(int low, int high) {
     if (low < 0 || high < 0) return 0;
     return LOGARITHMIC ? fixed_logarithm(high - low) : (i64)high - low;
 }
@@ -63,7 +63,7 @@ __device__ i64 change_of_swap(const Refinement& r, int u, int v) {
 
 // Warp per candidate: the swap of the largest decrease along its edges; a tie goes to the lower neighbour. The first
 // list of pending swaps is filled.
-extern "C" __global__ void desire_swaps(Refinement r) {
+KERNEL desire_swaps(Refinement r) {
     const int lane = threadIdx.x % 32;
     const i64 warps = (i64)gridDim.x * blockDim.x / 32;
     for (i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; i < r.candidate_count; i += warps) {
@@ -86,7 +86,7 @@ extern "C" __global__ void desire_swaps(Refinement r) {
 }
 
 // The word of a reservation: those of later rounds are lower, then those of earlier candidates.
-__device__ __forceinline__ u64 reservation(const Refinement& r, i64 round, int candidate) {
+DEVICE u64 reservation(const Refinement& r, i64 round, int candidate) {
     return (u64)(r.max_rounds - 1 - round) << 32 | (u32)candidate;
 }
 
@@ -149,7 +149,7 @@ __device__ void complete(const Refinement& r, int u, int v) {
 
 // Rounds of deterministic reservations (Blelloch, Fineman, Gibbons & Shun, PPoPP 2012), a warp per pending swap: each
 // reserves the rows of its scope, and the swaps that come first in all of theirs are completed.
-extern "C" __global__ void complete_swaps(Refinement r, u32* barrier) {
+KERNEL complete_swaps(Refinement r, u32* barrier) {
     const int lane = threadIdx.x % 32;
     const i64 warps = (i64)gridDim.x * blockDim.x / 32, first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
     u32 generation = 0;

@@ -1,4 +1,10 @@
-// Short names of integer types, complex values, and constants.
+// Short names of integer types and qualifiers, complex values, and constants.
+
+#define KERNEL extern "C" __global__ void
+#define DEVICE __device__ __forceinline__
+// A loop over [0, count) by all threads of the grid, with a counter of the given type.
+#define GRID_STRIDE(type, item, count) \
+    for (type item = (type)blockIdx.x * blockDim.x + threadIdx.x; item < (count); item += (type)gridDim.x * blockDim.x)
 
 typedef unsigned char u8;
 typedef unsigned short u16;

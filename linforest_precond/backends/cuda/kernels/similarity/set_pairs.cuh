@@ -12,11 +12,11 @@ struct PairArrays {
 };
 
 // Pairs are visited by warps.
-__device__ __forceinline__ i64 first_pair() { return ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; }
-__device__ __forceinline__ i64 pair_stride() { return (i64)gridDim.x * blockDim.x / 32; }
+DEVICE i64 first_pair() { return ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; }
+DEVICE i64 pair_stride() { return (i64)gridDim.x * blockDim.x / 32; }
 
 // The sum of 32 values in the order of the lanes, after `total`; the same bits as a serial loop.
-__device__ __forceinline__ double add_lanes(double total, double value) {
+DEVICE double add_lanes(double total, double value) {
     for (int lane = 0; lane < 32; ++lane) total += from_lane(value, lane);
     return total;
 }
