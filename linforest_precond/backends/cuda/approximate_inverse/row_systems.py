@@ -23,21 +23,13 @@ BLOCKS, SHARED_MEMORY = (128, 96, 64, 32), 48 * 1024
 # From MANY_ROWS rows on, the sizes of the systems are estimated from a sample of about SAMPLE rows.
 MANY_ROWS, SAMPLE = 2**16, 2048
 
-FUNCTIONAL = Struct(
-    "Functional", "approximate_inverse/row_systems.cuh",
-    indptr="P", indices="P", data="P", start_indptr="P", start_indices="P", start_data="P",
-    diagonal="P", n="q", triangular="q",
-)  # fmt: skip
+FUNCTIONAL = Struct("Functional", "approximate_inverse/row_systems.cuh")
 ARRAYS = (
     "rows", "gradient", "factor", "right", "solution", "start_values", "inverse", "table", "columns",
     "slot_places", "pattern", "lists", "bytes",
 )  # fmt: skip
-SIZES = Struct(
-    "Sizes", "approximate_inverse/row_systems.cuh",
-    entries="i", places="i", capacity="i", starts="i", listed="i", bits="i", is_final="i",
-    **dict.fromkeys(ARRAYS, "i"),
-)  # fmt: skip
-ROWS = Struct("Rows", "approximate_inverse/row_systems.cu", list="P", length="P", stride="q")
+SIZES = Struct("Sizes", "approximate_inverse/row_systems.cuh")
+ROWS = Struct("Rows", "approximate_inverse/row_systems.cu")
 # Counts of `Report` of row_systems.cu.
 REPORTED, ABANDONED, USED = slice(2), slice(2, 3), slice(3, 7)
 REPORT = 7

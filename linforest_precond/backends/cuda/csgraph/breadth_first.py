@@ -7,11 +7,7 @@ from ..runtime import INDICES, Program, Struct, cupy, launch
 from . import sorted_neighbors
 from .frontier import ITEM_BYTES, FrontierLaunch
 
-BREADTH_FIRST = Struct(
-    "BreadthFirst", "csgraph/breadth_first.cu",
-    spans="P", neighbours="P", sources="P", depths="P", parents="P", queue="P", tails="P", sum_words="P",
-    handoff="P", source_count="i", dead_end="i", n="i", most_items="I",
-)  # fmt: skip
+BREADTH_FIRST = Struct("BreadthFirst", "csgraph/breadth_first.cu")
 # Threads of a block in a search of a pattern.
 BLOCK = 1024
 # Long rows, of this many lanes, give wide frontiers, for which all multiprocessors are used.

@@ -6,11 +6,7 @@ from ..matrix.long_row_split import LONG_ROWS_FIELD, split_long_rows
 from ..runtime import INDICES, Program, Struct, blocks_for, cupy, launch_blocks
 from .independent_set import listed_items
 
-COLORING = Struct(
-    "Coloring", "csgraph/predecessors.cuh",
-    indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", bounds="P", blockers="P",
-    lengths="P", listed="P", masks="P", lists="P", barrier="P", n="q", mask_words="q", seed="Q",
-)  # fmt: skip
+COLORING = Struct("Coloring", "csgraph/predecessors.cuh", long_rows=LONG_ROWS_FIELD)
 # Lanes of an item, at most.
 LANES = 32
 # Rows of more entries are split into pieces for several warps. A colour passes from a piece to its row and

@@ -17,7 +17,7 @@ ITEM_BYTES = 16
 # 64-bit words of the struct Handoff and of the two 32-bit tails of the queue.
 HANDOFF_WORDS, TAIL_WORDS = 3, 1
 
-SINGLE_BLOCK_LIMITS = Struct("SingleBlockLimits", "csgraph/frontier.cuh", narrow="I", wide="I")
+SINGLE_BLOCK_LIMITS = Struct("SingleBlockLimits", "csgraph/frontier.cuh")
 
 
 class FrontierLaunch:

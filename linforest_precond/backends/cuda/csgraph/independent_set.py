@@ -12,14 +12,9 @@ LOADS, LANE_ENTRIES = 4, 64
 BARRIER_BYTES = 8
 # Counters of a worklist.
 LENGTHS = 3
-WORKLIST = Struct("Worklist", "csgraph/worklist.cuh", items="P", lengths="P", capacity="Q")
+WORKLIST = Struct("Worklist", "csgraph/worklist.cuh")
 
-SELECTION = Struct(
-    "Selection", "csgraph/independent_set.cu",
-    indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", offsets="P", unfinished="P",
-    row_minima="P", arrived="P", minima="P", any_undecided="P", members="P", lists="P", barrier="P", n="q",
-    seed="Q", k="q", lanes="q",
-)  # fmt: skip
+SELECTION = Struct("Selection", "csgraph/independent_set.cu", long_rows=LONG_ROWS_FIELD)
 PROGRAM = Program("csgraph/independent_set", cooperative=True, INDEX=INDICES, PIECE=PIECE)
 
 

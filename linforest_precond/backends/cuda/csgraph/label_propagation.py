@@ -6,11 +6,7 @@ from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
 from ..runtime import INDICES, Program, Struct, cupy, launch
 from .components import labels_of_marked_roots
 
-PROPAGATION = Struct(
-    "Propagation", "csgraph/label_propagation.cu",
-    indptr="P", indices="P", long_rows=LONG_ROWS_FIELD, labels="P", chosen="P", active="P", any_active="P",
-    tables="P", best="P", arrived="P", changed="P", roots="P", is_root="P", n="q", seed="Q", max_iter="q",
-)  # fmt: skip
+PROPAGATION = Struct("Propagation", "csgraph/label_propagation.cu", long_rows=LONG_ROWS_FIELD)
 # Slots of a long row's hash table per entry, and the word of an empty one.
 TABLE_SHARE = 2
 EMPTY = 2**64 - 1

@@ -5,11 +5,7 @@ import numpy as np
 from ..runtime import INDICES, Program, Struct, cupy, launch
 from .independent_set import lanes_per_vertex
 
-LUBY = Struct(
-    "Luby", "csgraph/luby.cu",
-    indptr="P", indices="P", degrees="P", states="P", marks="P", members="P", counts="P", barrier="P", n="q",
-    seed="Q", fewest="q", patience="q", per_warp="q",
-)  # fmt: skip
+LUBY = Struct("Luby", "csgraph/luby.cu")
 # Words in rotation that count vertices.
 COUNTS = 3
 PROGRAM = Program("csgraph/luby", cooperative=True, INDEX=INDICES)

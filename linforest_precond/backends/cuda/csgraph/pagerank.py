@@ -9,22 +9,9 @@ from ..matrix.long_row_split import LONG_ROWS_FIELD, SUMMED_PIECE, split_long_ro
 from ..matrix.sums import CHUNK
 from ..runtime import INDICES, WEIGHTS, Program, Struct, address, cupy, launch
 
-MATRIX = Struct(
-    "Matrix",
-    "csgraph/pagerank.cu",
-    indptr="P",
-    indices="P",
-    data="P",
-    long_rows=LONG_ROWS_FIELD,
-    partials="P",
-)
+MATRIX = Struct("Matrix", "csgraph/pagerank.cu", long_rows=LONG_ROWS_FIELD)
 MATRIX_FIELD = "".join(MATRIX.fields.values())
-PAGERANK = Struct(
-    "PageRank", "csgraph/pagerank.cu",
-    outgoing=MATRIX_FIELD, incoming=MATRIX_FIELD, personalization="P", dangling="P", ranks="P", inverses="P",
-    scaled_ranks="P", sums="P", chunk_sums="P", capacity="q", progress="P", n="q", max_iter="q", alpha="d",
-    threshold="d",
-)  # fmt: skip
+PAGERANK = Struct("PageRank", "csgraph/pagerank.cu", outgoing=MATRIX_FIELD, incoming=MATRIX_FIELD)
 PROGRAM = Program("csgraph/pagerank", cooperative=True, VALUE=WEIGHTS, INDEX=INDICES, PIECE=SUMMED_PIECE)
 
 

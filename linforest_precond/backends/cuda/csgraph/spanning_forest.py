@@ -11,27 +11,9 @@ METHODS = "boruvka", "awerbuch_shiloach"
 BLOCK = 512
 # sizeof(Edge).
 EDGE_BYTES = 16
-GRAPH = Struct(
-    "Graph", "csgraph/weighted_edges.cuh",
-    indptr="P", indices="P", rows="P", data="P", n="i", largest="i", symmetric="i",
-    nnz="q", longest_row="q",
-)  # fmt: skip
-TREES = Struct(
-    "Trees",
-    "csgraph/spanning_forest.cu",
-    roots="P",
-    parents="P",
-    lightest="P",
-    first_edges="P",
-    selected="P",
-    edges="P",
-    capacity="q",
-)
-STARS = Struct(
-    "Stars", "csgraph/awerbuch_shiloach.cu",
-    parents="P", hooked="P", is_star="P", lightest="P", first_edges="P", selected="P", changes="P",
-    barrier="P",
-)  # fmt: skip
+GRAPH = Struct("Graph", "csgraph/weighted_edges.cuh")
+TREES = Struct("Trees", "csgraph/spanning_forest.cu")
+STARS = Struct("Stars", "csgraph/awerbuch_shiloach.cu")
 # Every round at least halves the number of trees, and there are less than 2^30 vertices.
 ROUNDS = 40
 # 64-bit words of the struct SharedState.

@@ -10,11 +10,8 @@ from .components import BLOCK, labels_of_marked_roots
 SAMPLE = 2**20
 
 STRONG_COMPONENTS = Struct(
-    "StrongComponents", "csgraph/strong_components.cu",
-    rows="P", columns="P", out_degrees="P", in_degrees="P", signatures="P",
-    tails="PP", heads="PP", vertices="PP", members="P", lowest="P", roots="P", is_root="P", counters="P",
-    edges="q", sampling="q", n="q",
-)  # fmt: skip
+    "StrongComponents", "csgraph/strong_components.cu", tails="PP", heads="PP", vertices="PP"
+)
 # 64-bit words of the struct Counters.
 COUNTER_WORDS = 9
 PROGRAM = Program("csgraph/strong_components", cooperative=True, INDEX=INDICES)

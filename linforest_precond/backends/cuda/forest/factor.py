@@ -22,24 +22,8 @@ AT_ONCE = 1000
 WARM_RUNS = 3
 
 # The structs of the kernels.
-PROBLEM = Struct(
-    "Problem",
-    "forest/candidates.cuh",
-    indptr="P",
-    indices="P",
-    values="P",
-    neighbors="P",
-    edge_values="P",
-    slots="P",
-    state="P",
-    rows="q",
-)
-OPTIONS = Struct(
-    "Options", "forest/candidates.cuh",
-    seed="Q", threshold="Q", first="q", last="q", long_row="q", fewest_dense="q",
-    m="i", k_m="i", automatic="i", capacity="i", width="i", md5="i", ties="i",
-    report="P", longest="q",
-)  # fmt: skip
+PROBLEM = Struct("Problem", "forest/candidates.cuh")
+OPTIONS = Struct("Options", "forest/candidates.cuh")
 RECORD = "active", "confirmed", "proposed", "started_at", "proposed_at", "confirmed_at"
 # The codes of `ties`: enum Ties.
 TIES = {"auto": 0, "index": 1, "random": 2}

@@ -21,12 +21,8 @@ ROUNDS = 256
 BLOCK = 512
 
 # The structs and counters of the kernels.
-PATHS = Struct(
-    "Paths", "forest/ranking_stages.cuh",
-    rows="P", records="P", path_id="P", position="P", lengths="P", counters="P", vertices="q",
-    stages="P" * len(NODE_BYTES) * len(SHARES), jumped="P", cyclic="P",
-)  # fmt: skip
-WEAKEST = Struct("Weakest", "forest/linear_forest.cu", weight="P", ends="P")
+PATHS = Struct("Paths", "forest/ranking_stages.cuh", stages="P" * len(NODE_BYTES) * len(SHARES))
+WEAKEST = Struct("Weakest", "forest/linear_forest.cu")
 PATH_COUNT, LONGEST, CYCLES, CYCLIC, NODES = range(5)
 PROGRAM = Program("forest/linear_forest", cooperative=True, WEIGHT=WEIGHTS, INDEX=INDICES)
 

@@ -9,10 +9,7 @@ from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 from ..runtime.prefix_sum import add_up
 
 # The struct in grouped_rows.cuh.
-GROUPED_GRAPH = Struct(
-    "GroupedGraph", "forest/grouped_rows.cuh",
-    indptr="P", indices="P", values="P", members="P", places="P", vertices="q", groups="q",
-)  # fmt: skip
+GROUPED_GRAPH = Struct("GroupedGraph", "forest/grouped_rows.cuh")
 PROGRAM = Program("forest/pairs", VALUE=WEIGHTS, INDEX=INDICES)
 
 

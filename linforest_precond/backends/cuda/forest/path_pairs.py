@@ -13,11 +13,9 @@ from ..runtime.prefix_sum import add_up
 from .pairs import fits_blocks, grouped_graph, merge_groups
 
 # The structs in path_pairs.cu.
-NUMBERED = Struct(
-    "Numbered", "forest/path_pairs.cu", order="P", rank="P", number="P", starts="P", vertices="q", paths="q"
-)
-LINES = Struct("Lines", "forest/path_pairs.cu", path_id="P", position="P", order="P", rank="P")
-MATES = Struct("Mates", "forest/path_pairs.cu", mates="P", counts="P", sums="P", aligned="P", directions="P")
+NUMBERED = Struct("Numbered", "forest/path_pairs.cu")
+LINES = Struct("Lines", "forest/path_pairs.cu")
+MATES = Struct("Mates", "forest/path_pairs.cu")
 PROGRAM = Program("forest/path_pairs", VALUE=WEIGHTS, INDEX=INDICES)
 
 

@@ -11,12 +11,8 @@ WARP = 32
 # Lanes per row of `copy_triangles`.
 TEAM = 8
 
-ELIMINATION = Struct(
-    "Elimination", "ilu/incomplete_factors.cu",
-    indptr="P", indices="P", diagonals="P", data="P", inverse="P", weights="P", dropped="P", ready="P",
-    ticket="P", report="P", n="q", hermitian="q", shift="d",
-)  # fmt: skip
-TRIANGLE = Struct("TriangleArrays", "ilu/incomplete_factors.cu", indptr="P", indices="P", data="P")
+ELIMINATION = Struct("Elimination", "ilu/incomplete_factors.cu")
+TRIANGLE = Struct("TriangleArrays", "ilu/incomplete_factors.cu")
 PROGRAM = Program("ilu/incomplete_factors", VALUE=VALUES, INDEX=INDICES)
 
 

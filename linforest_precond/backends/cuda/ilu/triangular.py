@@ -15,8 +15,8 @@ MOST_LAUNCHES = 16
 MOST_BLOCKS = 16 * 1056
 VECTORS_OF_SWEEPS = 3
 
-TRIANGLE = Struct("Triangle", "ilu/triangular.cu", indptr="P", indices="P", data="P", scale="P", lanes="q")
-VECTORS = Struct("StridedVectors", "ilu/triangular.cu", at="P", order="P", row="q", column="q")
+TRIANGLE = Struct("Triangle", "ilu/triangular.cu")
+VECTORS = Struct("StridedVectors", "ilu/triangular.cu")
 NOTHING = VECTORS(at=None, order=None, row=0, column=0)
 PROGRAM = Program("ilu/triangular", STORED_AND_APPLIED, same_bits=False, INDEX=INDICES)
 

@@ -7,9 +7,7 @@ from linforest_precond.backends.krylov_codes import CycleStep
 from ..runtime import VALUES, Program, Struct, wide_type
 from .basis import Basis
 
-ARNOLDI = Struct(
-    "Arnoldi", "krylov/arnoldi.cu", basis="P", preconditioned="P", work="P", partials="P", length="q"
-)
+ARNOLDI = Struct("Arnoldi", "krylov/arnoldi.cu")
 PROGRAM = Program("krylov/arnoldi", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=1)
 
 

@@ -7,9 +7,7 @@ from linforest_precond.backends.krylov_codes import CycleStep
 from ..runtime import VALUES, Program, Struct, cupy, launch, wide_type
 from .basis import Basis
 
-IDR = Struct(
-    "Idr", "krylov/idr.cu", images="P", directions="P", shadows="P", work="P", partials="P", count="q"
-)
+IDR = Struct("Idr", "krylov/idr.cu")
 PROGRAM = Program("krylov/idr", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=1)
 
 

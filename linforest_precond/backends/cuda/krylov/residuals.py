@@ -6,9 +6,7 @@ from linforest_precond.backends.krylov_codes import LONGEST_ROW_OF_LANE
 
 from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 
-ENTRIES = Struct(
-    "Entries", "krylov/residuals.cu", indptr="P", indices="P", data="P", rows="q", period="q", parts="q"
-)
+ENTRIES = Struct("Entries", "krylov/residuals.cu")
 # VALUE is the type of the vectors, DATA that of the entries: the same, or single precision.
 PROGRAM = Program(
     "krylov/residuals",

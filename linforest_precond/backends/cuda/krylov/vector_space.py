@@ -72,12 +72,7 @@ RECORDS_OF_BATCH = 2 * 16
 # Iterations of a batch at most where a run is paused: shorter runs until a pause are not made by graphs.
 PAUSED_BATCH = 4
 
-SPACE = Struct(
-    "KrylovSpace", "krylov/scalar_steps.cuh",
-    scalars="P", numbers="P", report="P", partials="P", arrivals="P", starting="P",
-    rows="q", columns="q", capacity="q", most_iterations="q", epsilon="d", largest_growth="d",
-    unpreconditioned="q",
-)  # fmt: skip
+SPACE = Struct("KrylovSpace", "krylov/scalar_steps.cuh")
 PROGRAM = Program("krylov/updates", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=1)
 
 

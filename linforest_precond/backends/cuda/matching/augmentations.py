@@ -5,14 +5,8 @@ import numpy as np
 from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 
 # The structs in augmentations.cu.
-MATCHED = Struct(
-    "Matched", "matching/augmentations.cu",
-    indptr="P", indices="P", values="P", mate="P", mate_weights="P", scale="d",
-)  # fmt: skip
-AUGMENTATIONS = Struct(
-    "Augmentations", "matching/augmentations.cu",
-    gains="P", arms="P", claims="P", ties="P", dirty="P", changed="P", vertices="q",
-)  # fmt: skip
+MATCHED = Struct("Matched", "matching/augmentations.cu")
+AUGMENTATIONS = Struct("Augmentations", "matching/augmentations.cu")
 PROGRAM = Program("matching/augmentations", WEIGHT=WEIGHTS, INDEX=INDICES)
 
 

@@ -29,9 +29,7 @@ STAYING_SHARE = 0.8
 STRIPE_BYTES = 2**25
 
 # The struct Batch in out_of_core_matching.cu, and the words of the struct Report before those of the batches.
-BATCH = Struct(
-    "Batch", "matching/out_of_core_matching.cu", indices="P", values="P", begin="q", first="q", last="q"
-)
+BATCH = Struct("Batch", "matching/out_of_core_matching.cu")
 MATCHED, ENTRIES, REPORT_WORDS = range(3)
 PROGRAM = Program("matching/out_of_core_matching", **SEARCH_MACROS)
 

@@ -6,7 +6,7 @@ from ..runtime import Program, Struct, cupy, launch
 from .best_edges import SEARCH_MACROS, Search, counts_and_barrier
 
 # The struct Options in proposals.cu.
-OPTIONS = Struct("Options", "matching/proposals.cu", seed="Q", threshold="Q", limit="Q", weighted="Q")
+OPTIONS = Struct("Options", "matching/proposals.cu")
 NO_LIMIT = 2**64 - 1
 # MD5: colours by the first quarter of MD5.
 PROGRAM = Program("matching/proposals", cooperative=True, MD5=(0, 1), **SEARCH_MACROS)

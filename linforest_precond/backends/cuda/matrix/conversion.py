@@ -9,9 +9,10 @@ from ..runtime import Program, Struct, address, cupy, launch
 # The struct in conversion.cu.
 MOST_ARRAYS = 8
 CONVERSION = Struct(
-    "Conversion", "matrix/conversion.cu",
+    "Conversion",
+    "matrix/conversion.cu",
     **{"from": "P" * MOST_ARRAYS, "to": "P" * MOST_ARRAYS, "ends": "q" * MOST_ARRAYS},
-)  # fmt: skip
+)
 PROGRAM = Program("matrix/conversion", INDEX=np.int32)
 
 

@@ -10,7 +10,7 @@ from ..runtime import BLOCK, INDICES, Program, Struct, address, cupy, generate_h
 PIECE, SUMMED_PIECE = 256, 64
 PIECES = (SUMMED_PIECE, PIECE, 2048, 4096)
 # The struct in long_row_split.cuh, as a kernel's argument, and as a field of other structs.
-LONG_ROWS = Struct("LongRows", "matrix/long_row_split.cuh", rows="P", first="P", owners="P", counts="P")
+LONG_ROWS = Struct("LongRows", "matrix/long_row_split.cuh")
 LONG_ROWS_FIELD = "PPPP"
 # The products of longer rows are not summed by one thread in stored order, but in pieces (row_products.cuh).
 LONGEST_ROW = 256

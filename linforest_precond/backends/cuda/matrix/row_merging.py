@@ -17,15 +17,13 @@ TILES = 128, 96, 64, 48, 32, 24, 16
 MARGIN = 1.1
 
 # The structs and totals in row_merging.cuh.
-MERGED_ROWS = Struct("MergedRows", "matrix/row_merging.cuh", indptr="P", indices="P", data="P")
-MERGE_ROOM = Struct("MergeRoom", "matrix/row_merging.cuh", indices="P", data="P")
+MERGED_ROWS = Struct("MergedRows", "matrix/row_merging.cuh")
+MERGE_ROOM = Struct("MergeRoom", "matrix/row_merging.cuh")
 TAKEN, ENTRIES, LONGEST, TOTALS = range(4)
 # The structs and sizes in row_merging.cu.
-FINE_MATRIX = Struct(
-    "FineMatrix", "matrix/row_merging.cu", indptr="P", indices="P", data="P", coarse_columns="P"
-)
-GROUPS = Struct("Groups", "matrix/row_merging.cu", begins="P", members="P", starts="P", count="q")
-LONGEST_ROWS = Struct("LongestRows", "matrix/row_merging.cu", rows="P", counts="P", count="q")
+FINE_MATRIX = Struct("FineMatrix", "matrix/row_merging.cu")
+GROUPS = Struct("Groups", "matrix/row_merging.cu")
+LONGEST_ROWS = Struct("LongestRows", "matrix/row_merging.cu")
 SIZES = 3
 PROGRAM = Program("matrix/row_merging", VALUE=VALUES, INDEX=INDICES)
 

@@ -29,14 +29,11 @@ GROUPS_MEMORY = 47 * 1024
 # A limit on the dense work space of the longest rows, in bytes.
 MOST_WORK_SPACE = 2**29
 
-FACTORS = Struct(
-    "Factors", "matrix/product_rows.cuh",
-    left_indptr="P", left_indices="P", left_data="P", right_indptr="P", right_indices="P", right_data="P",
-)  # fmt: skip
-ROW_LIST = Struct("RowList", "matrix/product_rows.cuh", rows="P", count="q")
-PRODUCT = Struct("Product", "matrix/product_rows.cuh", indptr="P", indices="P", data="P")
-TALLY = Struct("Tally", "matrix/product_rows.cuh", rows="Q" * CLASSES, listed="Q" * CLASSES, entries="Q")
-DENSE_ROWS = Struct("DenseRows", "matrix/sparse_products.cu", sums="P", owners="P", bitmaps="P", width="q")
+FACTORS = Struct("Factors", "matrix/product_rows.cuh")
+ROW_LIST = Struct("RowList", "matrix/product_rows.cuh")
+PRODUCT = Struct("Product", "matrix/product_rows.cuh")
+TALLY = Struct("Tally", "matrix/product_rows.cuh", rows="Q" * CLASSES, listed="Q" * CLASSES)
+DENSE_ROWS = Struct("DenseRows", "matrix/sparse_products.cu")
 PROGRAM = Program("matrix/sparse_products", VALUE=VALUES, INDEX=INDICES)
 
 

@@ -14,10 +14,7 @@ MOST_ROWS = 1024
 TILE = 32
 THREADS = 256
 
-INVERSION = Struct(
-    "Inversion", "multigrid/dense_inverse.cu",
-    matrix="P", inverse="P", tiles="P", panels="P", factors="P", failed="P", small_pivot="d", n="q",
-)  # fmt: skip
+INVERSION = Struct("Inversion", "multigrid/dense_inverse.cu")
 MATRIX = Program("multigrid/dense_matrix", VALUE=VALUES, WIDE=wide_type, INDEX=INDICES)
 INVERSE = Program(
     "multigrid/dense_inverse",

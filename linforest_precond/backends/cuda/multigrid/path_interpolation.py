@@ -6,10 +6,7 @@ from ..runtime import INDICES, VALUES, WEIGHTS, Program, Struct, cupy, launch
 from ..runtime.prefix_sum import add_up
 
 # The struct in path_interpolation.cu.
-PATHS = Struct(
-    "Paths", "multigrid/path_interpolation.cu",
-    neighbors="P", positions="P", slots="P", data="P", values="P",
-)  # fmt: skip
+PATHS = Struct("Paths", "multigrid/path_interpolation.cu")
 PROGRAM = Program("multigrid/path_interpolation", VALUE=VALUES, WEIGHT=WEIGHTS, INDEX=INDICES)
 
 

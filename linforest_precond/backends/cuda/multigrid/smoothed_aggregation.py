@@ -22,20 +22,11 @@ MOST_ENTRIES, MOST_PLACES = 2**15 - 1, 2**32 - 1
 MOST_BLOCKS = 4096
 
 MATRIX_FIELD = "PPPPq"
-MATRIX = Struct("Matrix", "multigrid/row_teams.cuh", indptr="P", indices="P", data="P", diagonal="P", n="q")
-COUPLINGS = Struct(
-    "Couplings", "multigrid/strong_couplings.cuh",
-    matrix=MATRIX_FIELD, scales="P", strongest="P", strength="d", is_signed="q",
-)  # fmt: skip
-FILTER = Struct(
-    "Filter", "multigrid/prolongator_rows.cuh",
-    matrix=MATRIX_FIELD, least="P", known="P", marks="P", is_signed="q",
-)  # fmt: skip
-STRONG_GRAPH = Struct("StrongGraph", "multigrid/joined_neighbors.cuh", indptr="P", columns="P", degrees="P")
-ADJOINT = Struct(
-    "Adjoint", "multigrid/prolongator_adjoint.cuh",
-    indptr="P", indices="P", data="P", columns="P", slots="P", rows="P", count="q", entries="q", lanes="q",
-)  # fmt: skip
+MATRIX = Struct("Matrix", "multigrid/row_teams.cuh")
+COUPLINGS = Struct("Couplings", "multigrid/strong_couplings.cuh", matrix=MATRIX_FIELD)
+FILTER = Struct("Filter", "multigrid/prolongator_rows.cuh", matrix=MATRIX_FIELD)
+STRONG_GRAPH = Struct("StrongGraph", "multigrid/joined_neighbors.cuh")
+ADJOINT = Struct("Adjoint", "multigrid/prolongator_adjoint.cuh")
 # The words of a setup before the totals, in the order of `Word`; the host reads the first READ.
 COUNT, BALANCE, MOST, ENTRIES, LONGEST, READ, TOTALS = *range(5), 5, 9
 PROGRAM = Program(

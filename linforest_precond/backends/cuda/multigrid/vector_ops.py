@@ -18,14 +18,14 @@ SCALARS = 3
 SUMS_AT_ONCE = 3
 # The most columns of a vector: a thread keeps to one column.
 MOST_COLUMNS = THREADS
-MATRIX = Struct("Matrix", "multigrid/vector_ops.cu", indptr="P", indices="P", data="P", rows="q", lanes="q")
+MATRIX = Struct("Matrix", "multigrid/vector_ops.cu")
 # CSR-Stream multiplies MANY_ROWS rows (they fill the device) of at most MEDIUM_ROWS entries on average.
 MANY_ROWS, MEDIUM_ROWS = 2**17, 16
 # Blocks of a product without sums: many times the resident ones, so that multiprocessors finish together.
 MOST_BLOCKS = 16 * LARGEST_GRID
 WARP = 32
 INT32 = np.dtype(np.int32)
-STRIDED = Struct("Strided", "multigrid/vector_ops.cu", at="P", wide="q", row="q", column="q")
+STRIDED = Struct("Strided", "multigrid/vector_ops.cu")
 PROGRAM = Program(
     "multigrid/vector_ops",
     same_bits=False,

@@ -17,12 +17,7 @@ BATCH_BYTES = 6200
 # Polls without progress after which the watchdog expires; one takes some hundred nanoseconds.
 PATIENCE = 1 << 23
 
-BATCH_TRAVERSAL = Struct(
-    "BatchTraversal", "reordering/batch_queue.cuh",
-    spans="P", neighbours="P", marks="P", order="P", ranges="P", signals="P", statistics="P", vertices="i",
-    start_count="i", most_batches="I", batch_size="I", capacity="I", concurrent="I", early="i", packing="i",
-    patience="I",
-)  # fmt: skip
+BATCH_TRAVERSAL = Struct("BatchTraversal", "reordering/batch_queue.cuh")
 # 64-bit words of the struct Signals: the offsets of `counted`, of its words for odd batches, of `done` and
 # `failed`, and its size.
 COUNTED, ODD, ENDED, SIGNAL_WORDS = 1, 5, 9, 10

@@ -8,11 +8,7 @@ from ..runtime import INDICES, Program, Struct, cupy
 
 NOT_MARKED = np.iinfo(np.int32).max
 
-TRAVERSAL = Struct(
-    "Traversal", "reordering/rcm_leveled.cu",
-    spans="P", neighbours="P", starts="P", marks="P", order="P", even="P", odd="P", totals="P", sum_words="P",
-    handoff="P", start_count="i",
-)  # fmt: skip
+TRAVERSAL = Struct("Traversal", "reordering/rcm_leveled.cu")
 PROGRAM = Program("reordering/rcm_leveled", cooperative=True, INDEX=INDICES, WIDTH=WIDTHS)
 
 

@@ -5,11 +5,7 @@ import numpy as np
 from ..runtime import Program, Struct, cupy, launch
 from .gap_metrics import sorted_positions
 
-REFINEMENT = Struct(
-    "Refinement", "reordering/refinement.cu",
-    indptr="P", neighbours="P", positions="P", rank="P", order="P", candidates="P", partners="P", owners="P",
-    pending="P", counts="P", swaps="P", vertices="q", candidate_count="q", max_degree="q", max_rounds="q",
-)  # fmt: skip
+REFINEMENT = Struct("Refinement", "reordering/refinement.cu")
 # No swap has reserved the row.
 NO_OWNER = 2**64 - 1
 LANES = 32

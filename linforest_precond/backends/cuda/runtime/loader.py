@@ -11,14 +11,13 @@ import itertools
 import os
 import re
 import threading
-from importlib import resources
 
 import numpy as np
 
 from linforest_precond.backends.compilation_notice import CompilationNotice
 
+from . import structs
 from .lazy_cupy import cupy
-from .structs import HEADERS, layout_checks
 
 # The names of types in CUDA C++; the two structs are defined in runtime/types.cuh.
 TYPE_NAMES = {
@@ -31,7 +30,6 @@ TYPE_NAMES = {
 }
 
 NOTICE = CompilationNotice()
-KERNELS = resources.files(__package__.rpartition(".")[0]).joinpath("kernels")
 OPTIONS = ("--std=c++17",)
 # A fused multiply-add rounds once where the CPU rounds twice. Both backends give the same bits, except in the
 # programs that solve, whose results agree to rounding.
@@ -127,25 +125,19 @@ def _text(name):
 def _inlined(file):
     """A file with its headers inlined; `#line` makes compiler messages refer to the real files."""
     lines = [f'#line 1 "{_shown(file)}"']
-    for number, line in enumerate(_read(file).splitlines(), start=1):
+    for number, line in enumerate(structs.source(file).splitlines(), start=1):
         included = re.fullmatch(r'#include "([\w/]+\.cuh)"', line.strip())
         if included:
             lines += [_inlined(included[1]), f'#line {number + 1} "{_shown(file)}"']
         else:
             lines.append(line)
-    lines += layout_checks(file)
+    lines += structs.layout_checks(file)
     return "\n".join(lines) + "\n"
 
 
 def _shown(file):
     # No absolute path: the text is the key of CuPy's compile cache and should be the same in every checkout.
     return f"linforest_precond/backends/cuda/kernels/{file}"
-
-
-def _read(file):
-    if file in HEADERS:
-        return HEADERS[file]
-    return KERNELS.joinpath(file).read_text(encoding="utf-8")
 
 
 # Each is held by the thread that compiles a program, by its name and options.

@@ -5,9 +5,7 @@ import numpy as np
 from ..runtime import BLOCK, Program, Struct, blocks_for, cupy, launch, launch_blocks
 from .set_pairs import WARP, pair_arrays
 
-ELEMENTS = Struct(
-    "ElementArrays", "similarity/element_weights.cu", indptr="P", elements="P", symbol_ptr="P", symbols="P"
-)
+ELEMENTS = Struct("ElementArrays", "similarity/element_weights.cu")
 # Entries of the table of edit distances, which has a row for each thread.
 TABLE = 2**28
 PROGRAM = Program("similarity/element_weights", INDEX=np.int32)

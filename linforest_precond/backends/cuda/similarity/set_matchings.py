@@ -8,16 +8,7 @@ import numpy as np
 from ..runtime import Program, Struct, cupy, launch
 from .set_pairs import WARP, pair_arrays
 
-MATCHING = Struct(
-    "MatchingArrays",
-    "similarity/set_matchings.cu",
-    mates="P",
-    owners="P",
-    pointers="P",
-    back_pointers="P",
-    row_duals="P",
-    column_duals="P",
-)
+MATCHING = Struct("MatchingArrays", "similarity/set_matchings.cu")
 NO_VERTEX = -1
 STALE = -2  # a pointer that has to be searched again
 PROGRAM = Program("similarity/set_matchings", INDEX=np.int32)

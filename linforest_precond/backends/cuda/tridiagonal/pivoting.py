@@ -31,13 +31,8 @@ SMALL_ERROR = 2.5
 LARGEST_RANGE = 10
 REFINEMENTS, REFINEMENTS_OF_BLOCKS = 2, 4
 
-ROWS = Struct(
-    "EquilibratedRows", "tridiagonal/pivoting.cu",
-    lower="P", diagonal="P", upper="P", row_exponents="P", column_exponents="P", count="q", transposed="q",
-)  # fmt: skip
-KEPT_LEVEL = Struct(
-    "KeptLevel", "tridiagonal/kept_reflections.cuh", kept="P", rights="P", pairs="P", count="q"
-)  # fmt: skip
+ROWS = Struct("EquilibratedRows", "tridiagonal/pivoting.cu")
+KEPT_LEVEL = Struct("KeptLevel", "tridiagonal/kept_reflections.cuh")
 # SINGULAR is the size of the solutions' type; 0 for a system that is not singular.
 PROGRAM = Program(
     "tridiagonal/pivoting",

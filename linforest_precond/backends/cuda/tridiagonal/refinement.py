@@ -12,11 +12,7 @@ from .tiles import BLOCK_SIZES, block_size
 
 PROGRAM = Program("tridiagonal/refinement", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=BLOCK_SIZES)
 # Right-hand sides and solutions as kernels take them: strided 2-D arrays with an optional row order.
-VECTORS = Struct(
-    "Vectors", "tridiagonal/strided_vectors.cuh",
-    source="P", target="P", wide="q", order="P", wide_order="q",
-    source_row="q", source_column="q", target_row="q", target_column="q", columns="q",
-)  # fmt: skip
+VECTORS = Struct("Vectors", "tridiagonal/strided_vectors.cuh")
 # Neither right-hand side nor solution.
 NOTHING = {name: None if letters == "P" else 0 for name, letters in VECTORS.fields.items()}
 

@@ -23,11 +23,9 @@ SMALL_GROWTH = {1: 1 + 2.0**-12, 2: 4096.0, 4: 4096.0}
 LARGEST_GROWTH = {1: 2.0**30, 2: 4096.0, 4: 4096.0}
 SMALL_ERROR = 1.0
 
-SYSTEM = Struct("System", "tridiagonal/sweeps.cu", lower="P", inverse="P", upper="P", count="q")
-BOUNDARIES = Struct(
-    "Boundaries", "tridiagonal/sweeps.cu", step="q", count="q", step_of_many="q", count_of_many="q"
-)
-CARRIES = Struct("Carries", "tridiagonal/sweeps.cu", z="P", x="P", tiles="q")
+SYSTEM = Struct("System", "tridiagonal/sweeps.cu")
+BOUNDARIES = Struct("Boundaries", "tridiagonal/sweeps.cu")
+CARRIES = Struct("Carries", "tridiagonal/sweeps.cu")
 PROGRAM = Program(
     "tridiagonal/sweeps",
     [tiles.macros(*each) for each in itertools.product(VALUES, tiles.BLOCK_SIZES, tiles.KINDS)],
