@@ -21,7 +21,6 @@ AT_ONCE = 1000
 # Runs before the first that is timed.
 WARM_RUNS = 3
 
-# The structs of the kernels.
 PROBLEM = Struct("Problem", "forest/candidates.cuh")
 OPTIONS = Struct("Options", "forest/candidates.cuh")
 RECORD = "active", "confirmed", "proposed", "started_at", "proposed_at", "confirmed_at"

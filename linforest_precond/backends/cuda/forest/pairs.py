@@ -8,7 +8,6 @@ from ..matrix.row_merging import LONGEST_ROW, merge_tiles, rows_of_tile, tiles_f
 from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 from ..runtime.prefix_sum import add_up
 
-# The struct in grouped_rows.cuh.
 GROUPED_GRAPH = Struct("GroupedGraph", "forest/grouped_rows.cuh")
 PROGRAM = Program("forest/pairs", VALUE=WEIGHTS, INDEX=INDICES)
 

@@ -12,7 +12,6 @@ from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 from ..runtime.prefix_sum import add_up
 from .pairs import fits_blocks, grouped_graph, merge_groups
 
-# The structs in path_pairs.cu.
 NUMBERED = Struct("Numbered", "forest/path_pairs.cu")
 LINES = Struct("Lines", "forest/path_pairs.cu")
 MATES = Struct("Mates", "forest/path_pairs.cu")

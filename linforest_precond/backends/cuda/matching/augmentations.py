@@ -4,7 +4,6 @@ import numpy as np
 
 from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 
-# The structs in augmentations.cu.
 MATCHED = Struct("Matched", "matching/augmentations.cu")
 AUGMENTATIONS = Struct("Augmentations", "matching/augmentations.cu")
 PROGRAM = Program("matching/augmentations", WEIGHT=WEIGHTS, INDEX=INDICES)

@@ -5,7 +5,6 @@ import numpy as np
 from ..runtime import Program, Struct, cupy, launch
 from .best_edges import SEARCH_MACROS, Search, counts_and_barrier
 
-# The struct Options in proposals.cu.
 OPTIONS = Struct("Options", "matching/proposals.cu")
 NO_LIMIT = 2**64 - 1
 # MD5: colours by the first quarter of MD5.

@@ -5,7 +5,6 @@ import numpy as np
 from ..runtime import INDICES, VALUES, WEIGHTS, Program, Struct, cupy, launch
 from ..runtime.prefix_sum import add_up
 
-# The struct in path_interpolation.cu.
 PATHS = Struct("Paths", "multigrid/path_interpolation.cu")
 PROGRAM = Program("multigrid/path_interpolation", VALUE=VALUES, WEIGHT=WEIGHTS, INDEX=INDICES)
 

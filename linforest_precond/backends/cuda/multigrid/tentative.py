@@ -9,7 +9,6 @@ import numpy as np
 from ..matching.aggregates import members_of
 from ..runtime import INDICES, VALUES, Program, Struct, cupy, launch, wide_type
 
-# The struct in tentative.cu.
 AGGREGATES = Struct("Aggregates", "multigrid/tentative.cu")
 PROGRAM = Program("multigrid/tentative", VALUE=VALUES, WIDE=wide_type, INDEX=INDICES)
 
