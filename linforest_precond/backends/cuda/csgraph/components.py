@@ -10,7 +10,6 @@ PROGRAM = Program("csgraph/components", cooperative=True, INDEX=INDICES)
 
 
 def weak_components(pattern):
-    """The number of components, and each vertex's."""
     n = pattern.n
     program = PROGRAM(INDEX=pattern.indptr.dtype.type)
     parents, is_root = cupy.empty((2, n), np.int32)

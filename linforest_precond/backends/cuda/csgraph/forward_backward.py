@@ -15,12 +15,6 @@ PROGRAM = Program("csgraph/forward_backward", INDEX=INDICES)
 
 
 def strong_components(pattern):
-    """The number of components, and each vertex's.
-
-    The first vertex of every region in a hashed order is its pivot. Regions are the weak components of the
-    edges that are left, so separate pieces of a graph need no rounds of their own. Vertices that no edge
-    enters, or none leaves, are components (trimming).
-    """
     n, program = pattern.n, _program(pattern)
     forward, backward = pattern, _transposed(pattern)
     members, regions, count = cupy.full(n, -1, np.int32), cupy.zeros(n, np.int32), 1

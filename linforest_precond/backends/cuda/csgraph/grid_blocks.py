@@ -24,7 +24,6 @@ def expanded_rows(indptr, rows):
 
 
 def lower_along(indptr, indices, rows, first_row, pull, values, state):
-    """Lower states along the edges of some rows; returns the ids of the lowered states."""
     before, (starts, rows) = state.copy(), _collapsed(indptr, rows)
     values = before if values is state else values
     arguments = starts, rows, rows.size, indptr, indices, first_row, int(pull), values, state
@@ -33,7 +32,6 @@ def lower_along(indptr, indices, rows, first_row, pull, values, state):
 
 
 def add_along(indptr, indices, first_column, shares, weights, columns, bits, lower_bits):
-    """For each column the sums of the rows' shares times weights, in units and in lower units."""
     sums = cupy.zeros((2, columns), np.int64)
     weights = 0 if weights is None else weights
     units = 2.0**bits, 2.0**lower_bits

@@ -18,7 +18,6 @@ PROGRAM = Program("csgraph/strong_components", cooperative=True, INDEX=INDICES)
 
 
 def strong_components(pattern):
-    """The number of components, and each vertex's."""
     n, nnz = pattern.n, pattern.nnz
     program = PROGRAM(INDEX=pattern.indptr.dtype.type)
     rows = entries.rows_of(pattern.indptr, nnz)

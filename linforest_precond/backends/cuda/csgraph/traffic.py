@@ -19,10 +19,7 @@ LINK_PROGRAM = Program("csgraph/traffic_links", INDEX=INDICES)
 
 
 def scan_links(indptr, indices, values, width, pieces):
-    """Sum up the links of a CSR matrix with `width` columns.
-
-    Indices and values may be arrays on the host; `pieces` are bounds of the entries copied at a time.
-    """
+    """Indices and values may be arrays on the host; `pieces` are copied one at a time."""
     rows, indptr = indptr.size - 1, cupy.asarray(indptr)
     sources, destinations = cupy.zeros((rows, 2), np.uint64), cupy.zeros((width, 2), np.uint64)
     words = cupy.zeros(WORDS + 2 * SIDE, np.uint64)
@@ -83,7 +80,6 @@ def merge_links(keys, packets):
 
 
 def number_addresses(keys):
-    """The sources, row pointers, destinations and columns of sorted links."""
     starts, _ = _runs(keys, 32)
     sources = (keys[starts[:-1]] >> np.uint64(32)).astype(np.uint32)
     # Words of destination and place: one sort of words, whose low halves are the places in the new order.

@@ -20,23 +20,10 @@ def unusable(order, pivoting):
 
 
 def factor(csr, ordering, pivoting, definite):
-    """Factor a matrix.
+    """MemoryError where the factors will not fit into the device's memory.
 
-    Parameters
-    ----------
-    csr
-        The matrix.
-    ordering
-        A symmetric order; None for nested dissection.
-    pivoting
-        "diagonal": cuDSS interchanges rows within supernodes at most, and perturbs tiny pivots.
-    definite
-        Whether A may be positive definite: Cholesky factors are tried first.
-
-    Raises
-    ------
-    MemoryError
-        Where the factors will not fit into the device's memory.
+    With "diagonal" pivoting, cuDSS interchanges rows within supernodes at most, and perturbs tiny pivots. Where
+    `definite`, Cholesky factors are tried first.
     """
     order = None if ordering is None else cupy.asnumpy(ordering.order)  # stall: cuDSS reads it on the host
     if definite:

@@ -32,11 +32,7 @@ def with_places(csr, places):
 
 
 def refresh(indptr, indices, data, slots):
-    """The report for `read_report` of CSR arrays that should have the pattern of the slots, and the bands.
-
-    The bands have the entries at the slots, 0 where there is none. No stall. The index arrays may be any of
-    the right lengths: none is followed. The report of the bands' factorization may be read with this one.
-    """
+    """No stall, and no index is followed. The report of the bands' factorization may be read with this one."""
     program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
     entries, chunks, places = indices.size, -(-indices.size // CHUNK), slots.places
     report, chunk_sums = Report().take(WORDS), cupy.empty((DIGEST - SUMS, chunks))

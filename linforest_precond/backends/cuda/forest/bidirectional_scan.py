@@ -22,7 +22,7 @@ def linear_forest(neighbors, values, slots, in_place=False):
 
 
 def break_cycles(neighbors, values, slots, in_place=False):
-    """Remove the weakest edge of each cycle; the number of cycles is the last result, on the device."""
+    """The number of cycles is on the device."""
     counters = cupy.zeros(COUNTERS, np.uint64)
     return *_break_cycles(neighbors, values, slots, in_place, counters), counters[-1]
 

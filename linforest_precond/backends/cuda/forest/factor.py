@@ -93,11 +93,7 @@ def propose_factor(
 
 
 def proposition_times(graph, n, k, repeats):
-    """Seconds of the proposition of iteration k without charging, in each of `repeats` runs.
-
-    By the kernel's own clock; k is below `AT_ONCE`. The second result is the number of vertices that propose:
-    those that still have a free edge. There are no times where the factor is maximal before iteration k.
-    """
+    """By the kernel's own clock; k is below `AT_ONCE`."""
     logs = []
     for _ in range(WARM_RUNS + repeats):
         with recording() as log:

@@ -13,7 +13,6 @@ PROGRAM = Program("forest/pairs", VALUE=WEIGHTS, INDEX=INDICES)
 
 
 def pair_up(neighbors):
-    """Number the pairs of a [0,1]-factor by their lower members; an unmatched vertex gets a ghost."""
     vertices, index = neighbors.size, neighbors.dtype
     program = PROGRAM(VALUE=np.float64, INDEX=index.type)
     leads, places = cupy.empty(vertices, index), cupy.empty(vertices, index)
@@ -33,10 +32,6 @@ def members_of(pairs, members):
 
 
 def coarse_graph(graph, members, places):
-    """The graph of the pairs: CSR arrays with ascending columns, and the length of the longest row.
-
-    The last result are the two largest weights of each row, 0 where it has fewer.
-    """
     program = PROGRAM(VALUE=graph.values.dtype.type, INDEX=graph.indices.dtype.type)
     merge = _merge_by_tiles if fits_blocks(graph) else _merge_by_sorting
     return merge(graph, members, places, program)

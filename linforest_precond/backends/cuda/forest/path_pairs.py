@@ -42,7 +42,6 @@ def number_paths(order, rank, position, count):
 
 
 def sample_rows(graph, paths):
-    """Two neighbouring rows from the middle of each path."""
     index = paths.order.dtype
     samples = PathSamples(cupy.empty((paths.starts.size - 1, 2), index), cupy.empty_like(paths.order))
     launch(_program(graph.values.dtype, index).sample_rows, (_numbered(paths), *samples))

@@ -17,14 +17,7 @@ PROGRAM = Program("ilu/incomplete_factors", VALUE=VALUES, INDEX=INDICES)
 
 
 def factorize(indptr, indices, data, starts, hermitian, shift, weights):
-    """(I + L) D (I + U) on the pattern of a matrix whose diagonal is stored: L, U and the inverse of D.
-
-    Where `hermitian`, all diagonal entries are positive, and L is the conjugate transpose of U. `shift` times
-    its row's norm is added to each diagonal entry, with its sign; the norm is the largest entry, or the
-    diagonal entry where `hermitian`. Also the fill-in that is dropped in each row, the sum of
-    ``weights[i] * weights[j] * |l_ik u_kj|**2``, and counts of the events of `FactorFinding`. The levels that
-    begin at `starts` are not needed here: rows find out by themselves when others are done.
-    """
+    """The levels at `starts` are not needed here: rows find out by themselves when others are done."""
     n, index = indptr.size - 1, indptr.dtype
     program = PROGRAM(VALUE=data.dtype.type, INDEX=index.type)
     diagonals, ends = cupy.empty(n, index), [cupy.zeros(n + 1, index) for _ in range(2)]

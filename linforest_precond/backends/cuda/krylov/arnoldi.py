@@ -12,8 +12,6 @@ PROGRAM = Program("krylov/arnoldi", same_bits=False, VALUE=VALUES, WIDE=wide_typ
 
 
 class Arnoldi:
-    """Cycles of GMRES for the columns of a `KrylovSpace`; the parameters are those of the CPU's `Arnoldi`."""
-
     def __init__(self, space, length, flexible):
         self.space = space
         self._basis = Basis(space, PROGRAM, length + 2, length * (length + 5) + 1 + length + 2)

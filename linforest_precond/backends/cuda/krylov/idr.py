@@ -19,8 +19,6 @@ def shadow_values(n, count, seed):
 
 
 class Idr:
-    """Cycles of IDR(s) for the columns of a `KrylovSpace`; the parameters are those of the CPU's `Idr`."""
-
     def __init__(self, space, shadows):
         self.space, self._count = space, len(shadows)
         count = self._count

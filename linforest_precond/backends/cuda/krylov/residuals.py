@@ -17,8 +17,6 @@ PROGRAM = Program(
 
 
 class Entries:
-    """The entries of A as residuals read them; the parameters are those of the CPU's `Entries`."""
-
     def __init__(self, indptr, indices, data, period=0):
         self._indptr, self._indices, self._data, self._period = indptr, indices, data, period
 
@@ -28,7 +26,6 @@ class Entries:
         return cls(cupy.arange(n + 1) * n, cupy.arange(n), cupy.ascontiguousarray(A, dtype).reshape(-1), n)
 
     def residual(self, b, x, target):
-        """Write b - A x into `target`; all are (n, k) arrays of one type, `target` is contiguous."""
         rows, real, data = target.shape[0], target.real.dtype, self._data
         if not target.size:
             return

@@ -42,10 +42,7 @@ class Operator:
 
 
 class Product(Operator):
-    """Products with A: a `CSR` record by our own kernels, anything else by its `@`.
-
-    Only our own kernels are capturable: CuPy refuses to capture cuSPARSE's calls.
-    """
+    """Only our own kernels are capturable: CuPy refuses to capture cuSPARSE's calls."""
 
     def __init__(self, A, dtype, is_csr):
         super().__init__("A", A)

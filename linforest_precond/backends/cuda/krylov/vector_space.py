@@ -77,11 +77,7 @@ PROGRAM = Program("krylov/updates", same_bits=False, VALUE=VALUES, WIDE=wide_typ
 
 
 class KrylovSpace:
-    """The vectors and scalars of k systems of n rows that are iterated together.
-
-    The methods are those of `solvers.vector_space.VectorSpace`; the parameters are those of the CPU's
-    `KrylovSpace`. All of them only enqueue kernels; `poll` is where the host reads.
-    """
+    """All methods only enqueue kernels; `poll` is where the host reads."""
 
     def __init__(
         self, n, columns, dtype, names, *, targets, largest_growth, most_iterations, inner=None, x_true=None

@@ -10,7 +10,6 @@ PROGRAM = Program("matching/aggregates", WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
 def of_mates(graph, mate, tie_key):
-    """An aggregate for every matched pair; a single vertex joins that of its heaviest matched neighbour."""
     vertices, index = graph.n, graph.indices.dtype
     program = PROGRAM(WEIGHT=graph.values.dtype.type, INDEX=index.type)
     roots, claims, marks = (

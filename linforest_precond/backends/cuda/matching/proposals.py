@@ -12,7 +12,6 @@ PROGRAM = Program("matching/proposals", cooperative=True, MD5=(0, 1), **SEARCH_M
 
 
 def match(graph, weighted, threshold, seed, limit, md5):
-    """The mate of each vertex, -1 where it is single, and an array: rounds, whether it is maximal."""
     search = Search(graph)
     program = PROGRAM(MD5=int(md5), **search.macros)
     options = OPTIONS(

@@ -16,11 +16,7 @@ PROGRAM = Program("matrix/hermitian", VALUE=VALUES, INDEX=INDICES)
 
 
 def values_without_rounding(indptr, indices, data, diagonal):
-    """The values of a matrix that is Hermitian to rounding, as `mirror_upper` makes them.
-
-    None for other matrices, also for those that are exactly Hermitian. The indices may be the user's own and
-    change: the comparison checks them, and the copy follows clipped ones.
-    """
+    """The indices may be the user's own and change: the comparison checks them, the copy follows clipped ones."""
     rows, program = diagonal.size, PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
     scales, report = cupy.empty(rows), cupy.zeros(WORDS, np.uint64)
     tolerance = ULPS * float(np.finfo(data.dtype).eps)

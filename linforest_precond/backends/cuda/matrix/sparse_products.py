@@ -38,11 +38,7 @@ PROGRAM = Program("matrix/sparse_products", VALUE=VALUES, INDEX=INDICES)
 
 
 def multiply(left, right, width):
-    """The CSR arrays of a product of CSR arrays; `width` is that of the second matrix.
-
-    Terms are added in the order of the first matrix's entries. Entries that sum to zero stay stored. Rows of
-    the second matrix have no duplicates.
-    """
+    """Rows of the second matrix have no duplicates."""
     return multiply_and_plan(left, right, width)[0]
 
 

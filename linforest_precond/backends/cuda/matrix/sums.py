@@ -13,12 +13,10 @@ PROGRAM = Program("matrix/sums", VALUE=WEIGHTS, INDEX=np.int32)
 
 
 def tree_sum(x, scale=1.0):
-    """The sum of the magnitudes of reals, each times `scale`, in float64."""
     return tree_sums((x,), scale)[0]
 
 
 def tree_sums(arrays, scale=1.0):
-    """As `tree_sum` of each array; they have one type."""
     parts = [tree_sums_on_device(arrays[i : i + MOST], scale=scale) for i in range(0, len(arrays), MOST)]
     return [each for sums in parts for each in sums.tolist()]  # stall: the sums are wanted on the host
 

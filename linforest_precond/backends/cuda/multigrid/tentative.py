@@ -14,7 +14,6 @@ PROGRAM = Program("multigrid/tentative", VALUE=VALUES, WIDE=wide_type, INDEX=IND
 
 
 def tentative_prolongator(node_numbers, count, block_size, B):
-    """CSR arrays of the tentative prolongator P, and the candidates on the coarse level: B = P coarse B."""
     (n, k), index, nodes = B.shape, node_numbers.dtype, node_numbers.size
     program, aggregated = _program(B.dtype, index), node_numbers >= 0
     starts, members = members_of(cupy.where(aggregated, node_numbers, index.type(count)), count + 1)

@@ -149,7 +149,6 @@ def scale_residual(matrix, weights, factor, b, x, r):
 
 
 def relax(matrix, weights, b, x, y, momentum, factor):
-    """y = x + momentum (x - y) + factor weights (b - A x)."""
     columns = x.shape[1]
     kernel = "relax" if y.dtype == x.dtype else "relax_wide"
     matrix.launch(kernel, columns, np.int32(columns), weights, b, x, y, float(momentum), float(factor))

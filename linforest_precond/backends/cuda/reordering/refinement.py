@@ -13,10 +13,10 @@ PROGRAM = Program("reordering/refinement", cooperative=True, LOGARITHMIC=(0, 1))
 
 
 def refine(indptr, neighbours, order, candidates, logarithmic, max_degree, max_rounds):
-    """The refined order, and the number of swaps, as in the CPU backend.
+    """Rounds of deterministic reservations (Blelloch, Fineman, Gibbons & Shun 2012).
 
-    Rounds of deterministic reservations (Blelloch, Fineman, Gibbons & Shun 2012): a swap is completed when it
-    comes first in all rows that it changes. This gives the result of completing the swaps one by one.
+    A swap is completed when it comes first in all rows that it changes. This gives the result of completing
+    the swaps one by one.
     """
     n, count = order.size, candidates.size
     order, rank = order.copy(), cupy.empty_like(order)

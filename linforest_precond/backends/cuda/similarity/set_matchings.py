@@ -15,12 +15,10 @@ PROGRAM = Program("similarity/set_matchings", INDEX=np.int32)
 
 
 def greedy(weights, pairs):
-    """The edges in their total order, each taken if both ends are free."""
     return locally_dominant(weights, pairs)
 
 
 def locally_dominant(weights, pairs):
-    """Edges that each end points at as its first are taken."""
     state = _state(pairs)
     arguments = pair_arrays(pairs), MATCHING(**state), weights
     launch(PROGRAM().match_pointers, arguments, items=WARP * pairs.starts.size)
@@ -28,7 +26,6 @@ def locally_dominant(weights, pairs):
 
 
 def paz_schwartzman(weights, pairs, epsilon):
-    """The semi-streaming algorithm by local ratios; edges come row by row."""
     state = _state(pairs)
     stacks = cupy.empty(pairs.cells, np.int32)
     arguments = pair_arrays(pairs), MATCHING(**state), weights, np.float64(1.0 + 0.5 * epsilon), stacks

@@ -45,11 +45,6 @@ PROGRAM = Program(
 
 
 class Pivoted:
-    """A tridiagonal system that needs pivoting.
-
-    Where the inverses of pivots without pivoting are given, singular segments are perturbed before.
-    """
-
     def __init__(self, lower, diagonal, upper, inverse=None):
         changed, count = diagonal, None
         if inverse is not None:

@@ -13,7 +13,7 @@ PROGRAM = Program("tridiagonal/repairs", VALUE=VALUES, BLOCK=BLOCK_SIZES)
 
 
 def rows_to_repair(lower, diagonal, upper, inverse, magnitudes, order=None):
-    """A mask of the (block) rows of all paths that are to be repaired, if any; no stall."""
+    """No stall."""
     rows, program = diagonal.shape[0], _program(diagonal)
     segments = _segments(lower, upper, rows, program, both_ways=False)
     sums, repaired = cupy.zeros((rows, SEGMENT_WORDS), np.int64), cupy.empty(rows, bool)
@@ -26,7 +26,6 @@ def rows_to_repair(lower, diagonal, upper, inverse, magnitudes, order=None):
 
 
 def clip_paths(lower, diagonal, upper, rows):
-    """The lower and upper bands with the couplings of marked paths clipped; the numbers of both."""
     inverse = invert(diagonal if diagonal.ndim == 3 else diagonal.reshape(-1, 1, 1))[0]
     clipped, report = [cupy.empty_like(band) for band in (lower, upper)], cupy.zeros(2, np.int64)
     arguments = lower, upper, inverse, rows, rows.size, *clipped, report

@@ -52,7 +52,7 @@ class Sweeps:
             direction.settle()
 
     def keep_digits(self, diagonal):
-        """Whether the solutions are about as accurate as those of elimination with pivoting; settles."""
+        """Settles."""
         self.settle()
         bands, block = (self._lower, diagonal, self._upper), block_size(diagonal)
         # A dict: the two directions of a symmetric system are one object.
