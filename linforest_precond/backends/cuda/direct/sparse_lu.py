@@ -22,8 +22,8 @@ def unusable(order, pivoting):
 def factor(csr, ordering, pivoting, definite):
     """MemoryError where the factors will not fit into the device's memory.
 
-    With "diagonal" pivoting, cuDSS interchanges rows within supernodes at most, and perturbs tiny pivots. Where
-    `definite`, Cholesky factors are tried first.
+    With "diagonal" pivoting, cuDSS interchanges rows within supernodes at most, and perturbs tiny pivots.
+    Where `definite`, Cholesky factors are tried first.
     """
     order = None if ordering is None else cupy.asnumpy(ordering.order)  # stall: cuDSS reads it on the host
     if definite:

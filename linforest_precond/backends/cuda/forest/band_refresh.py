@@ -32,7 +32,7 @@ def with_places(csr, places):
 
 
 def refresh(indptr, indices, data, slots):
-    """No stall, and no index is followed. The report of the bands' factorization may be read with this one."""
+    """No stall, and no index is followed. The report of a factorization may be read with this one."""
     program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
     entries, chunks, places = indices.size, -(-indices.size // CHUNK), slots.places
     report, chunk_sums = Report().take(WORDS), cupy.empty((DIGEST - SUMS, chunks))

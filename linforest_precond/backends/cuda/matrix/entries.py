@@ -156,7 +156,7 @@ def magnitudes(data):
 
 
 def symmetrized(indptr, indices, weights):
-    """The indices may be the user's own and change: the first kernel checks them, the others follow a copy."""
+    """The user may change the indices meanwhile: the first kernel checks them, the others follow a copy."""
     vertices, program = indptr.size - 1, ENTRIES(VALUE=weights.dtype.type, INDEX=indices.dtype.type)
     lanes = lanes_for(indices.size, vertices)
     sums = cupy.empty(indices.size, weights.dtype)
