@@ -16,7 +16,7 @@ PROGRAM = Program("matrix/hermitian", VALUE=VALUES, INDEX=INDICES)
 
 
 def values_without_rounding(indptr, indices, data, diagonal):
-    """The user may change the indices meanwhile: the comparison checks them, the copy follows clipped ones."""
+    """The user may change the indices meanwhile: the comparison checks them, the copy clips them."""
     rows, program = diagonal.size, PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
     scales, report = cupy.empty(rows), cupy.zeros(WORDS, np.uint64)
     tolerance = ULPS * float(np.finfo(data.dtype).eps)
