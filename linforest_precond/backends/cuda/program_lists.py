@@ -3,11 +3,11 @@
 import numpy as np
 
 from .csgraph import independent_set
-from .forest import bands, bidirectional_scan, block_bands, factor, linear_forest, ordering, pairs, path_pairs
+from .forest import bands, bidirectional_scan, factor, linear_forest, ordering, pairs, path_pairs
 from .krylov import norms, residuals, spmv, vector_space
-from .matrix import conversion, pattern_digest, sparse_products, sums
+from .matrix import conversion, patterns, sparse_products, sums
 from .matrix import hermitian as hermitian_matrices
-from .multigrid import dense, smoothed_aggregation, vector_ops
+from .multigrid import coarsest, smoothed_aggregation, vector_ops
 from .runtime import prefix_sum, wide_type
 from .runtime.prefetch import lists_programs_of
 from .tridiagonal import pivots, sweeps, tiles
@@ -44,7 +44,7 @@ def bands_along_block_forest_programs(csr, graph, candidates, across_paths):
         linear_forest.PROGRAM(WEIGHT=value, INDEX=index),
         ordering.PROGRAM(INDEX=index),
         prefix_sum.PROGRAM(INDEX=index),
-        block_bands.PROGRAM(**_types(csr)),
+        bands.BLOCK_PROGRAM(**_types(csr)),
         sums.PROGRAM(VALUE=value),
     ]
     if across_paths:
@@ -68,7 +68,7 @@ def tridiagonal_programs(csr, stored, block):
     """
     programs = [
         pivots.program_of(-(-csr.n // block), stored, block),
-        pattern_digest.PROGRAM(INDEX=csr.indices.dtype.type),
+        patterns.DIGEST(INDEX=csr.indices.dtype.type),
     ]
     if stored.kind != "c":
         kinds = [tiles.SYMMETRIC] if csr.symmetric else [tiles.PLAIN, tiles.TRANSPOSED]
@@ -90,13 +90,13 @@ def smoothed_aggregation_programs(csr, stored, hermitian):
         sparse_products.PROGRAM(**_types(csr)),
         *(vector_ops.PROGRAM(VALUE=stored.type, INDEX=index, TEAMS=teams) for teams in _teams(csr)),
         independent_set.PROGRAM(INDEX=index),
-        dense.MATRIX(**_types(csr)),
+        coarsest.MATRIX(**_types(csr)),
         prefix_sum.PROGRAM(INDEX=index),
-        pattern_digest.PROGRAM(INDEX=index),
+        patterns.DIGEST(INDEX=index),
     ]
     if hermitian:
         programs.append(hermitian_matrices.PROGRAM(**_types(csr)))
-        programs.append(dense.INVERSE(VALUE=wide_type(value), RESULT=stored.type))
+        programs.append(coarsest.INVERSE(VALUE=wide_type(value), RESULT=stored.type))
     if stored.itemsize < np.dtype(value).itemsize:
         programs.append(conversion.PROGRAM())
     return programs

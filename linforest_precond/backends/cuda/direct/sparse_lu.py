@@ -1,7 +1,7 @@
 """Sparse LU and Cholesky factors by cuDSS."""
 
 from ..runtime import cupy
-from ..runtime.memory import free_bytes
+from ..runtime.calibration import free_bytes
 from . import cudss
 
 NORMAL, TRANSPOSED = 0, 1

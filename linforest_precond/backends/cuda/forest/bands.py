@@ -1,8 +1,10 @@
-"""The three bands of the permuted matrix: copies of its entries along the paths of a forest."""
+"""The three (block) bands of the permuted matrix: copies of its entries along the paths of a forest."""
 
 from ..runtime import INDICES, VALUES, Program, address, cupy, launch
 
 PROGRAM = Program("forest/bands", VALUE=VALUES, INDEX=INDICES)
+
+BLOCK_PROGRAM = Program("forest/block_bands", VALUE=VALUES, INDEX=INDICES)
 
 
 def extract(csr, neighbors, order, values, slots):
@@ -19,3 +21,12 @@ def without_edges(graph, neighbors):
     arguments = graph.indptr, graph.indices, graph.n, graph.indices.size, neighbors, values
     launch(program.clear_edges, arguments, items=2 * graph.n)
     return values
+
+
+def extract_blocks(csr, members, starts_path):
+    blocks, b = members.shape
+    bands = [cupy.empty((blocks, b, b), csr.data.dtype) for _ in range(3)]
+    program = BLOCK_PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    matrix = csr.indptr, csr.indices, csr.data, csr.diagonal, csr.data.dtype.type(1)
+    launch(program.copy_blocks, (*matrix, members, starts_path, blocks, b.bit_length() - 1, *bands))
+    return tuple(bands)

@@ -1,4 +1,4 @@
-"""Solves with incomplete factors: exact substitution by levels or tiles, or Jacobi sweeps."""
+"""Solves with incomplete factors: substitution by levels or tiles, or Jacobi sweeps; the levels of rows."""
 
 import math
 
@@ -19,6 +19,9 @@ TRIANGLE = Struct("Triangle", "ilu/triangular.cu")
 VECTORS = Struct("StridedVectors", "ilu/triangular.cu")
 NOTHING = VECTORS(at=None, order=None, row=0, column=0)
 PROGRAM = Program("ilu/triangular", STORED_AND_APPLIED, same_bits=False, INDEX=INDICES)
+
+WARP = 32
+SCHEDULE = Program("ilu/level_schedule", INDEX=INDICES)
 
 
 class Substitution:
@@ -126,3 +129,11 @@ def strided(array, order):
 def contiguous(vectors, columns):
     """Work vectors, with the rows of the triangles."""
     return VECTORS(at=vectors, order=None, row=columns, column=1)
+
+
+def find_levels(pattern, order, rank, most):
+    levels, words = cupy.full(pattern.n, -1, np.int32), cupy.zeros(2, np.uint32)
+    program = SCHEDULE(INDEX=pattern.indptr.dtype.type)
+    arguments = pattern.indptr, pattern.indices, order, rank, pattern.n, most, levels, words
+    launch(program.find_levels, arguments, items=pattern.n * WARP)
+    return None if words[1].item() else levels  # stall: the levels are of no use where there are too many

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from ..matrix.long_row_split import LONGEST_ROW, PIECE, split_long_rows
-from ..runtime import INDICES, VALUES, Program, cupy, launch_blocks, wide_type
+from ..runtime import INDICES, VALUES, Program, cupy, launch, launch_blocks, wide_type
 from ..runtime.column_sums import LARGEST_GRID, THREADS
 from .residuals import Entries
 
@@ -15,6 +15,8 @@ WARPS = THREADS // 32  # of a block
 PROGRAM = Program(
     "krylov/spmv", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=1, INDEX=INDICES, PIECE=PIECE
 )
+
+ORDERED = Program("krylov/ordered_rows", VALUE=VALUES, BLOCK=1, INDEX=INDICES)
 
 
 class Operator:
@@ -129,3 +131,19 @@ class Preconditioning(Operator):
             self.matrix.apply_into(space[source], space[target], False)
         else:
             super().into(space, source, target)
+
+
+def multiply_in_order(rows, x):
+    """The product of a CSR matrix, which need not be square, with the columns of x.
+
+    cuSPARSE would choose the order of a sum by the shape of the whole matrix.
+    """
+    dtype = np.result_type(rows.dtype, x.dtype)
+    x = cupy.ascontiguousarray(x, dtype)
+    y = cupy.empty((rows.shape[0], *x.shape[1:]), dtype)
+    program = ORDERED(VALUE=dtype.type, INDEX=rows.indices.dtype.type)
+    data = rows.data.astype(dtype, copy=False)
+    columns = x.size // max(x.shape[0], 1)
+    arrays = rows.indptr, rows.indices, data, x, columns, y.size, y
+    launch(program.multiply_rows, arrays, items=y.size)
+    return y

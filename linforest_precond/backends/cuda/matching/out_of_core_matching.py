@@ -14,7 +14,7 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.host_numbers import batch_ends
 
 from ..runtime import Program, Struct, cupy, launch
-from ..runtime.memory import free_bytes
+from ..runtime.calibration import free_bytes
 from ..runtime.uploads import Uploads, pinned_empty
 from .best_edges import SEARCH_MACROS, Search, search_macros
 from .locally_dominant import match_rest
@@ -225,7 +225,7 @@ class Lane:
 def gathering(indptr, kept, source, begin):
     """Writes parts of the kept rows' entries, from number `begin` on."""
     # Imported here, because work on the GPU alone needs no Numba.
-    from linforest_precond.backends.cpu.matching.kept_entries import gather_entries
+    from linforest_precond.backends.cpu.matching.out_of_core_matching import gather_entries
     from linforest_precond.backends.cpu.runtime.arrays import readonly
 
     arrays = [readonly(array) for array in (indptr, kept, source)]

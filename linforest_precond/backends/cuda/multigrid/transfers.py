@@ -1,5 +1,6 @@
-"""Restriction and prolongation by aggregates."""
+"""Grid transfer by plain aggregates: restriction, prolongation, and the Galerkin product P^T A P."""
 
+from ..matrix.row_merging import merge_rows
 from ..runtime import INDICES, VALUES, Program, launch
 
 PROGRAM = Program("multigrid/transfers", VALUE=VALUES, INDEX=INDICES)
@@ -19,3 +20,7 @@ def prolong_add(aggregates, coarse, fine):
     program = PROGRAM(VALUE=fine.dtype.type, INDEX=aggregates.dtype.type)
     rows = fine.shape[0]
     launch(program.add_values, (aggregates, coarse, rows, fine.size // max(rows, 1), fine), items=fine.size)
+
+
+def coarse_matrix(csr, aggregates, indptr, members):
+    return merge_rows((csr.indptr, csr.indices, csr.data), indptr, members, aggregates)

@@ -1,10 +1,11 @@
-"""Repairs of (block) tridiagonal systems: clipped couplings of paths with weak pivots, singular segments."""
+"""Repairs of (block) tridiagonal systems: clipped couplings, perturbed singular segments."""
 
 import numpy as np
 
 from ..matrix.diagonal_blocks import invert
 from ..runtime import VALUES, Program, cupy, launch
 from ..runtime.prefix_sum import add_up
+from . import pivots
 from .tiles import BLOCK_SIZES, block_size
 
 # The words of the sums over a segment, as in repairs.cu.
@@ -53,3 +54,10 @@ def _segments(lower, upper, rows, program, both_ways):
 
 def _program(diagonal):
     return PROGRAM(VALUE=diagonal.dtype.type, BLOCK=block_size(diagonal))
+
+
+def clip(lower, diagonal, upper):
+    program = pivots.PROGRAM(VALUE=diagonal.dtype.type, BLOCK=block_size(diagonal))
+    clipped = [cupy.empty_like(diagonal) for _ in range(3)]
+    launch(program.clip_couplings, (diagonal, upper, diagonal.shape[0], *clipped))
+    return tuple(clipped)

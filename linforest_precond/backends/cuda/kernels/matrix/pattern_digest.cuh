@@ -1,4 +1,4 @@
-// The 128-bit hash of index arrays, the same as in the CPU backend (matrix/pattern_digest.py).
+// The 128-bit hash of index arrays, the same as in the CPU backend (matrix/patterns.py).
 
 // Odd multipliers of a group's position, of an array's position in the list, and of the upper half of a 64-bit number.
 #define GOLDEN 0x9E3779B97F4A7C15ull
