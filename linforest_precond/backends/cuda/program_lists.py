@@ -68,7 +68,7 @@ def tridiagonal_programs(csr, stored, block):
     """
     programs = [
         pivots.program_of(-(-csr.n // block), stored, block),
-        patterns.DIGEST(INDEX=csr.indices.dtype.type),
+        patterns.DIGEST(INDEX=csr.indices),
     ]
     if stored.kind != "c":
         kinds = [tiles.SYMMETRIC] if csr.symmetric else [tiles.PLAIN, tiles.TRANSPOSED]
@@ -88,7 +88,7 @@ def smoothed_aggregation_programs(csr, stored, hermitian):
     programs = [
         *(smoothed_aggregation.program_of(csr, lanes) for lanes in smoothed_aggregation.likely_lanes(csr)),
         sparse_products.PROGRAM(**_types(csr)),
-        *(vector_ops.PROGRAM(VALUE=stored.type, INDEX=index, TEAMS=teams) for teams in _teams(csr)),
+        *(vector_ops.PROGRAM(VALUE=stored, INDEX=index, TEAMS=teams) for teams in _teams(csr)),
         independent_set.PROGRAM(INDEX=index),
         coarsest.MATRIX(**_types(csr)),
         prefix_sum.PROGRAM(INDEX=index),
@@ -96,7 +96,7 @@ def smoothed_aggregation_programs(csr, stored, hermitian):
     ]
     if hermitian:
         programs.append(hermitian_matrices.PROGRAM(**_types(csr)))
-        programs.append(coarsest.INVERSE(VALUE=wide_type(value), RESULT=stored.type))
+        programs.append(coarsest.INVERSE(VALUE=wide_type(value), RESULT=stored))
     if stored.itemsize < np.dtype(value).itemsize:
         programs.append(conversion.PROGRAM())
     return programs
@@ -106,7 +106,7 @@ def smoothed_aggregation_programs(csr, stored, hermitian):
 def approximate_inverse_programs(csr, stored, method):
     """Of products with the inverse and of A's rows; what its own program is depends on the latter."""
     index, wide = csr.indices.dtype.type, np.result_type(csr.data.dtype, np.float64).type
-    programs = [vector_ops.PROGRAM(VALUE=stored.type, INDEX=index, TEAMS=teams) for teams in _teams(csr)]
+    programs = [vector_ops.PROGRAM(VALUE=stored, INDEX=index, TEAMS=teams) for teams in _teams(csr)]
     return programs if method == "fsai" else [sparse_products.PROGRAM(VALUE=wide, INDEX=index), *programs]
 
 
@@ -114,7 +114,7 @@ def approximate_inverse_programs(csr, stored, method):
 def solver_programs(dtype):
     """Of a Krylov solver with vectors of a type."""
     return [
-        vector_space.PROGRAM(VALUE=dtype.type),
+        vector_space.PROGRAM(VALUE=dtype),
         norms.PROGRAM(VALUE=dtype.type(0).real.dtype.type),
     ]
 
@@ -124,7 +124,7 @@ def product_programs(csr, dtype):
     """Of products with a matrix, and of residuals."""
     index = csr.indices.dtype.type
     reals = {"VALUE": dtype.type(0).real.dtype.type, "DATA": csr.data.real.dtype.type}
-    return [spmv.PROGRAM(VALUE=dtype.type, INDEX=index), residuals.PROGRAM(INDEX=index, **reals)]
+    return [spmv.PROGRAM(VALUE=dtype, INDEX=index), residuals.PROGRAM(INDEX=index, **reals)]
 
 
 def _teams(csr):

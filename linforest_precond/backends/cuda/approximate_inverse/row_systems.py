@@ -57,7 +57,7 @@ def grow(matrix, start, diagonal, triangular, entries, tolerance):
     indptr = add_up(counts)
     nnz = int(indptr[-1])  # stall: the size of the result
     indices, data = cupy.empty(nnz, index), cupy.empty(nnz, value)
-    pack_rows = _program(value, index, WARP).pack_rows
+    pack_rows = PROGRAM(VALUE=value, INDEX=index, TEAM=WARP).pack_rows
     launch(pack_rows, (n, entries, columns, values, indptr, indices, data), items=n * entries)
     return (indptr, indices, data), report[REPORTED]
 
@@ -86,7 +86,7 @@ def refill(matrix, start, diagonal, triangular, indptr, indices):
 def row_squares(indptr, data):
     n = indptr.size - 1
     squares = cupy.zeros(n)
-    launch(_program(data.dtype, indptr.dtype, WARP).row_squares, (n, indptr, data, squares), items=n)
+    launch(PROGRAM(VALUE=data, INDEX=indptr, TEAM=WARP).row_squares, (n, indptr, data, squares), items=n)
     return squares
 
 
@@ -130,7 +130,7 @@ class _Systems:
         self._room = arrays["bytes"]
         self._team = _team(matrix[1].size / max(n, 1), self._room)
         self._items = n * self._team
-        self._program = _program(value, index, self._team)
+        self._program = PROGRAM(VALUE=value, INDEX=index, TEAM=self._team)
 
     def launch(self, name, *arguments):
         kernel = getattr(self._program, name)
@@ -170,7 +170,3 @@ def _team(mean, size):
         lanes for lanes, most in TEAMS.items() if mean <= most and WARP // lanes * size <= SHARED_MEMORY
     )
     return next(fitting, WARP)
-
-
-def _program(value, index, team):
-    return PROGRAM(VALUE=value.type, INDEX=index.type, TEAM=team)

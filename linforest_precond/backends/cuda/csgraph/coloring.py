@@ -19,7 +19,7 @@ PROGRAM = Program("csgraph/coloring", cooperative=True, INDEX=INDICES, PIECE=PIE
 
 def color_vertices(pattern, largest_first, seed):
     n, nnz, piece = pattern.n, pattern.nnz, PIECE
-    program = PROGRAM(INDEX=pattern.indptr.dtype.type, PIECE=piece)
+    program = PROGRAM(INDEX=pattern.indptr, PIECE=piece)
     long_rows = split_long_rows(pattern.indptr, nnz, pattern.longest_row, piece)
     items = n + long_rows.most_pieces + long_rows.most_rows
     blocks = blocks_for(program.color, LANES * items)

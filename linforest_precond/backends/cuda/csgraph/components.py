@@ -11,14 +11,13 @@ PROGRAM = Program("csgraph/components", cooperative=True, INDEX=INDICES)
 
 def weak_components(pattern):
     n = pattern.n
-    program = PROGRAM(INDEX=pattern.indptr.dtype.type)
     parents, is_root = cupy.empty((2, n), np.int32)
     words = cupy.zeros(2, np.uint32)
     arguments = (
         pattern.indptr, pattern.indices, n, pattern.nnz, int(pattern.symmetric), parents, is_root, words[:1],
         words[1:],
     )  # fmt: skip
-    launch(program.afforest, arguments, block=BLOCK)
+    launch(PROGRAM(INDEX=pattern.indptr).afforest, arguments, block=BLOCK)
     return labels_of_marked_roots(parents, is_root)
 
 

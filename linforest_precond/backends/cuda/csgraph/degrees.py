@@ -10,6 +10,6 @@ PROGRAM = Program("csgraph/degrees", INDEX=INDICES)
 def degrees(pattern):
     n = pattern.n
     counts = cupy.empty(n, np.int32)
-    program = PROGRAM(INDEX=pattern.indptr.dtype.type)
+    program = PROGRAM(INDEX=pattern.indptr)
     launch(program.count_neighbors, (pattern.indptr, pattern.indices, n, counts), items=n)
     return counts

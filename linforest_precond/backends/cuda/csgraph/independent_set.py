@@ -19,7 +19,7 @@ PROGRAM = Program("csgraph/independent_set", cooperative=True, INDEX=INDICES, PI
 
 
 def independent_set(pattern, k, seed):
-    program = PROGRAM(INDEX=pattern.indptr.dtype.type, PIECE=PIECE)
+    program = PROGRAM(INDEX=pattern.indptr, PIECE=PIECE)
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, PIECE)
     members = cupy.empty(pattern.n, np.int32)
     select = select_neighbours_apart if k == 1 else select_farther_apart

@@ -15,7 +15,6 @@ PROGRAM = Program("csgraph/label_propagation", cooperative=True, INDEX=INDICES, 
 
 def propagate_labels(pattern, max_iter, seed):
     n, piece = pattern.n, PIECE
-    program = PROGRAM(INDEX=pattern.indptr.dtype.type, PIECE=piece)
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     rows, pieces = long_rows.measured()
     labels, chosen, roots, is_root = (cupy.empty(n, np.int32) for _ in range(4))
@@ -28,5 +27,5 @@ def propagate_labels(pattern, max_iter, seed):
         chosen=chosen, active=active, any_active=any_active, tables=tables, best=best, arrived=arrived,
         changed=changed, roots=roots, is_root=is_root, n=n, seed=seed, max_iter=max_iter,
     )  # fmt: skip
-    launch(program.propagate, (propagation, barrier))
+    launch(PROGRAM(INDEX=pattern.indptr, PIECE=piece).propagate, (propagation, barrier))
     return labels_of_marked_roots(roots, is_root)[1]

@@ -20,6 +20,5 @@ def luby_set(pattern, seed, fewest, patience):
         members=members, counts=words, barrier=words[COUNTS:], n=n, seed=seed, fewest=fewest,
         patience=patience, per_warp=32 // lanes,
     )  # fmt: skip
-    program = PROGRAM(INDEX=pattern.indptr.dtype.type)
-    launch(program.luby_rounds, (arguments,), items=n * lanes)
+    launch(PROGRAM(INDEX=pattern.indptr).luby_rounds, (arguments,), items=n * lanes)
     return members

@@ -19,7 +19,6 @@ PROGRAM = Program("csgraph/strong_components", cooperative=True, INDEX=INDICES)
 
 def strong_components(pattern):
     n, nnz = pattern.n, pattern.nnz
-    program = PROGRAM(INDEX=pattern.indptr.dtype.type)
     rows = entries.rows_of(pattern.indptr, nnz)
     tails, heads = ([cupy.empty(nnz, np.int32) for _ in range(2)] for _ in range(2))
     vertices = [cupy.empty(n, np.int32) for _ in range(2)]
@@ -32,5 +31,5 @@ def strong_components(pattern):
         vertices=[*map(address, vertices)], members=members, lowest=lowest, roots=roots, is_root=is_root,
         counters=counters, edges=nnz, sampling=max(nnz // SAMPLE, 1), n=n,
     )  # fmt: skip
-    launch(program.find_strong_components, (arguments,), block=BLOCK)
+    launch(PROGRAM(INDEX=pattern.indptr).find_strong_components, (arguments,), block=BLOCK)
     return labels_of_marked_roots(roots, is_root)

@@ -23,7 +23,7 @@ def scan_links(indptr, indices, values, width, pieces):
     rows, indptr = indptr.size - 1, cupy.asarray(indptr)
     sources, destinations = cupy.zeros((rows, 2), np.uint64), cupy.zeros((width, 2), np.uint64)
     words = cupy.zeros(WORDS + 2 * SIDE, np.uint64)
-    program = TRAFFIC(INDEX=indices.dtype.type, VALUE=values.dtype.type)
+    program = TRAFFIC(INDEX=indices, VALUE=values)
     for begin, end in pieces:
         lead = min(begin, 1)  # the last column of the previous piece, to check the order
         columns = _on_device(indices[begin - lead : end])[lead:]

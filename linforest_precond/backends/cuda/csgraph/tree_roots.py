@@ -12,8 +12,7 @@ def tree_roots(parents):
     roots = cupy.empty_like(parents)
     words = cupy.zeros(4, np.uint64)
     flags = words[2:].view(np.uint32)
-    program = PROGRAM(INDEX=parents.dtype.type)
-    launch(program.jump, (parents, parents.size, roots, flags, flags[1:], words), block=BLOCK)
+    launch(PROGRAM(INDEX=parents).jump, (parents, parents.size, roots, flags, flags[1:], words), block=BLOCK)
     # stall: the errors
     out_of_range, in_cycle = (int(~word) if word else -1 for word in words[:2].get())
     return roots, out_of_range, in_cycle

@@ -17,7 +17,7 @@ PROGRAM = Program("forest/band_refresh", VALUE=VALUES, INDEX=INDICES)
 
 
 def find_slots(csr, neighbors, order):
-    program = PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    program = PROGRAM(VALUE=csr.data, INDEX=csr.indices)
     places = cupy.empty((3, csr.n), csr.indices.dtype)
     launch(program.find_band_slots, (csr.indptr, csr.indices, csr.n, neighbors, order, places), items=csr.n)
     return with_places(csr, places)
@@ -25,7 +25,7 @@ def find_slots(csr, neighbors, order):
 
 def with_places(csr, places):
     """Known slots of a matrix, with the entries that are on the diagonal or next to it."""
-    program = PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    program = PROGRAM(VALUE=csr.data, INDEX=csr.indices)
     kinds = cupy.zeros(-(-csr.nnz // CHUNK) * BLOCK, np.uint16)
     launch(program.mark_kinds, (csr.indptr, csr.indices, csr.n, kinds), items=csr.n)
     return BandSlots(places, kinds, csr.nnz)
@@ -33,7 +33,7 @@ def with_places(csr, places):
 
 def refresh(indptr, indices, data, slots):
     """No stall, and no index is followed. The report of a factorization may be read with this one."""
-    program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    program = PROGRAM(VALUE=data, INDEX=indices)
     entries, chunks, places = indices.size, -(-indices.size // CHUNK), slots.places
     report, chunk_sums = Report().take(WORDS), cupy.empty((DIGEST - SUMS, chunks))
     bands = tuple(cupy.empty(places.shape[1:], data.dtype) for _ in range(3))

@@ -35,15 +35,11 @@ def scan_steps(n):
     return max(n - 1, 0).bit_length()
 
 
-def _program(weight, index):
-    return PROGRAM(WEIGHT=weight.type, INDEX=index.type)
-
-
 def _break_cycles(neighbors, values, slots, in_place, counters):
     if not in_place:
         neighbors, values = neighbors.copy(), values.copy()
         slots = None if slots is None else slots.copy()
-    n, program = neighbors.shape[0], _program(values.dtype, neighbors.dtype)
+    n, program = neighbors.shape[0], PROGRAM(WEIGHT=values, INDEX=neighbors)
     edges = (2 * n, values.dtype.itemsize + 8)  # bytes of struct Weakest: the bits of a weight, two vertices
     scan, other = ((cupy.empty_like(neighbors), cupy.empty(edges, np.uint8)) for _ in range(2))
     launch(program.begin_cycle_scan, (neighbors, values, n, *scan), items=n)
@@ -55,7 +51,7 @@ def _break_cycles(neighbors, values, slots, in_place, counters):
 
 
 def _label_paths(neighbors, weight, counters):
-    n, program = neighbors.shape[0], _program(weight, neighbors.dtype)
+    n, program = neighbors.shape[0], PROGRAM(WEIGHT=weight, INDEX=neighbors)
     scan, other = ((cupy.empty_like(neighbors), cupy.empty_like(neighbors)) for _ in range(2))
     launch(program.begin_path_scan, (neighbors, n, *scan), items=n)
     for _ in range(scan_steps(n)):

@@ -118,8 +118,8 @@ def program_of(graph, n, switches):
     """The program of a [0,n]-factor, with the code for rows of the graph's lengths alone."""
     mean = _mean_row(graph)
     return PROGRAM(
-        WEIGHT=graph.values.dtype.type,
-        INDEX=graph.indices.dtype.type,
+        WEIGHT=graph.values,
+        INDEX=graph.indices,
         DEGREE=n,
         SWITCHES=int(switches),
         STAGED=int(staged_entries(mean, _entry_bytes(graph)) > 0),

@@ -46,13 +46,8 @@ def linear_forest(neighbors, values, slots, in_place=False):
 
 def most_lost(neighbors, values):
     lost = cupy.empty(neighbors.shape[0], values.dtype)
-    launch(_program(neighbors, values).find_most_lost, (neighbors, values, lost.size, lost))
+    launch(PROGRAM(WEIGHT=values, INDEX=neighbors).find_most_lost, (neighbors, values, lost.size, lost))
     return lost
-
-
-def _program(neighbors, values):
-    types = {"WEIGHT": values.dtype.type, "INDEX": neighbors.dtype.type}
-    return PROGRAM(**types)
 
 
 @functools.lru_cache(256)
@@ -70,7 +65,7 @@ class _Run:
     def __init__(self, neighbors, values):
         n, index = neighbors.shape[0], neighbors.dtype
         self.n = n
-        self.program = _program(neighbors, values)
+        self.program = PROGRAM(WEIGHT=values, INDEX=neighbors)
         self.path_id, self.position = cupy.empty(n, index), cupy.empty(n, index)
         self.lengths = cupy.zeros(n, index)
         # The counters of struct Paths, then the barriers and round counters of the three launches.

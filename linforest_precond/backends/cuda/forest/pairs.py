@@ -14,7 +14,7 @@ PROGRAM = Program("forest/pairs", VALUE=WEIGHTS, INDEX=INDICES)
 
 def pair_up(neighbors):
     vertices, index = neighbors.size, neighbors.dtype
-    program = PROGRAM(VALUE=np.float64, INDEX=index.type)
+    program = PROGRAM(VALUE=np.float64, INDEX=index)
     leads, places = cupy.empty(vertices, index), cupy.empty(vertices, index)
     launch(program.mark_leads, (neighbors, vertices, leads))
     opened = add_up(leads)
@@ -26,13 +26,12 @@ def pair_up(neighbors):
 
 def members_of(pairs, members):
     found = cupy.empty(2 * pairs.size, members.dtype)
-    program = PROGRAM(VALUE=np.float64, INDEX=members.dtype.type)
-    launch(program.list_members, (pairs, pairs.size, members, found))
+    launch(PROGRAM(VALUE=np.float64, INDEX=members).list_members, (pairs, pairs.size, members, found))
     return found
 
 
 def coarse_graph(graph, members, places):
-    program = PROGRAM(VALUE=graph.values.dtype.type, INDEX=graph.indices.dtype.type)
+    program = PROGRAM(VALUE=graph.values, INDEX=graph.indices)
     merge = _merge_by_tiles if fits_blocks(graph) else _merge_by_sorting
     return merge(graph, members, places, program)
 

@@ -27,14 +27,14 @@ class PathSamples(NamedTuple):
 
 def drop_weak_edges(neighbors, values):
     kept = cupy.empty_like(neighbors), cupy.empty_like(values)
-    program = _program(values.dtype, neighbors.dtype)
+    program = PROGRAM(VALUE=values, INDEX=neighbors)
     launch(program.drop_weak_edges, (neighbors, values, neighbors.shape[0], *kept))
     return kept
 
 
 def number_paths(order, rank, position, count):
     flags, starts = cupy.zeros_like(order), cupy.empty(count + 1, order.dtype)
-    program = _program(np.float64, order.dtype)
+    program = PROGRAM(VALUE=np.float64, INDEX=order)
     launch(program.mark_starts, (position, rank, order.size, flags))
     paths = NumberedPaths(order, rank, add_up(flags), starts)
     launch(program.list_starts, (_numbered(paths),))
@@ -44,12 +44,12 @@ def number_paths(order, rank, position, count):
 def sample_rows(graph, paths):
     index = paths.order.dtype
     samples = PathSamples(cupy.empty((paths.starts.size - 1, 2), index), cupy.empty_like(paths.order))
-    launch(_program(graph.values.dtype, index).sample_rows, (_numbered(paths), *samples))
+    launch(PROGRAM(VALUE=graph.values, INDEX=index).sample_rows, (_numbered(paths), *samples))
     return samples
 
 
 def merge_samples(graph, samples):
-    program = _program(graph.values.dtype, graph.indices.dtype)
+    program = PROGRAM(VALUE=graph.values, INDEX=graph.indices)
     if fits_blocks(graph):
         return merge_groups(program.merge_samples, graph, *samples)
     # A row may be sampled twice: the terms may be too many for the graph's index type.
@@ -65,7 +65,7 @@ def merge_samples(graph, samples):
 
 def partners(graph, paths, samples, lines):
     count, index = paths.starts.size - 1, paths.order.dtype
-    program = _program(graph.values.dtype, index)
+    program = PROGRAM(VALUE=graph.values, INDEX=index)
     sums = cupy.zeros((2, 2, count), np.int64)
     mates, aligned, directions = (cupy.empty(count, index) for _ in range(3))
     found = MATES(mates=mates, counts=sums[0], sums=sums[1], aligned=aligned, directions=directions)
@@ -80,10 +80,6 @@ def partners(graph, paths, samples, lines):
     partners_of = cupy.empty_like(paths.order)
     launch(program.list_partners, (numbered, found, partners_of))
     return partners_of
-
-
-def _program(dtype, index):
-    return PROGRAM(VALUE=np.dtype(dtype).type, INDEX=index.type)
 
 
 def _numbered(paths):

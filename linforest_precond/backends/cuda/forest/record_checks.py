@@ -23,7 +23,7 @@ def first_unpaired(neighbors):
 
 def _first(first_kernel, second_kernel, *arrays):
     """The lowest item that the kernels report, or -1."""
-    program = PROGRAM(INDEX=arrays[0].dtype.type)
+    program = PROGRAM(INDEX=arrays[0])
     report, n = cupy.zeros(1, np.uint64), arrays[0].shape[0]
     for name in (first_kernel, second_kernel):
         if name and n:

@@ -19,7 +19,7 @@ PROGRAM = Program("ilu/incomplete_factors", VALUE=VALUES, INDEX=INDICES)
 def factorize(indptr, indices, data, starts, hermitian, shift, weights):
     """The levels at `starts` are not needed here: rows find out by themselves when others are done."""
     n, index = indptr.size - 1, indptr.dtype
-    program = PROGRAM(VALUE=data.dtype.type, INDEX=index.type)
+    program = PROGRAM(VALUE=data, INDEX=index)
     diagonals, ends = cupy.empty(n, index), [cupy.zeros(n + 1, index) for _ in range(2)]
     work, inverse, dropped = data.copy(), cupy.empty(n, data.dtype), cupy.empty(n)
     words, report = cupy.zeros(n + 1, np.uint32), cupy.zeros(len(FactorFinding), np.uint64)

@@ -59,7 +59,7 @@ class Substitution:
 
     def _solve(self, b, x, columns, dtype, work):
         vectors, tickets = work
-        program = PROGRAM(VALUE=self._dtype.type, RESULT=dtype.type, INDEX=self._order.dtype.type)
+        program = PROGRAM(VALUE=self._dtype, RESULT=dtype, INDEX=self._order)
         if self._sweeps is not None:
             self._relax(program, b, x, columns, vectors)
         elif self._tiles is None:
@@ -133,7 +133,6 @@ def contiguous(vectors, columns):
 
 def find_levels(pattern, order, rank, most):
     levels, words = cupy.full(pattern.n, -1, np.int32), cupy.zeros(2, np.uint32)
-    program = SCHEDULE(INDEX=pattern.indptr.dtype.type)
     arguments = pattern.indptr, pattern.indices, order, rank, pattern.n, most, levels, words
-    launch(program.find_levels, arguments, items=pattern.n * WARP)
+    launch(SCHEDULE(INDEX=pattern.indptr).find_levels, arguments, items=pattern.n * WARP)
     return None if words[1].item() else levels  # stall: the levels are of no use where there are too many

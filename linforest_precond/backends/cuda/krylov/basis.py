@@ -22,7 +22,7 @@ class Basis:
         vector = space["x"]
         self.n, self.columns = vector.shape
         wide = np.dtype(wide_type(vector.dtype))
-        self._program = program(VALUE=vector.dtype.type)
+        self._program = program(VALUE=vector)
         self._blocks = min(LARGEST_GRID, space.blocks)
         self.work = cupy.zeros((rows, self.columns), wide)
         self.partials = cupy.empty(self._blocks * most_sums * self.columns, wide)

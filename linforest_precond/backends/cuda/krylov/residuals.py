@@ -34,7 +34,7 @@ class Entries:
             indptr=self._indptr, indices=self._indices, data=data, rows=rows, period=self._period,
             parts=2 if data.dtype.kind == "c" else 1,
         )  # fmt: skip
-        program = PROGRAM(VALUE=real.type, DATA=data.real.dtype.type, INDEX=self._indices.dtype.type)
+        program = PROGRAM(VALUE=real, DATA=data.real, INDEX=self._indices)
         launch(program.subtract_products, (matrix, b, x, result.size // rows, result), items=result.size)
 
     def magnitudes(self, x):

@@ -54,7 +54,7 @@ class Product(Operator):
         self._csr = A.indptr, A.indices, A.data.astype(dtype, copy=False)
         self._long_rows = split_long_rows(A.indptr, A.indices.size, A.longest_row, PIECE, LONGEST_ROW)
         self._partials = cupy.empty(self._long_rows.most_pieces, dtype)
-        self._program = PROGRAM(VALUE=dtype.type, INDEX=A.indices.dtype.type)
+        self._program = PROGRAM(VALUE=dtype, INDEX=A.indices)
 
     def into(self, space, source, target):
         if not self.own:
@@ -141,9 +141,8 @@ def multiply_in_order(rows, x):
     dtype = np.result_type(rows.dtype, x.dtype)
     x = cupy.ascontiguousarray(x, dtype)
     y = cupy.empty((rows.shape[0], *x.shape[1:]), dtype)
-    program = ORDERED(VALUE=dtype.type, INDEX=rows.indices.dtype.type)
     data = rows.data.astype(dtype, copy=False)
     columns = x.size // max(x.shape[0], 1)
     arrays = rows.indptr, rows.indices, data, x, columns, y.size, y
-    launch(program.multiply_rows, arrays, items=y.size)
+    launch(ORDERED(VALUE=dtype, INDEX=rows.indices).multiply_rows, arrays, items=y.size)
     return y

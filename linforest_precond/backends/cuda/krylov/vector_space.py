@@ -87,7 +87,7 @@ class KrylovSpace:
         self._vectors = {name: cupy.zeros((n, columns), dtype) for name in ("x", "r", *names)}
         self.columns, self.inner, self._x_true = columns, inner, x_true
         wide = np.dtype(wide_type(dtype))
-        self._program = PROGRAM(VALUE=dtype.type)
+        self._program = PROGRAM(VALUE=dtype)
         self._capacity = 4 * RECORDS_OF_BATCH
         self.blocks = min(LARGEST_GRID, max(1, -(-n * columns // (THREADS * ENTRIES_OF_THREAD))))
         self._scalars = cupy.zeros((len(ScalarSlot), columns), wide)

@@ -11,7 +11,7 @@ PROGRAM = Program("matching/aggregates", WEIGHT=WEIGHTS, INDEX=INDICES)
 
 def of_mates(graph, mate, tie_key):
     vertices, index = graph.n, graph.indices.dtype
-    program = PROGRAM(WEIGHT=graph.values.dtype.type, INDEX=index.type)
+    program = PROGRAM(WEIGHT=graph.values, INDEX=index)
     roots, claims, marks = (
         cupy.empty(vertices, index),
         cupy.zeros(vertices, index),
@@ -27,7 +27,7 @@ def of_mates(graph, mate, tie_key):
 
 def members_of(aggregates, count):
     vertices, index = aggregates.size, aggregates.dtype
-    program = PROGRAM(WEIGHT=np.float64, INDEX=index.type)
+    program = PROGRAM(WEIGHT=np.float64, INDEX=index)
     sizes, arrivals = cupy.zeros(count + 1, np.uint32), cupy.empty(vertices, np.uint32)
     launch(program.count_members, (aggregates, vertices, sizes, arrivals))
     indptr = cupy.cumsum(sizes, dtype=index)

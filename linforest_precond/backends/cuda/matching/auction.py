@@ -14,6 +14,5 @@ def bid(indptr, indices, weights, prices, columns, rows, step, stop):
     progress, words = cupy.zeros(3, np.int64), cupy.zeros(4, np.uint64)
     width = lanes_to_a_row(indices.size / max(n, 1))
     state = prices, columns, rows, lists, bids, progress, words, words[3:]
-    program = PROGRAM(INDEX=indices.dtype.type)
-    launch(program.run_auction, (indptr, indices, weights, n, width, step, stop, *state))
+    launch(PROGRAM(INDEX=indices).run_auction, (indptr, indices, weights, n, width, step, stop, *state))
     return progress

@@ -11,7 +11,7 @@ PROGRAM = Program("matching/augmentations", WEIGHT=WEIGHTS, INDEX=INDICES)
 
 def augment(graph, mate, tie_key, limit):
     n, index, tie_key = graph.n, graph.indices.dtype, np.uint32(tie_key)
-    program = PROGRAM(WEIGHT=graph.values.dtype.type, INDEX=index.type)
+    program = PROGRAM(WEIGHT=graph.values, INDEX=index)
     mate_weights, gains, arms = cupy.empty(n), cupy.zeros(n), cupy.empty((2, n), index)
     (claims, ties), (dirty, changed) = cupy.zeros((2, n), np.uint64), cupy.zeros((2, n), np.uint8)
     dirty.fill(1)

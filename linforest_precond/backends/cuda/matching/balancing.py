@@ -15,5 +15,4 @@ def balance(indptr, indices, weights, matched, columns, prices, iterations):
     of_rows, of_columns = cupy.full((2, n), NONE, np.int64)
     width, barrier = lanes_to_a_row(indices.size / max(n, 1)), cupy.zeros(1, np.uint32)
     given = indptr, indices, weights, matched, columns, n, width, iterations
-    program = PROGRAM(INDEX=indices.dtype.type)
-    launch(program.balance_prices, (*given, prices, of_rows, of_columns, barrier))
+    launch(PROGRAM(INDEX=indices).balance_prices, (*given, prices, of_rows, of_columns, barrier))

@@ -7,6 +7,6 @@ PROGRAM = Program("matching/matched_edge_values", VALUE=WEIGHTS, INDEX=INDICES)
 
 def matched_edge_values(graph, mate):
     out = cupy.empty(graph.n, graph.values.dtype)
-    program = PROGRAM(VALUE=graph.values.dtype.type, INDEX=graph.indices.dtype.type)
+    program = PROGRAM(VALUE=graph.values, INDEX=graph.indices)
     launch(program.find_matched_values, (graph.indptr, graph.indices, graph.values, graph.n, mate, out))
     return out

@@ -11,7 +11,7 @@ LONG_ROW = 1024
 def best_offers(graph, duals, without):
     offers = cupy.empty(graph.n)
     width = 32 if graph.longest_row > LONG_ROW else lanes_for(graph.indices.size, max(graph.n, 1))
-    program = PROGRAM(WEIGHT=graph.values.dtype.type, INDEX=graph.indices.dtype.type)
+    program = PROGRAM(WEIGHT=graph.values, INDEX=graph.indices)
     arrays = graph.indptr, graph.indices, graph.values, duals, without
     launch(program.find_best_offers, (*arrays, graph.scale, graph.n, width, offers))
     return offers

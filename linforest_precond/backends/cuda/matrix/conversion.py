@@ -38,5 +38,4 @@ def _narrow(arrays, results):
             "ends": [*ends, *unused],
         }
     )
-    program = PROGRAM()
-    launch(program.narrow_arrays, (conversion, ends[-1]), items=ends[-1])
+    launch(PROGRAM().narrow_arrays, (conversion, ends[-1]), items=ends[-1])

@@ -50,20 +50,19 @@ def scan(indptr, indices, data, scale=1.0, meanwhile=None):
 def _described(indptr, indices, data, scale):
     """The report and the diagonal of a matrix of few chunks, in one launch."""
     rows, nnz, index = indptr.size - 1, indices.size, indices.dtype
-    program = SCAN(VALUE=data.dtype.type, INDEX=index.type)
     chunks = -(-nnz // CHUNK)
     # The last word is the barrier.
     report, diagonal = cupy.zeros(WORDS + SUMS + 1, np.uint64), cupy.empty(rows, data.dtype)
     chunk_row, chunk_sums = cupy.empty(chunks, index), cupy.empty(2 * chunks)
     arguments = indptr, indices, data, rows, nnz, scale, chunk_row, chunk_sums, diagonal, report
-    launch(program.describe_entries, arguments, items=max(rows, chunks * BLOCK))
+    launch(SCAN(VALUE=data, INDEX=index).describe_entries, arguments, items=max(rows, chunks * BLOCK))
     return report, diagonal
 
 
 def _scanned(indptr, indices, data, scale):
     """The same of a matrix of any size."""
     rows, nnz = indptr.size - 1, indices.size
-    program = ENTRIES(VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    program = ENTRIES(VALUE=data, INDEX=indices)
     chunks = -(-nnz // CHUNK)
     report, diagonal = cupy.zeros(WORDS + SUMS, np.uint64), cupy.zeros(rows, data.dtype)
     chunk_row, chunk_sums = cupy.empty(chunks, indices.dtype), cupy.empty((2, chunks))
@@ -94,7 +93,7 @@ def canonical(rows, cols, data, n, index_dtype):
     heads = cupy.flatnonzero(heads)  # stall: CuPy counts them to allocate
     keys = keys[heads]
     sums = cupy.empty(heads.size, data.dtype)
-    program = ENTRIES(VALUE=data.dtype.type, INDEX=np.dtype(index_dtype).type)
+    program = ENTRIES(VALUE=data, INDEX=np.dtype(index_dtype).type)
     launch(program.sum_duplicates, (cupy.ascontiguousarray(data), order, heads, heads.size, data.size, sums))
     indptr = cupy.searchsorted(keys, cupy.arange(n + 1) * n).astype(index_dtype)
     return indptr, (keys % max(n, 1)).astype(index_dtype), sums
@@ -111,7 +110,7 @@ def row_of(indptr, slot):
 
 def rows_of(indptr, count):
     rows = cupy.empty(count, indptr.dtype)
-    program = ENTRIES(VALUE=np.float64, INDEX=indptr.dtype.type)
+    program = ENTRIES(VALUE=np.float64, INDEX=indptr)
     launch(program.fill_rows, (indptr, indptr.size - 1, lanes_for(count, indptr.size - 1), rows))
     return rows
 
@@ -121,7 +120,7 @@ def transposed(indptr, indices, data, width=None):
     rows, nnz, index = indptr.size - 1, indices.size, indices.dtype
     width = rows if width is None else width
     value = np.float64 if data is None else data.dtype.type
-    program = TRANSPOSITION(VALUE=value, INDEX=index.type)
+    program = TRANSPOSITION(VALUE=value, INDEX=index)
     counts, places, longest = cupy.zeros(width + 1, index), cupy.empty(nnz, index), cupy.zeros(1, np.uint64)
     launch(program.count_column_entries, (indices, nnz, counts, places, longest), items=nnz)
     begins = add_up(counts)
@@ -142,22 +141,20 @@ def transposed(indptr, indices, data, width=None):
 def transposed_values(indptr, indices, data, width, pattern):
     begins, rows = pattern
     values, lanes = cupy.empty(data.size, data.dtype), lanes_for(data.size, width)
-    program = TRANSPOSITION(VALUE=data.dtype.type, INDEX=indices.dtype.type)
     arguments = indptr, indices, data, begins, rows, width, lanes, values
-    launch(program.gather_transpose, arguments, items=width * lanes)
+    launch(TRANSPOSITION(VALUE=data, INDEX=indices).gather_transpose, arguments, items=width * lanes)
     return values
 
 
 def magnitudes(data):
     weights = cupy.empty(data.shape, data.real.dtype)
-    program = ENTRIES(VALUE=data.dtype.type, INDEX=np.int32)
-    launch(program.magnitudes, (data, data.size, weights))
+    launch(ENTRIES(VALUE=data, INDEX=np.int32).magnitudes, (data, data.size, weights))
     return weights
 
 
 def symmetrized(indptr, indices, weights):
     """The user may change the indices meanwhile: the first kernel checks them, the others follow a copy."""
-    vertices, program = indptr.size - 1, ENTRIES(VALUE=weights.dtype.type, INDEX=indices.dtype.type)
+    vertices, program = indptr.size - 1, ENTRIES(VALUE=weights, INDEX=indices)
     lanes = lanes_for(indices.size, vertices)
     sums = cupy.empty(indices.size, weights.dtype)
     unpaired, any_unpaired = cupy.empty(indices.size, bool), cupy.zeros(1, np.uint32)

@@ -17,7 +17,7 @@ PROGRAM = Program("matrix/hermitian", VALUE=VALUES, INDEX=INDICES)
 
 def values_without_rounding(indptr, indices, data, diagonal):
     """The user may change the indices meanwhile: the comparison checks them, the copy clips them."""
-    rows, program = diagonal.size, PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    rows, program = diagonal.size, PROGRAM(VALUE=data, INDEX=indices)
     scales, report = cupy.empty(rows), cupy.zeros(WORDS, np.uint64)
     tolerance = ULPS * float(np.finfo(data.dtype).eps)
     threads = rows * LANES_PER_ROW
@@ -33,5 +33,4 @@ def values_without_rounding(indptr, indices, data, diagonal):
 
 
 def mirror_upper(indptr, indices, data):
-    program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
-    launch(program.copy_upper, (indptr, indices, indptr.size - 1, data))
+    launch(PROGRAM(VALUE=data, INDEX=indices).copy_upper, (indptr, indices, indptr.size - 1, data))

@@ -14,7 +14,7 @@ SCALING = Program("matrix/log_scaling", cooperative=True, INDEX=INDICES)
 
 def fixed_logarithms(magnitudes):
     weights = cupy.empty(magnitudes.size, np.int32)
-    program = LOGARITHMS(WEIGHT=magnitudes.dtype.type)
+    program = LOGARITHMS(WEIGHT=magnitudes)
     launch(program.take_logarithms, (magnitudes, magnitudes.size, weights), items=magnitudes.size)
     return weights
 
@@ -30,7 +30,7 @@ def maxima(indptr, indices, weights):
     n = indptr.size - 1
     rows, columns = cupy.full((2, n), NO_WEIGHT, np.int64)
     arguments = indptr, indices, weights, n, _width(n, indices), rows, columns
-    launch(_program(indices).find_maxima, arguments)
+    launch(SCALING(INDEX=indices).find_maxima, arguments)
     return rows, columns
 
 
@@ -40,12 +40,8 @@ def equilibrated(indptr, indices, weights, iterations):
     columns, barrier = cupy.full(n, NO_WEIGHT, np.int64), cupy.zeros(1, np.uint32)
     shifts = row_shifts, column_shifts, columns, barrier
     arguments = indptr, indices, weights, n, _width(n, indices), iterations, *shifts
-    launch(_program(indices).equilibrate_rows, arguments)
+    launch(SCALING(INDEX=indices).equilibrate_rows, arguments)
     return row_shifts, column_shifts
-
-
-def _program(indices):
-    return SCALING(INDEX=indices.dtype.type)
 
 
 def _width(n, indices):

@@ -57,7 +57,7 @@ def split_long_rows(indptr, nnz, longest_row, piece, longest_whole=None):
     rows, first = cupy.empty(most_rows, np.int32), cupy.empty(most_rows, np.uint32)
     owners, counts = cupy.empty(most_pieces, np.uint32), cupy.zeros(2, np.uint32)
     found = LongRows(rows, first, owners, counts, most_rows, most_pieces)
-    program = PROGRAM(INDEX=indptr.dtype.type, PIECE=piece)
+    program = PROGRAM(INDEX=indptr, PIECE=piece)
     launch(program.list_pieces, (indptr, indptr.size - 1, longest_whole, found.struct))
     return found
 

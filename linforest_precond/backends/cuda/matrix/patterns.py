@@ -15,7 +15,7 @@ DIGEST = Program("matrix/pattern_digest", INDEX=INDICES)
 
 def scan_pattern(indptr, indices):
     rows, nnz = indptr.size - 1, indices.size
-    program = SCAN(INDEX=indices.dtype.type)
+    program = SCAN(INDEX=indices)
     report, chunk_row = cupy.zeros(WORDS, np.uint64), cupy.empty(-(-nnz // CHUNK), indices.dtype)
     degrees = cupy.empty(rows, np.int32)
     launch(program.chunk_rows_of_pattern, (indptr, rows, nnz, chunk_row, degrees, report))
@@ -39,6 +39,6 @@ def digest(arrays):
         own, *others = arrays[first : first + 2]
         others = [other for other in others if other.dtype == own.dtype]
         both = own, own.size, *((others[0], others[0].size) if others else (0, 0))
-        launch(DIGEST(INDEX=own.dtype.type).sum_groups, (*both, np.uint64(first), words))
+        launch(DIGEST(INDEX=own).sum_groups, (*both, np.uint64(first), words))
         first += 1 + len(others)
     return words

@@ -37,7 +37,7 @@ def merge_rows(matrix, begins, members, coarse_columns):
     """
     indptr, indices, data = matrix
     count, index, dtype = begins.size - 1, indices.dtype, data.dtype
-    program = PROGRAM(VALUE=dtype.type, INDEX=index.type)
+    program = PROGRAM(VALUE=dtype, INDEX=index)
     lengths, sizes = cupy.zeros(members.size + 1, index), cupy.zeros(SIZES, np.uint64)
     launch(program.count_entries, (indptr, members, members.size, lengths, sizes))
     starts = cupy.cumsum(lengths, dtype=index)

@@ -19,7 +19,7 @@ def permuted_matrix(indptr, indices, data, order, rank):
 
 def _moved_rows(indptr, indices, data, order, rank, row, column):
     n = indptr.size - 1
-    program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    program = PROGRAM(VALUE=data, INDEX=indices)
     permuted, columns, values = indptr, indices, cupy.empty_like(data)
     if order is not None:
         permuted, columns = cupy.empty_like(indptr), cupy.empty_like(indices)
@@ -44,9 +44,8 @@ def _scale(b, x, order, factors, scatter):
         return
     index = np.int32 if order is None else order.dtype.type
     strides = (stride // b.itemsize for stride in (*b.strides, *x.strides))
-    program = PROGRAM(VALUE=b.dtype.type, INDEX=index)
     arguments = b, x, _address(order), factors, *b.shape, *strides, int(scatter)
-    launch(program.scale_vectors, arguments, items=b.size)
+    launch(PROGRAM(VALUE=b, INDEX=index).scale_vectors, arguments, items=b.size)
 
 
 def _address(array):

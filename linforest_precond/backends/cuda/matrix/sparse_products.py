@@ -63,7 +63,7 @@ class _Phases:
     def __init__(self, left, right, width):
         self.rows, self.width = left[0].size - 1, width
         self.index, self.dtype = left[1].dtype, left[2].dtype
-        self.program = PROGRAM(VALUE=self.dtype.type, INDEX=self.index.type)
+        self.program = PROGRAM(VALUE=self.dtype, INDEX=self.index)
         self.factors = FACTORS(**dict(zip(FACTORS.fields, (*left, *right))))
         self.left_lanes = lanes_for(left[1].size, self.rows)
         self.right_lanes = lanes_for(right[1].size, right[0].size - 1)

@@ -35,5 +35,5 @@ def tree_sums_on_device(arrays, out=None, scale=1.0):
     place = address(words)
     arguments = summands, float(scale), place + 8 * MOST, place + 16 * MOST, place if out is None else out
     if any(chunks):
-        launch_blocks(PROGRAM(VALUE=arrays[0].dtype.type).tree_sums, sum(chunks), arguments)
+        launch_blocks(PROGRAM(VALUE=arrays[0]).tree_sums, sum(chunks), arguments)
     return words[: len(arrays)]

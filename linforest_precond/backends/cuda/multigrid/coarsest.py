@@ -26,7 +26,7 @@ INVERSE = Program(
 
 def dense_matrix(csr):
     value = csr.data.dtype.type
-    program = MATRIX(VALUE=value, INDEX=csr.indices.dtype.type)
+    program = MATRIX(VALUE=value, INDEX=csr.indices)
     dense = cupy.empty((csr.n, csr.n), wide_type(value))
     launch(program.scatter_rows, (csr.indptr, csr.indices, csr.data, csr.n, dense), items=32 * csr.n)
     return dense

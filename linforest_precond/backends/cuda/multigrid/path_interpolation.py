@@ -11,7 +11,7 @@ PROGRAM = Program("multigrid/path_interpolation", VALUE=VALUES, WEIGHT=WEIGHTS, 
 
 def interpolate(graph, paths, data, tie_key):
     n, index = graph.n, graph.indices.dtype
-    program = PROGRAM(VALUE=data.dtype.type, WEIGHT=graph.values.dtype.type, INDEX=index.type)
+    program = PROGRAM(VALUE=data, WEIGHT=graph.values, INDEX=index)
     along = PATHS(
         neighbors=paths.neighbors, positions=paths.position, slots=paths.slots, data=data, values=paths.values
     )

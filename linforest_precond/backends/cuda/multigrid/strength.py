@@ -61,4 +61,4 @@ def weigh(csr, strength):
 
 
 def _program(csr):
-    return PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    return PROGRAM(VALUE=csr.data, INDEX=csr.indices)

@@ -15,7 +15,7 @@ PROGRAM = Program("multigrid/tentative", VALUE=VALUES, WIDE=wide_type, INDEX=IND
 
 def tentative_prolongator(node_numbers, count, block_size, B):
     (n, k), index, nodes = B.shape, node_numbers.dtype, node_numbers.size
-    program, aggregated = _program(B.dtype, index), node_numbers >= 0
+    program, aggregated = PROGRAM(VALUE=B, INDEX=index), node_numbers >= 0
     starts, members = members_of(cupy.where(aggregated, node_numbers, index.type(count)), count + 1)
     indptr, before = cupy.empty(n + 1, index), cupy.cumsum(aggregated, dtype=index)
     launch(program.point_to_rows, (node_numbers, before, nodes, block_size, k, indptr), items=n + 1)
@@ -30,17 +30,13 @@ def tentative_prolongator(node_numbers, count, block_size, B):
 
 
 def add_tentative(tentative, weights, product):
-    program, missing = _program(tentative[2].dtype, tentative[1].dtype), cupy.zeros(1, np.uint32)
+    program, missing = PROGRAM(VALUE=tentative[2], INDEX=tentative[1]), cupy.zeros(1, np.uint32)
     rows = tentative[0].size - 1
     launch(program.subtract_product, (*tentative, weights, rows, *product, missing), items=8 * rows)
     return not missing.item()  # stall: entries that need room
 
 
 def fill_dropped(coarse, indptr, indices, data):
-    program, k = _program(data.dtype, indices.dtype), coarse.shape[1]
+    program, k = PROGRAM(VALUE=data, INDEX=indices), coarse.shape[1]
     nodes = coarse.shape[0] // k
     launch(program.fill_diagonal, (coarse, nodes, k, indptr, indices, data), items=nodes)
-
-
-def _program(dtype, index):
-    return PROGRAM(VALUE=dtype.type, INDEX=index.type)

@@ -7,7 +7,7 @@ PROGRAM = Program("multigrid/transfers", VALUE=VALUES, INDEX=INDICES)
 
 
 def restrict(indptr, members, fine, coarse):
-    program = PROGRAM(VALUE=coarse.dtype.type, INDEX=members.dtype.type)
+    program = PROGRAM(VALUE=coarse, INDEX=members)
     rows = coarse.shape[0]
     launch(
         program.sum_members,
@@ -17,7 +17,7 @@ def restrict(indptr, members, fine, coarse):
 
 
 def prolong_add(aggregates, coarse, fine):
-    program = PROGRAM(VALUE=fine.dtype.type, INDEX=aggregates.dtype.type)
+    program = PROGRAM(VALUE=fine, INDEX=aggregates)
     rows = fine.shape[0]
     launch(program.add_values, (aggregates, coarse, rows, fine.size // max(rows, 1), fine), items=fine.size)
 

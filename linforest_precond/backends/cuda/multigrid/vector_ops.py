@@ -190,7 +190,7 @@ def multiply_dense(inverse, b, x):
 
 @functools.cache
 def _program(value, index=INT32, teams=1):
-    return PROGRAM(VALUE=value.type, INDEX=index.type, TEAMS=teams)
+    return PROGRAM(VALUE=value, INDEX=index, TEAMS=teams)
 
 
 def _launch(kernel, blocks, arguments):

@@ -19,7 +19,6 @@ def sorted_positions(indptr, neighbours, order):
 
 def log_sum(numbers):
     sums = cupy.zeros(2, np.uint64)
-    program = PROGRAM(INDEX=numbers.dtype.type)
-    launch(program.sum_logarithms, (numbers, numbers.size, sums), items=numbers.size)
+    launch(PROGRAM(INDEX=numbers).sum_logarithms, (numbers, numbers.size, sums), items=numbers.size)
     whole, fraction = sums.tolist()  # stall: the answer
     return whole * UNIT + fraction

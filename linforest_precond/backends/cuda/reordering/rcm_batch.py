@@ -68,8 +68,7 @@ def profile_rows(rows, starts, options=None):
 
 def _launch(rows, arguments, options, block):
     """The requested number of workers, limited to those that are resident at once."""
-    program = PROGRAM(**rows.macros)
-    kernel, shared_memory = program.traverse_batches, options.concurrent * BATCH_BYTES
+    kernel, shared_memory = PROGRAM(**rows.macros).traverse_batches, options.concurrent * BATCH_BYTES
     multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
     workers = min(options.workers or multiprocessors, resident_blocks(kernel, shared_memory, block))
     launch_blocks(kernel, workers, (arguments,), shared_memory=shared_memory, block=block)

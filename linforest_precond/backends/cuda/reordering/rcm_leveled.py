@@ -25,6 +25,5 @@ def traverse(rows, starts, **sizes):
         even=items[0], odd=items[1], totals=launch_state.totals, sum_words=launch_state.sum_words,
         handoff=launch_state.handoff, start_count=starts.size,
     )  # fmt: skip
-    program = PROGRAM(**rows.macros)
-    launch_state.launch(program.traverse, arguments)
+    launch_state.launch(PROGRAM(**rows.macros).traverse, arguments)
     return order

@@ -81,8 +81,11 @@ class Program:
         PROGRAMS[name] = self
 
     def __call__(self, **macros):
-        """Compile the program (once; CuPy loads it on each device that uses it) and return its kernels."""
-        return kernels(self, self.options(**macros))
+        """Compile the program (once; CuPy loads it on each device that uses it) and return its kernels.
+
+        The macro of a type may be an array or a dtype.
+        """
+        return kernels(self, self.options(**{macro: _plain(meaning) for macro, meaning in macros.items()}))
 
     def text(self):
         """The text with its headers inlined."""
@@ -110,6 +113,13 @@ def macro_options(**macros):
     if "VALUE" in macros:
         macros.setdefault("WEIGHT", np.dtype(macros["VALUE"]).type(0).real.dtype)
     return tuple(f"-D{macro}={_spelled(macros[macro])}" for macro in sorted(macros))
+
+
+def _plain(meaning):
+    """A number or a type; that of an array or a dtype."""
+    if isinstance(meaning, int | type):
+        return meaning
+    return (meaning if isinstance(meaning, np.dtype) else meaning.dtype).type
 
 
 def _spelled(meaning):

@@ -6,5 +6,4 @@ PROGRAM = Program("tridiagonal/extrapolation", VALUE=VALUES, BLOCK=1)
 
 
 def extrapolate(x, z, y, momentum, factor):
-    program = PROGRAM(VALUE=y.dtype.type)
-    launch(program.extrapolate, (x, z, y, y.size, float(momentum), float(factor)), items=y.size)
+    launch(PROGRAM(VALUE=y).extrapolate, (x, z, y, y.size, float(momentum), float(factor)), items=y.size)

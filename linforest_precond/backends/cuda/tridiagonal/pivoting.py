@@ -117,7 +117,7 @@ class _Elimination:
         self._dtype = dtype = diagonal.dtype
         self._count = diagonal.size
         size = np.finfo(singular).bits // 8 if singular else 0
-        self._program = PROGRAM(VALUE=dtype.type, SINGULAR=size)
+        self._program = PROGRAM(VALUE=dtype, SINGULAR=size)
         self._equilibrate(lower, diagonal, upper)
         self._levels = _Levels(self._count)
         self._relations, self._reflections = Workspaces(), None

@@ -61,7 +61,7 @@ def is_at_once(rows):
 
 def program_of(rows, dtype, block):
     """The program that factors a system of (block) rows."""
-    return (AT_ONCE if is_at_once(rows) else PROGRAM)(VALUE=dtype.type, BLOCK=block)
+    return (AT_ONCE if is_at_once(rows) else PROGRAM)(VALUE=dtype, BLOCK=block)
 
 
 @functools.lru_cache(256)

@@ -102,7 +102,7 @@ class _Residual:
         diagonal = bands[1]
         dtype, block = diagonal.dtype, block_size(diagonal)
         self.bands, self.rows = bands, diagonal.shape[0] * block
-        self.program = PROGRAM(VALUE=dtype.type, BLOCK=block)
+        self.program = PROGRAM(VALUE=dtype, BLOCK=block)
 
     def find(self, right, x, remainder, sizes, transpose):
         """Write right - T x into `remainder`; raise `sizes` to the largest entries of x and of it."""

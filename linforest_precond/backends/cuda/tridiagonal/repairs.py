@@ -53,11 +53,11 @@ def _segments(lower, upper, rows, program, both_ways):
 
 
 def _program(diagonal):
-    return PROGRAM(VALUE=diagonal.dtype.type, BLOCK=block_size(diagonal))
+    return PROGRAM(VALUE=diagonal, BLOCK=block_size(diagonal))
 
 
 def clip(lower, diagonal, upper):
-    program = pivots.PROGRAM(VALUE=diagonal.dtype.type, BLOCK=block_size(diagonal))
+    program = pivots.PROGRAM(VALUE=diagonal, BLOCK=block_size(diagonal))
     clipped = [cupy.empty_like(diagonal) for _ in range(3)]
     launch(program.clip_couplings, (diagonal, upper, diagonal.shape[0], *clipped))
     return tuple(clipped)
