@@ -4,6 +4,7 @@ import numpy as np
 
 from linforest_precond.backends.krylov_codes import (
     LARGEST_SUMS,
+    UPDATES,
     CycleStep,
     MinresNumber,
     NumberSlot,
@@ -12,7 +13,6 @@ from linforest_precond.backends.krylov_codes import (
     ScalarSlot,
     ScalarStep,
     StatusCode,
-    VectorUpdate,
 )
 from linforest_precond.backends.returns import Report
 from linforest_precond.backends.workspaces import Lease
@@ -37,26 +37,6 @@ generate_header(
 
 # Threads of a block, as in runtime/column_sums.cuh.
 THREADS = 256
-# The pairs of vectors whose inner products an update computes, the scalar step that takes these, and the
-# vectors that its kernel takes.
-UPDATES = {
-    VectorUpdate.CG_DIRECTION: ((), None, ("z", "p")),
-    VectorUpdate.CG_STEP: ((("r", "r"),), ScalarStep.CG_STEP, ("x", "r", "p", "q")),
-    VectorUpdate.BICGSTAB_DIRECTION: ((), None, ("r", "p", "v")),
-    VectorUpdate.BICGSTAB_HALF_STEP: ((("r", "r"),), ScalarStep.BICGSTAB_HALF_STEP, ("r", "v")),
-    VectorUpdate.BICGSTAB_STEP: (
-        (("r", "r"), ("shadow", "r")),
-        ScalarStep.BICGSTAB_STEP,
-        ("x", "r", "t", "phat", "shat", "shadow"),
-    ),
-    VectorUpdate.MINRES_BEGIN: ((), None, ("z", "v", "r1", "w1", "w2")),
-    VectorUpdate.MINRES_LANCZOS: ((), None, ("q", "r1", "r2")),
-    VectorUpdate.MINRES_STEP: (
-        (("r", "r"),),
-        ScalarStep.MINRES_STEP,
-        ("x", "r", "r2", "z", "v", "w1", "w2"),
-    ),
-}
 # A thread sums at least this many entries, and a grid has at most this many blocks: with more, the blocks
 # would only contend for the arrival counter.
 ENTRIES_OF_THREAD = 4
@@ -152,7 +132,7 @@ class KrylovSpace:
         launch_blocks(self._program.take_sums, 1, (self.struct, np.int32(step), sums), block=THREADS)
 
     def update(self, update):
-        pairs, step, names = UPDATES[update]
+        names, pairs, step = UPDATES[update]
         vectors = [self[name] for name in names]
         kernel = getattr(self._program, update.value)
         if step is None:
