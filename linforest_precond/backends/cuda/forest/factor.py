@@ -1,4 +1,4 @@
-"""The parallel [0,n]-factor: Algorithm 2 of Klein & Strzodka (2022)."""
+"""The [0,n]-factor by proposals, and the greedy one: Algorithms 2 and 1 of Klein & Strzodka (2022)."""
 
 import functools
 
@@ -163,3 +163,15 @@ def _partial_bytes(value, index, n):
     candidate = [("value", value), ("hash", np.uint32), ("places", index, 2)]
     partial = [("best", np.dtype(candidate, align=True), n), ("alive", np.int32)]
     return np.dtype(partial, align=True).itemsize
+
+
+def greedy_factor(graph, n, ties="index", seed=0):
+    """The factor of Algorithm 1 of Klein & Strzodka (2022), by uncharged proposals until it is maximal.
+
+    An edge that both ends propose is among the first ones, in the sweep's order, that each of them has room
+    for; so the sequential sweep takes it, too.
+    """
+    neighbors, values, slots, _ = propose_factor(
+        graph, n, limit=None, automatic=False, m=1, k_m=0, threshold=0, seed=seed, ties=ties
+    )
+    return neighbors, values, slots
