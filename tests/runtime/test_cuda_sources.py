@@ -184,9 +184,11 @@ def test_every_struct_is_checked_where_it_is_defined():
 
 
 PART = """typedef long long i64;
+template <typename T>
+using In = const T* __restrict__;
 struct Part {
-    const double* __restrict__ at;  // one; two
-    int *first, *second[2];
+    In<double> at;  // one; two
+    const int *first, *second[2];
     i64 total,
         counts[2];
     double share;
@@ -228,7 +230,7 @@ def test_a_mirror_that_differs_does_not_compile(sources, monkeypatch, fields):
 @pytest.fixture
 def sources(monkeypatch):
     """A folder of sources in memory instead of the package's."""
-    files = {}
+    files = {loader.PRELUDE: "// The head of every program.\n"}
     monkeypatch.setattr(structs, "source", files.__getitem__)
     loader._text.cache_clear()
     yield files
@@ -249,6 +251,14 @@ def test_compiler_messages_point_at_the_real_lines(sources):
     sources["common.cuh"] += "broken header;\n"
     loader._text.cache_clear()
     assert "kernels/common.cuh(3): error" in compile_log(loader._text("tool"), options)[0]
+
+
+def test_every_program_begins_with_the_prelude(sources):
+    sources[loader.PRELUDE] = "using Vertex = INDEX;\n"
+    sources["tool.cu"] = 'extern "C" __global__ void tool(Vertex* x) { *x = 1; }\n'
+    log, compiled = compile_log(loader._text("tool"), loader.macro_options(INDEX=np.int64))
+    assert compiled, log
+    assert all(f'kernels/{loader.PRELUDE}"' in program.text() for program in PROGRAMS.values())
 
 
 def test_the_header_stands_in_the_text(sources):

@@ -18,6 +18,7 @@ from linforest_precond.backends.returns import Report
 from linforest_precond.backends.workspaces import Lease
 
 from ..runtime import VALUES, Program, Struct, cupy, generate_header, launch_blocks, wide_type
+from ..runtime.column_sums import LARGEST_GRID, THREADS
 from ..runtime.launches import launches_of
 from ..runtime.streams import capturing
 
@@ -35,12 +36,8 @@ generate_header(
     LARGEST_SUMS=LARGEST_SUMS,
 )
 
-# Threads of a block, as in runtime/column_sums.cuh.
-THREADS = 256
-# A thread sums at least this many entries, and a grid has at most this many blocks: with more, the blocks
-# would only contend for the arrival counter.
+# A thread sums at least this many entries.
 ENTRIES_OF_THREAD = 4
-LARGEST_GRID = 1056
 # Iterations of a batch, by the most entries of a vector; a report has room for the records of four batches.
 BATCHES = ((2 * 10**5, 16), (2 * 10**6, 4))
 LEAST_BATCH = 2

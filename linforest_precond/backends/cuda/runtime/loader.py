@@ -30,6 +30,8 @@ TYPE_NAMES = {
 }
 
 NOTICE = CompilationNotice()
+# The header at the head of every program.
+PRELUDE = "runtime/common.cuh"
 OPTIONS = ("--std=c++17",)
 # A fused multiply-add rounds once where the CPU rounds twice. Both backends give the same bits, except in the
 # programs that solve, whose results agree to rounding.
@@ -129,7 +131,7 @@ def _spelled(meaning):
 @functools.cache
 def _text(name):
     """The text of a program with its headers inlined."""
-    return _inlined(f"{name}.cu")
+    return _inlined(PRELUDE) + _inlined(f"{name}.cu")
 
 
 def _inlined(file):

@@ -17,8 +17,8 @@ MIRRORS = {}
 HEADERS = {}
 # The format characters of numbers in module `struct`, by their types in C++.
 FORMATS = {"int": "i", "u32": "I", "i64": "q", "u64": "Q", "double": "d"}
-# A declaration of members: `const u32* first, *second;`. Functions have parentheses.
-MEMBERS = re.compile(r"^ {4}(?:const |struct )*(\w+)([^\w(){};][^(){};]*);", re.MULTILINE)
+# A declaration of members: `const u32* first, *second;` or `In<u32> first;`. Functions have parentheses.
+MEMBERS = re.compile(r"^ {4}(?:const |struct )*([\w<>]+)([^\w(){};][^(){};]*);", re.MULTILINE)
 
 
 def source(file):
@@ -48,7 +48,7 @@ class Struct:
         for kind, declarators in MEMBERS.findall(body):
             for declarator in declarators.replace("__restrict__", "").split(","):
                 name = re.search(r"\w+", declarator)[0]
-                letters = "P" if "*" in declarator else FORMATS.get(kind)
+                letters = "P" if "*" in declarator or kind.startswith("In<") else FORMATS.get(kind)
                 fields[name] = self._several.get(name, letters)
         return fields
 

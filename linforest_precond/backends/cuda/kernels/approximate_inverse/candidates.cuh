@@ -2,9 +2,8 @@
 
 // Gives slots below `capacity` to the columns of a row of a matrix that have none; the row of S keeps its values.
 // Where the row has a list, only the columns without a slot in it are met, and the list gets their slots.
-DEVICE void meet(RowSystem& system, const INDEX* __restrict__ indices, const VALUE* __restrict__ start_data,
-                 const double* __restrict__ diagonal, INDEX begin, int length, short* list, int capacity, bool is_final,
-                 RowState& state) {
+DEVICE void meet(RowSystem& system, In<INDEX> indices, In<VALUE> start_data, In<double> diagonal, INDEX begin,
+                 int length, short* list, int capacity, bool is_final, RowState& state) {
     const Team& team = system.team;
     ROLLED
     for (int base = 0; team.any(base < length); base += TEAM) {

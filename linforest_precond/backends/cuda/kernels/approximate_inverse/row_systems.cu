@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "approximate_inverse/row_systems.cuh"
 #include "approximate_inverse/candidates.cuh"
@@ -111,8 +110,8 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
 }
 
 // Packs the rows of row-major arrays of `entries` columns into CSR arrays.
-KERNEL pack_rows(i64 n, i64 entries, const INDEX* __restrict__ columns, const VALUE* __restrict__ values,
-                 const INDEX* __restrict__ indptr, INDEX* __restrict__ indices, VALUE* __restrict__ data) {
+KERNEL pack_rows(i64 n, i64 entries, In<INDEX> columns, In<VALUE> values, In<INDEX> indptr, INDEX* __restrict__ indices,
+                 VALUE* __restrict__ data) {
     GRID_STRIDE (i64, at, n * entries) {
         const i64 row = at / entries, place = indptr[row] + at % entries;
         if (place >= indptr[row + 1]) continue;
@@ -122,9 +121,8 @@ KERNEL pack_rows(i64 n, i64 entries, const INDEX* __restrict__ columns, const VA
 }
 
 // Computes the values of every row on its given pattern; dependent columns get 0.
-KERNEL __launch_bounds__(THREADS, BLOCKS)
-    refill_rows(Functional functional, Sizes sizes, const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                VALUE* __restrict__ data, u64* report) {
+KERNEL __launch_bounds__(THREADS, BLOCKS) refill_rows(Functional functional, Sizes sizes, In<INDEX> indptr,
+                                                      In<INDEX> indices, VALUE* __restrict__ data, u64* report) {
     extern __shared__ __align__(16) char memory[];
     RowSystem system(memory, sizes);
     const Team& team = system.team;
@@ -164,8 +162,7 @@ KERNEL __launch_bounds__(THREADS, BLOCKS)
 }
 
 // The squared norm of each row, added up in the order of its entries.
-KERNEL row_squares(i64 n, const INDEX* __restrict__ indptr, const VALUE* __restrict__ data,
-                   double* __restrict__ squares) {
+KERNEL row_squares(i64 n, In<INDEX> indptr, In<VALUE> data, double* __restrict__ squares) {
     GRID_STRIDE (i64, row, n) {
         double sum = 0;
         for (i64 at = indptr[row]; at < indptr[row + 1]; ++at) sum += squared(data[at]);

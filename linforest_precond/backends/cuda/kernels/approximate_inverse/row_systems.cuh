@@ -21,11 +21,9 @@
 #define BUCKET 4
 
 struct Functional {
-    const INDEX* indptr;
-    const INDEX* indices;
+    const INDEX *indptr, *indices;
     const VALUE* data;
-    const INDEX* start_indptr;
-    const INDEX* start_indices;
+    const INDEX *start_indptr, *start_indices;
     const VALUE* start_data;
     const double* diagonal;
     i64 n, triangular;

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "csgraph/weighted_edges.cuh"
 
 // Trees as parents. A star is a tree whose vertices are all children of its root; `is_star` holds for all of its

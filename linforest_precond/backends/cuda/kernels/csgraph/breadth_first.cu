@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "csgraph/sorted_neighbors.cuh"
 #include "csgraph/frontier.cuh"
 
@@ -164,7 +163,7 @@ DEVICE u32 leading_parent(const BreadthFirst& s, const Span& span, int parent_de
 // the row as items if they hold no parent. Returns the number of these, and adds up the items of the next frontier.
 DEVICE u32 pull_leading(const BreadthFirst& s, ScanStorage& scan, u32 depth, u32 leftover, u32& items) {
     u32 appended = 0;
-    for (i64 base = (i64)blockIdx.x * blockDim.x; base < s.n; base += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, base, s.n) {
         const i64 v = base + threadIdx.x;
         Span span = {0, 0};
         u32 own = 0;
@@ -215,7 +214,7 @@ DEVICE u32 block_sum(ScanStorage& scan, u32 value) {
 // Appends the rows of all vertices of a depth to the queue: a push follows a pull.
 DEVICE u32 queue_frontier(const BreadthFirst& s, ScanStorage& scan, u32 depth) {
     u32 appended = 0;
-    for (i64 base = (i64)blockIdx.x * blockDim.x; base < s.n; base += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, base, s.n) {
         const i64 v = base + threadIdx.x;
         Span span = {0, 0};
         if (v < s.n && __ldcg(s.depths + v) == (int)depth) span = load_span(s.spans, (u32)v);
@@ -254,7 +253,7 @@ KERNEL __launch_bounds__(1024) search(BreadthFirst s, SingleBlockLimits limits) 
 }
 
 // Counts the visited vertices.
-KERNEL count_reached(const int* __restrict__ depths, int n, u64* count) {
+KERNEL count_reached(In<int> depths, int n, u64* count) {
     u64 reached = 0;
     GRID_STRIDE (int, v, n) reached += depths[v] >= 0;
     reached = warp_sum(reached);
@@ -268,9 +267,8 @@ DEVICE void raise_to(u64* place, u64 candidate) {
 
 // The deepest vertex of each component, among equals that of lowest (degree, index): depth + 1 in the upper half of the
 // word, the complement of its rank in the lower. Depths or labels that are not given are 0.
-KERNEL find_deepest(const int* __restrict__ depths, const int* __restrict__ labels, const int* __restrict__ ranks,
-                    int n, u64* deepest) {
-    for (int base = blockIdx.x * blockDim.x; base < n; base += gridDim.x * blockDim.x) {
+KERNEL find_deepest(In<int> depths, In<int> labels, In<int> ranks, int n, u64* deepest) {
+    BLOCK_STRIDE (int, base, n) {
         const int v = base + threadIdx.x;
         const int depth = v >= n ? -1 : depths ? depths[v] : 0;
         const int label = v < n && labels ? labels[v] : 0;
@@ -288,9 +286,9 @@ KERNEL find_deepest(const int* __restrict__ depths, const int* __restrict__ labe
 // A round of the George-Liu search for pseudo-peripheral vertices (ACM TOMS 5, 1979, doi:10.1145/355841.355845): a
 // component whose depth has grown continues from its deepest vertex, the others keep their start and get source -1.
 // `count` is increased by the number of the former.
-KERNEL continue_search(u64* deepest, const int* __restrict__ by_rank, int components, int* starts, int* sources,
-                       int* depths, u32* count) {
-    for (int base = blockIdx.x * blockDim.x; base < components; base += gridDim.x * blockDim.x) {
+KERNEL continue_search(u64* deepest, In<int> by_rank, int components, int* starts, int* sources, int* depths,
+                       u32* count) {
+    BLOCK_STRIDE (int, base, components) {
         const int c = base + threadIdx.x;
         bool continues = false;
         if (c < components && sources[c] >= 0) {
@@ -308,8 +306,7 @@ KERNEL continue_search(u64* deepest, const int* __restrict__ by_rank, int compon
 }
 
 // The first source of each component: its vertex of lowest (degree, index).
-KERNEL first_sources(u64* deepest, const int* __restrict__ by_rank, int components, int* starts, int* sources,
-                     int* depths) {
+KERNEL first_sources(u64* deepest, In<int> by_rank, int components, int* starts, int* sources, int* depths) {
     GRID_STRIDE (int, c, components) {
         starts[c] = sources[c] = by_rank[~(u32)deepest[c]];
         depths[c] = -1;

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matrix/long_row_split.cuh"
 #include "csgraph/worklist.cuh"
 #include "csgraph/predecessors.cuh"

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "csgraph/load_balance.cuh"
 
 // Union-find: a parent is never above its child, so the root of a finished tree is the lowest vertex of its component.
@@ -53,9 +52,8 @@ DEVICE void compress(int* parents, int n) {
 // Afforest (M. Sutton, T. Ben-Nun, A. Barak, IPDPS 2018, doi:10.1109/IPDPS.2018.00012), in one cooperative launch:
 // links with two neighbours of each vertex join nearly all of a large component. If the pattern is symmetric, the rows
 // of that component are then skipped: edges that leave it are stored in other rows too. `parents` become the roots.
-KERNEL __launch_bounds__(1024)
-    afforest(const INDEX* __restrict__ indptr, const int* __restrict__ indices, int n, i64 nnz, int symmetric,
-             int* parents, int* is_root, u32* barrier, int* largest) {
+KERNEL __launch_bounds__(1024) afforest(In<INDEX> indptr, In<int> indices, int n, i64 nnz, int symmetric, int* parents,
+                                        int* is_root, u32* barrier, int* largest) {
     const int first = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
     u32 generation = 0;
     // The parent is the first neighbour, the lowest because columns ascend, if it is below the vertex.
@@ -83,6 +81,6 @@ KERNEL __launch_bounds__(1024)
 }
 
 // Replaces roots by labels: `numbers` is the inclusive scan of the roots' flags.
-KERNEL number_roots(const int* __restrict__ numbers, int n, int* __restrict__ labels) {
+KERNEL number_roots(In<int> numbers, int n, int* __restrict__ labels) {
     GRID_STRIDE (int, v, n) labels[v] = numbers[labels[v]] - 1;
 }

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matrix/long_row_split.cuh"
 #include "csgraph/worklist.cuh"
 
@@ -13,9 +12,8 @@
 DEVICE bool is_member(u64 priority) { return priority >> 59 == MEMBER; }
 
 struct Selection {
-    const INDEX* __restrict__ indptr;
-    const int* __restrict__ indices;
-    const int* __restrict__ degrees;
+    In<INDEX> indptr;
+    In<int> indices, degrees;
     LongRows long_rows;
     u8* states;
     // The entries of each item that have been passed.
@@ -59,7 +57,7 @@ __device__ void write_members(const Selection& s) {
 // The Problem of worklist.cuh: undecided neighbours of higher priority block a vertex, members reject it.
 struct SelectionProblem {
     typedef u8 State;
-    const int* __restrict__ indices;
+    In<int> indices;
     const u8* states;
     u32 tie_key;
 
@@ -159,7 +157,7 @@ __device__ void find_first_minima(const Selection& s, const SelectionProblem& pr
     const auto priority = [&](int v) { return problem.priority(v, state_of(v)); };
     const int lanes = (int)s.lanes;
     const i64 threads = s.n * lanes;
-    for (i64 base = (i64)blockIdx.x * blockDim.x; base < threads; base += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, base, threads) {
         const i64 thread = base + threadIdx.x;
         const u32 vertex = (u32)(thread >> (31 - __clz(lanes)));
         const u64 least = least_near(s, vertex, thread < threads, priority);
@@ -234,7 +232,7 @@ KERNEL __launch_bounds__(256, 4) select_distance_2(Selection s, Worklist work, u
 template <typename Wanted, typename Priority, typename Finish>
 DEVICE void find_minima(const Selection& s, Wanted wanted, Priority priority, Finish finish) {
     const i64 items = s.n + piece_count(s.long_rows);
-    for (i64 base = (i64)blockIdx.x * blockDim.x; base < items; base += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, base, items) {
         const u32 item = base + threadIdx.x < items ? (u32)(base + threadIdx.x) : NO_ITEM;
         const Part part = part_of(s.indptr, (u32)s.n, s.long_rows, item);
         const bool open = part.vertex != NOBODY && wanted(part.vertex);

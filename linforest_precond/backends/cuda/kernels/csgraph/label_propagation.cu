@@ -1,28 +1,24 @@
-#include "runtime/common.cuh"
 #include "matrix/long_row_split.cuh"
 
 // Label propagation (U. N. Raghavan, R. Albert, S. Kumara, Phys. Rev. E 76, 2007, doi:10.1103/PhysRevE.76.036106) in
 // rounds: a hashed half of the active vertices take the most frequent label of their neighbours.
 struct Propagation {
-    const INDEX* __restrict__ indptr;
-    const int* __restrict__ indices;
+    In<INDEX> indptr;
+    In<int> indices;
     LongRows long_rows;
     // Each vertex's label, and its new one within a round.
-    int* labels;
-    int* chosen;
+    int *labels, *chosen;
     // Whether a neighbour's label has changed since a vertex's last update.
     u8* active;
     // Whether any vertex is active, in even rounds and in odd ones; zero at first.
     u8* any_active;
     // Per long row: a hash table of labels, SLOTS words for each piece, EMPTY at first; the best label in it and the
     // number of finished pieces, both zero at first; and whether the label changed.
-    u64* tables;
-    u64* best;
+    u64 *tables, *best;
     u32* arrived;
     u8* changed;
     // The lowest vertex of each vertex's community, and whether that is the vertex itself.
-    int* roots;
-    int* is_root;
+    int *roots, *is_root;
     i64 n;
     u64 seed;
     i64 max_iter;
@@ -67,8 +63,7 @@ DEVICE u64 best_of_short(const Propagation& p, const Part& part, u32 own) {
 
 // A hash table with open addressing in shared memory: the labels of a part and their counts.
 struct LabelCounts {
-    u32* labels;
-    u32* counts;
+    u32 *labels, *counts;
     u32 size;
 };
 
@@ -117,7 +112,7 @@ __device__ bool choose_labels(const Propagation& p, u64 key) {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const i64 items = p.n + piece_count(p.long_rows);
     bool any = false;
-    for (i64 base = (i64)blockIdx.x * blockDim.x; base < items; base += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, base, items) {
         const i64 item = base + threadIdx.x;
         const Part part = part_of(p.indptr, (u32)p.n, p.long_rows, item < items ? (u32)item : NO_ITEM);
         const bool is_active = part.vertex != NOBODY && p.active[part.vertex];
@@ -155,8 +150,8 @@ __device__ bool choose_labels(const Propagation& p, u64 key) {
 
 // The selected long rows choose a label from their tables and empty these; a warp per piece.
 __device__ void choose_labels_of_long_rows(const Propagation& p, u64 key) {
-    const u32 lane = threadIdx.x % 32, warps = gridDim.x * blockDim.x / 32, pieces = piece_count(p.long_rows);
-    for (u32 piece = (blockIdx.x * blockDim.x + threadIdx.x) / 32; piece < pieces; piece += warps) {
+    const u32 lane = threadIdx.x % 32, pieces = piece_count(p.long_rows);
+    GROUP_STRIDE (u32, piece, pieces, 32) {
         const u32 owner = p.long_rows.owners[piece];
         const int vertex = p.long_rows.rows[owner];
         if (!__ldcg(p.active + vertex) || !is_positive(key, HALF, (u64)vertex)) continue;
@@ -188,7 +183,7 @@ __device__ void choose_labels_of_long_rows(const Propagation& p, u64 key) {
 __device__ void update_labels(const Propagation& p) {
     const u32 lane = threadIdx.x % 32;
     const i64 items = p.n + piece_count(p.long_rows);
-    for (i64 base = (i64)blockIdx.x * blockDim.x; base < items; base += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, base, items) {
         const i64 item = base + threadIdx.x;
         const Part part = part_of(p.indptr, (u32)p.n, p.long_rows, item < items ? (u32)item : NO_ITEM);
         bool changed = false;

@@ -1,5 +1,3 @@
-#include "runtime/common.cuh"
-
 #define UNDECIDED 0
 #define MEMBER 1
 #define EXCLUDED 2
@@ -7,9 +5,8 @@
 #define SHORT_ROW 16
 
 struct Luby {
-    const INDEX* __restrict__ indptr;
-    const int* __restrict__ indices;
-    const int* __restrict__ degrees;
+    In<INDEX> indptr;
+    In<int> indices, degrees;
     u8* states;
     // 2 * round for a vertex that was undecided in that round, plus one if it was selected.
     u32* marks;

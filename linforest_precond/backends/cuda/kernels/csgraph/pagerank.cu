@@ -1,11 +1,9 @@
-#include "runtime/common.cuh"
 #include "matrix/long_row_split.cuh"
 
 // A matrix in CSR; `data` is null where all entries are 1. `partials` holds the sums of the pieces of long rows.
 struct Matrix {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const VALUE* __restrict__ data;
+    In<INDEX> indptr, indices;
+    In<VALUE> data;
     LongRows long_rows;
     double* partials;
 };
@@ -13,15 +11,12 @@ struct Matrix {
 struct PageRank {
     Matrix outgoing;  // the rows are the outgoing edges of the vertices
     Matrix incoming;  // the transpose
-    const double* __restrict__ personalization;
-    const double* __restrict__ dangling;
+    In<double> personalization, dangling;
     // The initial ranks; overwritten by the result.
     double* ranks;
     // The inverse of the sum of a vertex's outgoing weights, 0 for a dangling vertex; its rank times that; and the
     // product of the incoming edges with these scaled ranks.
-    double* inverses;
-    double* scaled_ranks;
-    double* sums;
+    double *inverses, *scaled_ranks, *sums;
     // Sums over chunks of vertices, two rows of the given capacity: the changes of ranks, and the dangling mass (the
     // ranks of vertices without outgoing edges).
     double* chunk_sums;
@@ -75,8 +70,8 @@ __device__ void multiply(const Matrix& m, i64 n, const double* vector, double* s
     }
     grid_barrier(barrier, generation);
     if (!m.long_rows.counts) return;
-    const u32 rows = row_count(m.long_rows), warps = gridDim.x * blockDim.x / 32;
-    for (u32 row = (blockIdx.x * blockDim.x + threadIdx.x) / 32; row < rows; row += warps) {
+    const u32 rows = row_count(m.long_rows);
+    GROUP_STRIDE (u32, row, rows, 32) {
         const int vertex = m.long_rows.rows[row];
         const u32 first = m.long_rows.first[row], pieces = pieces_in((i64)m.indptr[vertex + 1] - m.indptr[vertex]);
         double sum = 0.0;

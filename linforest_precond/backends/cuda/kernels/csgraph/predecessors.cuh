@@ -11,10 +11,10 @@ DEVICE u32 fresh(const u32* state) { return *(const volatile u32*)state; }
 DEVICE bool contends(u32 state, u32 candidate) { return !is_colored(state) && ~state <= candidate; }
 
 struct Coloring {
-    const INDEX* __restrict__ indptr;
-    const int* __restrict__ indices;
+    In<INDEX> indptr;
+    In<int> indices;
     // For the order by falling degree classes (LDF), else null.
-    const int* __restrict__ degrees;
+    In<int> degrees;
     LongRows long_rows;
     u32* states;
     // Per piece of a long row, like a state: the complement of the lowest candidate of its predecessors, or
@@ -45,7 +45,7 @@ struct Coloring {
 DEVICE u64 mask_begin(const Coloring& c, int vertex) { return (u64)c.indptr[vertex] / 32 + (u64)vertex; }
 
 struct VertexOrder {
-    const int* __restrict__ degrees;
+    In<int> degrees;
     u32 tie_key;
 
     DEVICE u64 priority(int vertex) const {
@@ -122,8 +122,7 @@ DEVICE Scan search_by_thread(const Coloring& c, const VertexOrder& order, const 
 // Colours above are forbidden in the mask itself; colours below the candidate do not matter.
 #define WINDOW 32
 struct ForbiddenColors {
-    u32* window;
-    u32* mask;
+    u32 *window, *mask;
     u32 base, words;
 
     DEVICE void forbid(u32 color) const {

@@ -17,7 +17,7 @@ DEVICE u32 with_flags(u32 vertex, INDEX degree) {
 }
 
 // Both fields by one vector load.
-DEVICE Span load_span(const Span* __restrict__ spans, u32 vertex) {
+DEVICE Span load_span(In<Span> spans, u32 vertex) {
     Span span;
     if (sizeof(INDEX) == 4) {
         const int2 words = __ldg((const int2*)spans + vertex);

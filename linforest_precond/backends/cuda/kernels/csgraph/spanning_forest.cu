@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "csgraph/weighted_edges.cuh"
 
 // An edge between the trees of two roots, and its entry.
@@ -190,8 +189,7 @@ KERNEL __launch_bounds__(512) boruvka(Graph graph, Trees trees, SharedState* sta
 }
 
 // The number of selected entries before each of `count` places; `ends` is the inclusive scan of the words' bit counts.
-KERNEL count_selected(const INDEX* __restrict__ places, i64 count, const u32* __restrict__ selected,
-                      const i64* __restrict__ ends, INDEX* __restrict__ before) {
+KERNEL count_selected(In<INDEX> places, i64 count, In<u32> selected, In<i64> ends, INDEX* __restrict__ before) {
     GRID_STRIDE (i64, i, count) {
         const i64 word = places[i] / 32;
         const u32 bit = (u32)(places[i] % 32);
@@ -200,8 +198,7 @@ KERNEL count_selected(const INDEX* __restrict__ places, i64 count, const u32* __
 }
 
 // Stream compaction of the selected entries.
-KERNEL copy_selected(const u32* __restrict__ selected, const i64* __restrict__ ends, i64 words,
-                     const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
+KERNEL copy_selected(In<u32> selected, In<i64> ends, i64 words, In<INDEX> indices, In<VALUE> data,
                      INDEX* __restrict__ selected_indices, VALUE* __restrict__ selected_data) {
     GRID_STRIDE (i64, i, words) {
         u32 left = selected[i];

@@ -1,10 +1,7 @@
-#include "runtime/common.cuh"
-
 // The arguments of the launch. The worklists of edges and of vertices are double-buffered.
 struct StrongComponents {
     const INDEX* rows;
-    const int* columns;
-    const int* out_degrees;
+    const int *columns, *out_degrees;
     // In-degrees, counted in a sample of one edge in `sampling`; zero at first.
     int* in_degrees;
     u64* signatures;

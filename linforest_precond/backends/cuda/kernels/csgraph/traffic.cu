@@ -1,5 +1,3 @@
-#include "runtime/common.cuh"
-
 // A tile of entries: one block, ROUNDS entries per thread, THREADS apart.
 #define THREADS 256
 #define ROUNDS 8
@@ -106,17 +104,14 @@ struct Findings {
 };
 
 // The row of a stored entry: the last row that begins at or before it.
-DEVICE i64 row_of(const i64* __restrict__ indptr, i64 rows, i64 slot) {
-    return lower_bound(indptr, (i64)0, rows + 1, slot + 1) - 1;
-}
+DEVICE i64 row_of(In<i64> indptr, i64 rows, i64 slot) { return lower_bound(indptr, (i64)0, rows + 1, slot + 1) - 1; }
 
 // One pass over `count` entries from entry `first` on: adds each link's packets to its source and its destination.
 // `indices` and `values` begin at entry `first`; `lead` tells that the column before can be read, too. In a matrix with
 // sorted rows, columns descend where rows begin and nowhere else: both are counted.
 KERNEL __launch_bounds__(THREADS)
-    add_entries(const i64* __restrict__ indptr, i64 rows, const INDEX* __restrict__ indices,
-                const VALUE* __restrict__ values, i64 first, i64 count, i64 width, i64 lead, End* __restrict__ sources,
-                End* __restrict__ destinations, u64* words) {
+    add_entries(In<i64> indptr, i64 rows, In<INDEX> indices, In<VALUE> values, i64 first, i64 count, i64 width,
+                i64 lead, End* __restrict__ sources, End* __restrict__ destinations, u64* words) {
     __shared__ FrequentDestinations frequent;
     __shared__ EntryTile tile;
     Findings found = {};
@@ -176,7 +171,7 @@ KERNEL __launch_bounds__(THREADS)
 }
 
 // Of all sources, or of all destinations: how many have packets, and the most packets and links of one.
-KERNEL sum_up_ends(const End* __restrict__ ends, i64 count, u64* words) {
+KERNEL sum_up_ends(In<End> ends, i64 count, u64* words) {
     u64 used = 0, packets = 0, links = 0;
     GRID_STRIDE (i64, i, count) {
         const End end = ends[i];

@@ -1,18 +1,15 @@
-#include "runtime/common.cuh"
-
 // A tile of keys: one block, ROUNDS keys per thread, THREADS apart.
 #define THREADS 256
 #define ROUNDS 8
 #define TILE (THREADS * ROUNDS)
 
 // Packs both addresses of each packet into one word, the source above.
-KERNEL pack_addresses(const u32* __restrict__ sources, const u32* __restrict__ destinations, i64 count,
-                      u64* __restrict__ keys) {
+KERNEL pack_addresses(In<u32> sources, In<u32> destinations, i64 count, u64* __restrict__ keys) {
     GRID_STRIDE (i64, i, count) keys[i] = (u64)sources[i] << 32 | destinations[i];
 }
 
 // Whether a run of keys begins here that are equal above `shift` bits.
-DEVICE bool is_head(const u64* __restrict__ keys, i64 place, i64 count, i64 shift) {
+DEVICE bool is_head(In<u64> keys, i64 place, i64 count, i64 shift) {
     return place < count && (place == 0 || keys[place] >> shift != keys[place - 1] >> shift);
 }
 
@@ -21,7 +18,7 @@ struct Heads {
     u32 words[TILE / 32];
     int before[TILE / 32], total;
 
-    DEVICE void find(const u64* __restrict__ keys, i64 base, i64 count, i64 shift) {
+    DEVICE void find(In<u64> keys, i64 base, i64 count, i64 shift) {
 #pragma unroll
         for (int round = 0; round < ROUNDS; ++round) {
             const int place = round * THREADS + threadIdx.x;
@@ -40,8 +37,7 @@ struct Heads {
 };
 
 // Block per tile: counts the runs that begin in it.
-KERNEL __launch_bounds__(THREADS)
-    count_runs(const u64* __restrict__ keys, i64 count, i64 shift, i64* __restrict__ counts) {
+KERNEL __launch_bounds__(THREADS) count_runs(In<u64> keys, i64 count, i64 shift, i64* __restrict__ counts) {
     int heads = 0;
     for (int round = 0; round < ROUNDS; ++round) {
         const i64 place = (i64)blockIdx.x * TILE + round * THREADS + threadIdx.x;
@@ -52,8 +48,8 @@ KERNEL __launch_bounds__(THREADS)
 
 // Block per tile: writes where the runs begin, and the number of keys behind the last one. `ends` are the inclusive
 // prefix sums of count_runs.
-KERNEL __launch_bounds__(THREADS) place_runs(const u64* __restrict__ keys, i64 count, i64 shift,
-                                             const i64* __restrict__ ends, i64* __restrict__ starts) {
+KERNEL __launch_bounds__(THREADS)
+    place_runs(In<u64> keys, i64 count, i64 shift, In<i64> ends, i64* __restrict__ starts) {
     __shared__ Heads heads;
     const i64 base = (i64)blockIdx.x * TILE, before = blockIdx.x ? ends[blockIdx.x - 1] : 0;
     heads.find(keys, base, count, shift);
@@ -63,8 +59,8 @@ KERNEL __launch_bounds__(THREADS) place_runs(const u64* __restrict__ keys, i64 c
 }
 
 // Block per tile: writes the number of each key's run at the place in the key's low 32 bits.
-KERNEL __launch_bounds__(THREADS) number_runs(const u64* __restrict__ keys, i64 count, i64 shift,
-                                              const i64* __restrict__ ends, INDEX* __restrict__ numbers) {
+KERNEL __launch_bounds__(THREADS)
+    number_runs(In<u64> keys, i64 count, i64 shift, In<i64> ends, INDEX* __restrict__ numbers) {
     __shared__ Heads heads;
     const i64 base = (i64)blockIdx.x * TILE, before = blockIdx.x ? ends[blockIdx.x - 1] : 0;
     heads.find(keys, base, count, shift);
@@ -74,8 +70,8 @@ KERNEL __launch_bounds__(THREADS) number_runs(const u64* __restrict__ keys, i64 
 
 // The key of each run, and its packets: the difference of their inclusive prefix sums `sums`, or the length of the run
 // where `sums` is null.
-KERNEL take_runs(const u64* __restrict__ keys, const i64* __restrict__ starts, i64 runs, const i64* __restrict__ sums,
-                 u64* __restrict__ links, i64* __restrict__ packets) {
+KERNEL take_runs(In<u64> keys, In<i64> starts, i64 runs, In<i64> sums, u64* __restrict__ links,
+                 i64* __restrict__ packets) {
     GRID_STRIDE (i64, run, runs) {
         const i64 begin = starts[run], end = starts[run + 1];
         links[run] = keys[begin];

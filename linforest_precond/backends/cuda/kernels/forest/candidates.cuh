@@ -107,10 +107,9 @@ struct Best {
 
 // The graph and the factor under construction.
 struct Problem {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const WEIGHT* __restrict__ values;  // their magnitudes are the weights
-    INDEX* neighbors;                   // rows of DEGREE vertices, ascending, empty places last
+    In<INDEX> indptr, indices;
+    In<WEIGHT> values;  // their magnitudes are the weights
+    INDEX* neighbors;   // rows of DEGREE vertices, ascending, empty places last
     WEIGHT* edge_values;
     INDEX* slots;
     u8* state;

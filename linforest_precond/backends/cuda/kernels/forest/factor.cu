@@ -2,7 +2,6 @@
 //
 // STAGED: rows are short and staged in shared memory. SPLIT: some rows are long and split into pieces. A program has
 // the code of one case alone: that of all takes the compiler twice as long.
-#include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 #if SWITCHES
 #include "runtime/md5.cuh"

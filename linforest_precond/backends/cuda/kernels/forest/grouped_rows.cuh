@@ -13,11 +13,9 @@ DEVICE VALUE finite(VALUE sum) {
 // A graph, and two members of each group: vertices, or a lone one and NO_VERTEX. `places` are what columns are
 // renumbered by.
 struct GroupedGraph {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const VALUE* __restrict__ values;
-    const INDEX* __restrict__ members;
-    const INDEX* __restrict__ places;
+    In<INDEX> indptr, indices;
+    In<VALUE> values;
+    In<INDEX> members, places;
     i64 vertices, groups;
 };
 

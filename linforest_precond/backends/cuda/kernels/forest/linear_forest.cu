@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "forest/ranking_stages.cuh"
 #include "forest/list_contraction.cuh"
 #include "forest/list_expansion.cuh"
@@ -48,8 +47,7 @@ KERNEL __launch_bounds__(512, 2) rank_paths(Paths paths, u32* barrier, u64* coun
 // The weakest edge of each cycle, at the cycle's label: the bits of its weight; its ends, the smaller one in the upper
 // half.
 struct Weakest {
-    u64* weight;
-    u64* ends;
+    u64 *weight, *ends;
 };
 
 DEVICE u64 edge_ends(INDEX v, INDEX w) { return word((u32)min(v, w), (u32)max(v, w)); }
@@ -106,8 +104,7 @@ KERNEL __launch_bounds__(512, 3) cut_cycles(Paths paths, WEIGHT* values, INDEX* 
 
 // The lighter edge of each vertex below both of its neighbours, 0 elsewhere. Every cycle has such a vertex, and loses
 // no heavier edge when it is broken.
-KERNEL find_most_lost(const Row* __restrict__ rows, const WEIGHT* __restrict__ values, i64 vertices,
-                      WEIGHT* __restrict__ lost) {
+KERNEL find_most_lost(In<Row> rows, In<WEIGHT> values, i64 vertices, WEIGHT* __restrict__ lost) {
     GRID_STRIDE (i64, v, vertices) {
         const Row row = rows[v];
         WEIGHT lighter = 0;

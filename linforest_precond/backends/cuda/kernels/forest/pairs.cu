@@ -1,18 +1,17 @@
-#include "runtime/common.cuh"
 #include "forest/grouped_rows.cuh"
 
 // A pair is two vertices, or a lone one and a ghost, which is written NO_VERTEX. Values are weights: VALUE is real.
 
 // Flags the vertices that open a pair: those without a partner before them. A prefix sum over the flags numbers the
 // pairs.
-KERNEL mark_leads(const INDEX* __restrict__ partners, i64 vertices, INDEX* __restrict__ leads) {
+KERNEL mark_leads(In<INDEX> partners, i64 vertices, INDEX* __restrict__ leads) {
     GRID_STRIDE (i64, v, vertices) leads[v] = partners[v] < 0 || partners[v] > v;
 }
 
 // Each vertex that opens a pair writes the pair's two members; `opened` is the inclusive prefix sum of the flags. A
 // vertex's place is twice its pair, plus one for a higher member.
-KERNEL number_pairs(const INDEX* __restrict__ partners, i64 vertices, const INDEX* __restrict__ opened,
-                    INDEX* __restrict__ members, INDEX* __restrict__ places) {
+KERNEL number_pairs(In<INDEX> partners, i64 vertices, In<INDEX> opened, INDEX* __restrict__ members,
+                    INDEX* __restrict__ places) {
     GRID_STRIDE (i64, v, vertices) {
         const INDEX partner = partners[v];
         if (partner >= 0 && partner < v) continue;
@@ -25,8 +24,7 @@ KERNEL number_pairs(const INDEX* __restrict__ partners, i64 vertices, const INDE
 }
 
 // The two members of each listed pair, ghosts for a ghost.
-KERNEL list_members(const INDEX* __restrict__ pairs, i64 count, const INDEX* __restrict__ members,
-                    INDEX* __restrict__ found) {
+KERNEL list_members(In<INDEX> pairs, i64 count, In<INDEX> members, INDEX* __restrict__ found) {
     GRID_STRIDE (i64, i, 2 * count) {
         const INDEX pair = pairs[i >> 1];
         found[i] = pair < 0 ? NO_VERTEX : members[2 * (i64)pair + (i & 1)];
@@ -34,8 +32,7 @@ KERNEL list_members(const INDEX* __restrict__ pairs, i64 count, const INDEX* __r
 }
 
 // The two largest weights of each row; `lanes` reduce each row.
-KERNEL find_heaviest(const INDEX* __restrict__ indptr, const VALUE* __restrict__ values, i64 rows, int lanes,
-                     VALUE* __restrict__ found) {
+KERNEL find_heaviest(In<INDEX> indptr, In<VALUE> values, i64 rows, int lanes, VALUE* __restrict__ found) {
     const int lane = threadIdx.x % lanes;
     const i64 rows_at_once = (i64)gridDim.x * blockDim.x / lanes;
     const i64 own = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / lanes;
@@ -89,8 +86,8 @@ KERNEL __launch_bounds__(THREADS, 5) merge_pairs(GroupedGraph graph, VALUE* heav
 }
 
 // Graphs with rows too long for a block: packs the pair and the key of every entry into a word, which are sorted then.
-KERNEL pack_keys(const INDEX* __restrict__ row_of, const INDEX* __restrict__ indices, const VALUE* __restrict__ values,
-                 i64 entries, i64 vertices, const INDEX* __restrict__ places, u64* __restrict__ words) {
+KERNEL pack_keys(In<INDEX> row_of, In<INDEX> indices, In<VALUE> values, i64 entries, i64 vertices, In<INDEX> places,
+                 u64* __restrict__ words) {
     GRID_STRIDE (i64, i, entries) {
         const INDEX place = places[row_of[i]];
         const u32 key = key_of(places[clamped(indices[i], vertices)], values[i], place & 1, place >> 1);
@@ -100,9 +97,8 @@ KERNEL pack_keys(const INDEX* __restrict__ row_of, const INDEX* __restrict__ ind
 
 // Segmented sum over the sorted entries: a thread adds up the words from one head on that share pair and column, at
 // most four.
-KERNEL merge_sorted(const u64* __restrict__ words, const i64* __restrict__ order, const VALUE* __restrict__ values,
-                    i64 entries, const i64* __restrict__ heads, i64 merged, INDEX* __restrict__ indices,
-                    VALUE* __restrict__ weights) {
+KERNEL merge_sorted(In<u64> words, In<i64> order, In<VALUE> values, i64 entries, In<i64> heads, i64 merged,
+                    INDEX* __restrict__ indices, VALUE* __restrict__ weights) {
     GRID_STRIDE (i64, i, merged) {
         const u64 head = words[heads[i]];
         WeightSum sum((u32)head, magnitude(values[order[heads[i]]]));

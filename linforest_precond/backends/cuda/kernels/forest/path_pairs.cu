@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "forest/grouped_rows.cuh"
 
 // Pairs across paths: vertices of two neighbouring paths, mates, are paired one by one. A place is an index of the
@@ -7,19 +6,14 @@
 // The paths of a forest in its order; `starts` also has the number of vertices. `number` is one more than the path at
 // a place.
 struct Numbered {
-    const INDEX* __restrict__ order;
-    const INDEX* __restrict__ rank;
-    const INDEX* __restrict__ number;
+    In<INDEX> order, rank, number;
     INDEX* starts;
     i64 vertices, paths;
 };
 
 // A forest whose vertices are the paths.
 struct Lines {
-    const INDEX* __restrict__ path_id;
-    const INDEX* __restrict__ position;
-    const INDEX* __restrict__ order;
-    const INDEX* __restrict__ rank;
+    In<INDEX> path_id, position, order, rank;
 };
 
 // The mate of each path or NO_VERTEX; of each sampled row, the number of its entries in the mate and the sum of their
@@ -27,14 +21,9 @@ struct Lines {
 // coupled (0).
 struct Mates {
     INDEX* mates;
-    i64* counts;
-    i64* sums;
-    INDEX* aligned;
-    INDEX* directions;
+    i64 *counts, *sums;
+    INDEX *aligned, *directions;
 };
-
-DEVICE i64 own_thread() { return (i64)blockIdx.x * blockDim.x + threadIdx.x; }
-DEVICE i64 all_threads() { return (i64)gridDim.x * blockDim.x; }
 
 // The bits of a weight as an integer: they are ordered as the weights are.
 DEVICE i64 weight_bits(double a) { return __double_as_longlong(fabs(a)); }
@@ -47,9 +36,9 @@ DEVICE i64 half_of_heavier(const VALUE* values, i64 v) {
 
 // Removes from a [0,2]-factor the edges below half of the heaviest at both ends, which join parallel grid lines; the
 // others come first.
-KERNEL drop_weak_edges(const INDEX* __restrict__ neighbors, const VALUE* __restrict__ values, i64 vertices,
-                       INDEX* __restrict__ kept, VALUE* __restrict__ kept_values) {
-    for (i64 v = own_thread(); v < vertices; v += all_threads()) {
+KERNEL drop_weak_edges(In<INDEX> neighbors, In<VALUE> values, i64 vertices, INDEX* __restrict__ kept,
+                       VALUE* __restrict__ kept_values) {
+    GRID_STRIDE (i64, v, vertices) {
         const i64 half = half_of_heavier(values, v);
         i64 place = 2 * v;
 #pragma unroll
@@ -74,19 +63,18 @@ KERNEL drop_weak_edges(const INDEX* __restrict__ neighbors, const VALUE* __restr
 }
 
 // Flags the places where paths start, in zeroed memory; a prefix sum over the flags numbers the paths.
-KERNEL mark_starts(const INDEX* __restrict__ position, const INDEX* __restrict__ rank, i64 vertices,
-                   INDEX* __restrict__ flags) {
-    for (i64 v = own_thread(); v < vertices; v += all_threads())
+KERNEL mark_starts(In<INDEX> position, In<INDEX> rank, i64 vertices, INDEX* __restrict__ flags) {
+    GRID_STRIDE (i64, v, vertices)
         if (position[v] == 1) flags[rank[v]] = 1;
 }
 
 // The first place of each path.
 KERNEL list_starts(Numbered paths) {
-    for (i64 place = own_thread(); place < paths.vertices; place += all_threads()) {
+    GRID_STRIDE (i64, place, paths.vertices) {
         const INDEX number = paths.number[place];
         if (place == 0 || paths.number[place - 1] != number) paths.starts[number - 1] = (INDEX)place;
     }
-    if (own_thread() == 0) paths.starts[paths.paths] = (INDEX)paths.vertices;
+    if (blockIdx.x == 0 && threadIdx.x == 0) paths.starts[paths.paths] = (INDEX)paths.vertices;
 }
 
 // The place of the first sampled row of a path.
@@ -96,13 +84,12 @@ DEVICE i64 middle(const Numbered& paths, i64 path) {
 
 // The two vertices of each path whose rows are sampled: neighbours in the middle. And the path of each vertex.
 KERNEL sample_rows(Numbered paths, INDEX* __restrict__ sampled, INDEX* __restrict__ path_of) {
-    for (i64 path = own_thread(); path < paths.paths; path += all_threads()) {
+    GRID_STRIDE (i64, path, paths.paths) {
         const i64 place = middle(paths, path);
         sampled[2 * path] = paths.order[place];
         sampled[2 * path + 1] = paths.order[min(place + 1, (i64)paths.starts[path + 1] - 1)];
     }
-    for (i64 place = own_thread(); place < paths.vertices; place += all_threads())
-        path_of[paths.order[place]] = paths.number[place] - 1;
+    GRID_STRIDE (i64, place, paths.vertices) path_of[paths.order[place]] = paths.number[place] - 1;
 }
 
 // The rule of paths for `GroupedTerms`: the key is the path of the column. Weights are added up in the order of the
@@ -129,7 +116,7 @@ KERNEL __launch_bounds__(THREADS, 5)
 
 // Pairs the paths along their lines: the first of each with the second, and so on.
 KERNEL find_mates(Lines lines, i64 paths, INDEX* __restrict__ mates) {
-    for (i64 path = own_thread(); path < paths; path += all_threads()) {
+    GRID_STRIDE (i64, path, paths) {
         const i64 beside = (i64)lines.rank[path] + (lines.position[path] % 2 ? 1 : -1);
         const INDEX mate = beside < paths ? lines.order[beside] : NO_VERTEX;
         mates[path] = mate >= 0 && lines.path_id[mate] == lines.path_id[path] ? mate : NO_VERTEX;
@@ -139,7 +126,7 @@ KERNEL find_mates(Lines lines, i64 paths, INDEX* __restrict__ mates) {
 // Counts the sampled entries in the mates of their paths, and adds up their places; both are zero at first. `lanes` take
 // each row. The columns are renumbered by their paths.
 KERNEL meet_mates(Numbered paths, GroupedGraph graph, int lanes, Mates found) {
-    for (i64 item = own_thread() / lanes; item < 2 * paths.paths; item += all_threads() / lanes) {
+    GROUP_STRIDE (i64, item, 2 * paths.paths, lanes) {
         const i64 path = item >> 1, mate = found.mates[path];
         if (mate < 0) continue;
         const INDEX v = graph.members[item];
@@ -173,7 +160,7 @@ DEVICE Meeting meeting_of(const Mates& found, i64 path, i64 paths) {
 // Aligns mates. One of two decides, the lower one if its first sampled row has entries in the other: the place of that
 // row is aligned with the mean of the places of these entries.
 KERNEL align_mates(Numbered paths, Mates found) {
-    for (i64 path = own_thread(); path < paths.paths; path += all_threads()) {
+    GRID_STRIDE (i64, path, paths.paths) {
         const i64 mate = found.mates[path];
         if (mate < 0) continue;
         const Meeting own = meeting_of(found, path, paths.paths), other = meeting_of(found, mate, paths.paths);
@@ -185,7 +172,7 @@ KERNEL align_mates(Numbered paths, Mates found) {
 
 // The partner of each vertex, at the same distance from the aligned places of both paths, or NO_VERTEX.
 KERNEL list_partners(Numbered paths, Mates found, INDEX* __restrict__ partners) {
-    for (i64 place = own_thread(); place < paths.vertices; place += all_threads()) {
+    GRID_STRIDE (i64, place, paths.vertices) {
         const i64 path = paths.number[place] - 1, mate = found.mates[path];
         INDEX partner = NO_VERTEX;
         if (mate >= 0) {

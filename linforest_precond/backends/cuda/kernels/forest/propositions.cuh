@@ -49,7 +49,7 @@ DEVICE bool propose_block(const Problem& problem, const Iteration& it, const Sta
     const bool present = vertex < last;
     const i64 begin = present ? problem.indptr[vertex] : 0, end = present ? problem.indptr[vertex + 1] : 0;
     if (staged) {
-        const WEIGHT* __restrict__ values = problem.values + base;
+        In<WEIGHT> values = problem.values + base;
 #pragma unroll 4
         for (int i = threadIdx.x; i < (int)count; i += ROWS) {
             const INDEX column = column_at(problem, base + i);
@@ -198,9 +198,8 @@ __device__ void propose_pieces(const Problem& problem, const Iteration& it, cons
 // Joins the pieces of each long row and writes its proposals, a warp to a row.
 __device__ bool join_pieces(const Problem& problem, const Iteration& it, const LongRows& found,
                             const Partial* partials) {
-    const u32 warps = gridDim.x * blockDim.x / 32;
     bool proposed = false;
-    for (u32 i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < found.counts[0]; i += warps) {
+    GROUP_STRIDE (u32, i, found.counts[0], 32) {
         Seeker seeker;
         seeker.load(problem, found.rows[i], mode_of(it) == FRESH);
         if (seeker.state & CLOSED) continue;

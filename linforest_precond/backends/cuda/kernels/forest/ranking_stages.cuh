@@ -51,8 +51,7 @@ enum Counter { PATHS, LONGEST, CYCLES, CYCLIC, NODES };
 struct Paths {
     Row* rows;
     u64* records;  // of the vertices
-    INDEX* path_id;
-    INDEX* position;
+    INDEX *path_id, *position;
     INDEX* lengths;  // of each path, at its id
     u64* counters;
     i64 vertices;

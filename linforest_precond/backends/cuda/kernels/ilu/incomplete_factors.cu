@@ -1,12 +1,10 @@
-#include "runtime/common.cuh"
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
 #include "ilu/tickets.cuh"
 
 // ILU(0) by rows in the IKJ order. Every entry gets its updates in ascending order of the pivots, as on the CPU.
 struct Elimination {
-    const INDEX* indptr;
-    const INDEX* indices;
+    const INDEX *indptr, *indices;
     const INDEX* diagonals;  // slots of the diagonal entries
     VALUE* data;             // the matrix, then L and the undivided U
     VALUE* inverse;          // of the pivots
@@ -35,8 +33,8 @@ DEVICE Complex fresh(const Complex* at) {
 }
 
 // The slot of each diagonal entry, and the numbers of entries before and after it, one place later for prefix sums.
-KERNEL find_diagonals(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 n,
-                      INDEX* __restrict__ diagonals, INDEX* __restrict__ lower, INDEX* __restrict__ upper) {
+KERNEL find_diagonals(In<INDEX> indptr, In<INDEX> indices, i64 n, INDEX* __restrict__ diagonals,
+                      INDEX* __restrict__ lower, INDEX* __restrict__ upper) {
     GRID_STRIDE (i64, row, n) {
         const i64 begin = indptr[row], end = indptr[row + 1];
         const i64 slot = lower_bound(indices, begin, end, (INDEX)row);
@@ -135,8 +133,7 @@ struct TriangleArrays {
 
 // Copies the strictly lower triangle, and the strictly upper one divided by the pivots.
 KERNEL copy_triangles(Elimination e, TriangleArrays lower, TriangleArrays upper) {
-    const i64 stride = (i64)gridDim.x * blockDim.x / TEAM;
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / TEAM; row < e.n; row += stride) {
+    GROUP_STRIDE (i64, row, e.n, TEAM) {
         const i64 begin = e.indptr[row], end = e.indptr[row + 1], diagonal = e.diagonals[row];
         const i64 to_lower = (i64)lower.indptr[row] - begin, to_upper = (i64)upper.indptr[row] - (diagonal + 1);
         for (i64 slot = begin + threadIdx.x % TEAM; slot < end; slot += TEAM) {

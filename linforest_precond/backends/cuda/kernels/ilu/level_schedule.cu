@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "ilu/tickets.cuh"
 
 // The level of a vertex while it is not known.
@@ -14,8 +13,8 @@ DEVICE int awaited_level(const int* levels, int vertex, const u32* too_high) {
 
 // A warp per vertex, in the order of elimination: its level is one more than the highest of its neighbours before it.
 // `words` are the counter of tickets, and whether some level has reached `most`.
-KERNEL find_levels(const INDEX* __restrict__ indptr, const int* __restrict__ indices, const int* __restrict__ order,
-                   const int* __restrict__ rank, i64 n, i64 most, int* levels, u32* words) {
+KERNEL find_levels(In<INDEX> indptr, In<int> indices, In<int> order, In<int> rank, i64 n, i64 most, int* levels,
+                   u32* words) {
     const int lane = threadIdx.x % 32;
     for (;;) {
         const i64 place = next_ticket(words);

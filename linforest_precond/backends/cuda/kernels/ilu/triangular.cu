@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
 #include "ilu/tickets.cuh"
@@ -6,10 +5,8 @@
 // A strictly triangular matrix of stored values, for vectors of the same or of double precision. `lanes` lanes of a warp
 // multiply a row together. A null `indptr` is the zero matrix, a null `scale` is 1.
 struct Triangle {
-    const INDEX* indptr;
-    const INDEX* indices;
-    const VALUE* data;
-    const VALUE* scale;
+    const INDEX *indptr, *indices;
+    const VALUE *data, *scale;
     i64 lanes;
 };
 
@@ -129,8 +126,8 @@ KERNEL mark_pending(u32* words, i64 count, u32* tickets) {
 
 // Substitution in one launch: a warp takes a tile of rows of one level at a time, in the order of the levels, and polls
 // for the entries that they depend on. Tile i has the rows from tiles[i] to tiles[i + 1].
-KERNEL substitute_tiles(Triangle triangle, const INDEX* __restrict__ tiles, i64 count, i64 backward, i64 columns,
-                        StridedVectors c, RESULT* y, StridedVectors copy, u32* ticket) {
+KERNEL substitute_tiles(Triangle triangle, In<INDEX> tiles, i64 count, i64 backward, i64 columns, StridedVectors c,
+                        RESULT* y, StridedVectors copy, u32* ticket) {
     const i64 teams = 32 / triangle.lanes;
     const auto load = [&](i64 other, i64 column) { return awaited(y + other * columns + column); };
     for (;;) {

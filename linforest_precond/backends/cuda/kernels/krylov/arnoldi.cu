@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "krylov/scalar_steps.cuh"
 #include "krylov/basis_sums.cuh"
@@ -153,8 +152,7 @@ DEVICE void cycle_steps(const KrylovSpace& space, const Arnoldi& arnoldi, int st
 }
 
 // v = V_0 = r / norm(r), for columns that run and are at the beginning of a cycle.
-KERNEL __launch_bounds__(THREADS)
-    begin_cycle(KrylovSpace space, Arnoldi arnoldi, const VALUE* __restrict__ r, VALUE* __restrict__ v) {
+KERNEL __launch_bounds__(THREADS) begin_cycle(KrylovSpace space, Arnoldi arnoldi, In<VALUE> r, VALUE* __restrict__ v) {
     const Walk walk(space);
     const int c = walk.column;
     if (space.status(c) != STATUS_RUNNING || space.number(NUMBER_POSITION, c) > 0) return;
@@ -191,8 +189,8 @@ DEVICE VALUE orthogonalized(const KrylovSpace& space, const Arnoldi& arnoldi, in
 }
 
 // h = V* w, unless `summed` is 0; z is kept in Z for flexible GMRES.
-KERNEL __launch_bounds__(THREADS) project_on_basis(KrylovSpace space, int summed, Arnoldi arnoldi,
-                                                   const VALUE* __restrict__ w, const VALUE* __restrict__ z) {
+KERNEL __launch_bounds__(THREADS)
+    project_on_basis(KrylovSpace space, int summed, Arnoldi arnoldi, In<VALUE> w, In<VALUE> z) {
     const int position = most_steps(space, STATUS_RUNNING);
     if (position < 0) return;
     const Walk walk(space);
@@ -215,8 +213,7 @@ KERNEL __launch_bounds__(THREADS) orthogonalize(KrylovSpace space, int summed, A
 }
 
 // V_{j+1} = v = (w - V h) / norm, for columns that go on; their position is j + 1 already.
-KERNEL __launch_bounds__(THREADS)
-    extend_basis(KrylovSpace space, Arnoldi arnoldi, const VALUE* __restrict__ w, VALUE* __restrict__ v) {
+KERNEL __launch_bounds__(THREADS) extend_basis(KrylovSpace space, Arnoldi arnoldi, In<VALUE> w, VALUE* __restrict__ v) {
     const Walk walk(space);
     const int c = walk.column;
     if (space.status(c) != STATUS_RUNNING) return;
@@ -243,7 +240,7 @@ KERNEL __launch_bounds__(THREADS) solve_triangle(KrylovSpace space, Arnoldi arno
 
 // target = base + Z y, or V y where Z is not kept; a null base is 0.
 KERNEL __launch_bounds__(THREADS)
-    combine_basis(KrylovSpace space, Arnoldi arnoldi, const VALUE* __restrict__ base, VALUE* __restrict__ target) {
+    combine_basis(KrylovSpace space, Arnoldi arnoldi, In<VALUE> base, VALUE* __restrict__ target) {
     const Walk walk(space);
     const int c = walk.column, position = (int)space.number(NUMBER_POSITION, c);
     const i64 entries = space.rows * space.columns;
@@ -258,15 +255,13 @@ KERNEL __launch_bounds__(THREADS)
 }
 
 // target += x.
-KERNEL __launch_bounds__(THREADS)
-    add_solution(KrylovSpace space, const VALUE* __restrict__ x, VALUE* __restrict__ target) {
+KERNEL __launch_bounds__(THREADS) add_solution(KrylovSpace space, In<VALUE> x, VALUE* __restrict__ target) {
     const Walk walk(space);
     EACH_ENTRY (e, walk) target[e] = x[e] + target[e];
 }
 
 // x becomes `completed` where a cycle has ended.
-KERNEL __launch_bounds__(THREADS)
-    accept_solution(KrylovSpace space, const VALUE* __restrict__ completed, VALUE* __restrict__ x) {
+KERNEL __launch_bounds__(THREADS) accept_solution(KrylovSpace space, In<VALUE> completed, VALUE* __restrict__ x) {
     const Walk walk(space);
     if (space.status(walk.column) != STATUS_HALF) return;
     EACH_ENTRY (e, walk) x[e] = completed[e];
@@ -274,8 +269,7 @@ KERNEL __launch_bounds__(THREADS)
 
 // r = b - A x after a cycle, and norm(r)^2 unless `summed` is 0.
 KERNEL __launch_bounds__(THREADS)
-    restart_cycle(KrylovSpace space, int summed, Arnoldi arnoldi, const VALUE* __restrict__ b,
-                  const VALUE* __restrict__ product, VALUE* r) {
+    restart_cycle(KrylovSpace space, int summed, Arnoldi arnoldi, In<VALUE> b, In<VALUE> product, VALUE* r) {
     if (most_steps(space, STATUS_HALF) < 0) return;
     const Walk walk(space);
     const bool takes_part = space.status(walk.column) == STATUS_HALF;

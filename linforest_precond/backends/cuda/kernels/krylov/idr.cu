@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "krylov/scalar_steps.cuh"
 #include "krylov/basis_sums.cuh"
@@ -145,14 +144,14 @@ DEVICE void idr_steps(const KrylovSpace& space, const Idr& idr, int step) {
 
 // Pseudorandom numbers in [-1, 1), the same as on the CPU: `count` rows of `n`.
 KERNEL shadow_values(i64 n, i64 count, u64 seed, double* __restrict__ values) {
-    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < n * count; e += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, e, n * count) {
         const u64 key = iteration_key(seed, e / n + 1);
         values[e] = (double)(mix64(key + (u64)(e % n) * 0xD1342543DE82EF95ull) >> 11) * 0x1p-52 - 1.0;
     }
 }
 
 // Empty bases for columns that (re)start, and f = P* r unless `summed` is 0.
-KERNEL __launch_bounds__(THREADS) begin_idr(KrylovSpace space, int summed, Idr idr, const VALUE* __restrict__ r) {
+KERNEL __launch_bounds__(THREADS) begin_idr(KrylovSpace space, int summed, Idr idr, In<VALUE> r) {
     const Walk walk(space);
     const bool takes_part = space.status(walk.column) == STATUS_RUNNING;
     const i64 entries = space.rows * space.columns;
@@ -184,21 +183,18 @@ DEVICE void combine_weights(const KrylovSpace& space, const Idr& idr, const VALU
 }
 
 // v = r - G c.
-KERNEL __launch_bounds__(THREADS)
-    idr_direction(KrylovSpace space, Idr idr, const VALUE* __restrict__ r, VALUE* __restrict__ v) {
+KERNEL __launch_bounds__(THREADS) idr_direction(KrylovSpace space, Idr idr, In<VALUE> r, VALUE* __restrict__ v) {
     combine_weights(space, idr, idr.images, r, scalar_of(1), -1, v);
 }
 
 // u = omega vhat + U c.
-KERNEL __launch_bounds__(THREADS)
-    idr_extend(KrylovSpace space, Idr idr, const VALUE* __restrict__ vhat, VALUE* __restrict__ u) {
+KERNEL __launch_bounds__(THREADS) idr_extend(KrylovSpace space, Idr idr, In<VALUE> vhat, VALUE* __restrict__ u) {
     const int c = threadIdx.x % (int)space.columns;
     combine_weights(space, idr, idr.directions, vhat, space.scalar(SCALAR_OMEGA, c), 1, u);
 }
 
 // P* g, or g* r and g* g in the step for omega, unless `summed` is 0.
-KERNEL __launch_bounds__(THREADS)
-    idr_project(KrylovSpace space, int summed, Idr idr, const VALUE* __restrict__ g, const VALUE* __restrict__ r) {
+KERNEL __launch_bounds__(THREADS) idr_project(KrylovSpace space, int summed, Idr idr, In<VALUE> g, In<VALUE> r) {
     if (!summed || !space.is_active()) return;
     const Walk walk(space);
     const bool takes_part = space.status(walk.column) == STATUS_RUNNING;

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #define LARGEST_SUMS 3
 #include "runtime/column_sums.cuh"
@@ -26,7 +25,7 @@ DEVICE double norm_of(const double* sums) {
 }
 
 // The norm of each column.
-KERNEL __launch_bounds__(THREADS) find_norms(i64 rows, Sums sums, const VALUE* __restrict__ columns, double* norms) {
+KERNEL __launch_bounds__(THREADS) find_norms(i64 rows, Sums sums, In<VALUE> columns, double* norms) {
     __shared__ double totals[LARGEST_SUMS * THREADS];
     const ColumnWalk walk(rows, (int)sums.columns);
     double own[3] = {};

@@ -1,5 +1,3 @@
-#include "runtime/common.cuh"
-
 // Residuals b - A x in twice the working precision: compensated dot products in double precision, with the order of
 // summation of the CPU backend (krylov/residuals.py), and so the same bits. Numbers are real: a complex one is two.
 
@@ -21,8 +19,7 @@ struct Sum {
 
 // The entries of A. The indices of row i begin `period` * i before those of indptr: a dense matrix has them once.
 struct Entries {
-    const INDEX* indptr;
-    const INDEX* indices;
+    const INDEX *indptr, *indices;
     const DATA* data;
     i64 rows, period, parts;  // 2 parts where A is complex
 };
@@ -43,11 +40,10 @@ DEVICE void subtract(Sum& sum, const Entries& A, i64 row, i64 first, int step, c
 }
 
 // target = b - A x: a thread per number of the result; the lanes of a warp share those of long rows.
-KERNEL subtract_products(Entries A, const VALUE* __restrict__ b, const VALUE* __restrict__ x, i64 columns,
-                         VALUE* __restrict__ target) {
-    const i64 count = A.rows * columns, step = (i64)gridDim.x * blockDim.x;
+KERNEL subtract_products(Entries A, In<VALUE> b, In<VALUE> x, i64 columns, VALUE* __restrict__ target) {
+    const i64 count = A.rows * columns;
     const int lane = threadIdx.x % 32;
-    for (i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x - lane; first < count; first += step) {
+    WARP_STRIDE (i64, first, count) {
         const i64 place = first + lane, row = place / columns;
         const bool is_long = place < count && A.indptr[row + 1] - A.indptr[row] > LONGEST_ROW_OF_LANE;
         if (place < count && !is_long) {

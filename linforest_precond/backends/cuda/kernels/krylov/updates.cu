@@ -1,12 +1,10 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "krylov/scalar_steps.cuh"
 
 // Inner products and fused vector updates of Krylov solvers, each followed by its scalar step.
 
 // Inner products <u, v> = sum conj(u) v of one or two pairs of vectors.
-KERNEL __launch_bounds__(THREADS)
-    dot_one(KrylovSpace space, int step, const VALUE* __restrict__ u, const VALUE* __restrict__ v) {
+KERNEL __launch_bounds__(THREADS) dot_one(KrylovSpace space, int step, In<VALUE> u, In<VALUE> v) {
     if (!space.is_active() && step != STEP_START) return;
     const Walk walk(space);
     Scalar sums[1] = {};
@@ -15,8 +13,7 @@ KERNEL __launch_bounds__(THREADS)
 }
 
 KERNEL __launch_bounds__(THREADS)
-    dot_two(KrylovSpace space, int step, const VALUE* __restrict__ u0, const VALUE* __restrict__ v0,
-            const VALUE* __restrict__ u1, const VALUE* __restrict__ v1) {
+    dot_two(KrylovSpace space, int step, In<VALUE> u0, In<VALUE> v0, In<VALUE> u1, In<VALUE> v1) {
     if (!space.is_active()) return;
     const Walk walk(space);
     Scalar sums[2] = {};
@@ -37,7 +34,7 @@ KERNEL __launch_bounds__(THREADS) take_sums(KrylovSpace space, int step, const S
 }
 
 // p = z + beta p.
-KERNEL __launch_bounds__(THREADS) cg_direction(KrylovSpace space, const VALUE* __restrict__ z, VALUE* __restrict__ p) {
+KERNEL __launch_bounds__(THREADS) cg_direction(KrylovSpace space, In<VALUE> z, VALUE* __restrict__ p) {
     if (!space.is_active()) return;
     const Walk walk(space);
     if (space.status(walk.column) != STATUS_RUNNING) return;
@@ -46,8 +43,8 @@ KERNEL __launch_bounds__(THREADS) cg_direction(KrylovSpace space, const VALUE* _
 }
 
 // x += alpha p, r -= alpha q, and norm(r)^2 unless `summed` is 0.
-KERNEL __launch_bounds__(THREADS) cg_step(KrylovSpace space, int summed, VALUE* __restrict__ x, VALUE* __restrict__ r,
-                                          const VALUE* __restrict__ p, const VALUE* __restrict__ q) {
+KERNEL __launch_bounds__(THREADS)
+    cg_step(KrylovSpace space, int summed, VALUE* __restrict__ x, VALUE* __restrict__ r, In<VALUE> p, In<VALUE> q) {
     if (!space.is_active()) return;
     const Walk walk(space);
     Scalar sums[1] = {};
@@ -64,8 +61,8 @@ KERNEL __launch_bounds__(THREADS) cg_step(KrylovSpace space, int summed, VALUE* 
 }
 
 // p = r + beta (p - omega v).
-KERNEL __launch_bounds__(THREADS) bicgstab_direction(KrylovSpace space, const VALUE* __restrict__ r,
-                                                     VALUE* __restrict__ p, const VALUE* __restrict__ v) {
+KERNEL __launch_bounds__(THREADS)
+    bicgstab_direction(KrylovSpace space, In<VALUE> r, VALUE* __restrict__ p, In<VALUE> v) {
     if (!space.is_active()) return;
     const Walk walk(space);
     if (space.status(walk.column) != STATUS_RUNNING) return;
@@ -80,7 +77,7 @@ KERNEL __launch_bounds__(THREADS) bicgstab_direction(KrylovSpace space, const VA
 
 // s = r - alpha v, in place of r, and norm(s)^2 unless `summed` is 0.
 KERNEL __launch_bounds__(THREADS)
-    bicgstab_half_step(KrylovSpace space, int summed, VALUE* __restrict__ r, const VALUE* __restrict__ v) {
+    bicgstab_half_step(KrylovSpace space, int summed, VALUE* __restrict__ r, In<VALUE> v) {
     if (!space.is_active()) return;
     const Walk walk(space);
     Scalar sums[1] = {};
@@ -97,9 +94,8 @@ KERNEL __launch_bounds__(THREADS)
 
 // x += alpha phat + omega shat, r -= omega t, and norm(r)^2 and <shadow, r> unless `summed` is 0. Columns that converged
 // at the half step only add alpha phat. `shat` may alias r.
-KERNEL __launch_bounds__(THREADS)
-    bicgstab_step(KrylovSpace space, int summed, VALUE* __restrict__ x, VALUE* r, const VALUE* __restrict__ t,
-                  const VALUE* __restrict__ phat, const VALUE* shat, const VALUE* __restrict__ shadow) {
+KERNEL __launch_bounds__(THREADS) bicgstab_step(KrylovSpace space, int summed, VALUE* __restrict__ x, VALUE* r,
+                                                In<VALUE> t, In<VALUE> phat, const VALUE* shat, In<VALUE> shadow) {
     if (!space.is_active()) return;
     const Walk walk(space);
     Scalar sums[2] = {};
@@ -121,7 +117,7 @@ KERNEL __launch_bounds__(THREADS)
 }
 
 // v = z / beta; the Lanczos vector and the directions before it are 0.
-KERNEL __launch_bounds__(THREADS) minres_begin(KrylovSpace space, const VALUE* __restrict__ z, VALUE* __restrict__ v,
+KERNEL __launch_bounds__(THREADS) minres_begin(KrylovSpace space, In<VALUE> z, VALUE* __restrict__ v,
                                                VALUE* __restrict__ r1, VALUE* __restrict__ w1, VALUE* __restrict__ w2) {
     if (!space.is_active()) return;
     const Walk walk(space);
@@ -135,7 +131,7 @@ KERNEL __launch_bounds__(THREADS) minres_begin(KrylovSpace space, const VALUE* _
 
 // The next Lanczos vector r2, before M and without its norm; r1 becomes the one before it.
 KERNEL __launch_bounds__(THREADS)
-    minres_lanczos(KrylovSpace space, const VALUE* __restrict__ q, VALUE* __restrict__ r1, VALUE* __restrict__ r2) {
+    minres_lanczos(KrylovSpace space, In<VALUE> q, VALUE* __restrict__ r1, VALUE* __restrict__ r2) {
     if (!space.is_active()) return;
     const Walk walk(space);
     if (space.status(walk.column) != STATUS_RUNNING) return;
@@ -179,8 +175,7 @@ KERNEL __launch_bounds__(THREADS)
 }
 
 // norm(x + alpha phat - x_true) for the last record; `phat` is null after a whole step.
-KERNEL __launch_bounds__(THREADS) measure_error(KrylovSpace space, const VALUE* __restrict__ x,
-                                                const VALUE* __restrict__ phat, const VALUE* __restrict__ x_true) {
+KERNEL __launch_bounds__(THREADS) measure_error(KrylovSpace space, In<VALUE> x, In<VALUE> phat, In<VALUE> x_true) {
     if (*(volatile double*)(space.report + REPORT_UNMEASURED) == 0) return;
     const Walk walk(space);
     const VALUE alpha = narrow(space.scalar(SCALAR_ALPHA, walk.column));

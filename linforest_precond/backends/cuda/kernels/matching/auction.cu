@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 #include "matrix/row_lanes.cuh"
 
@@ -136,9 +135,8 @@ DEVICE void settle_bids(const INDEX* list, i64 count, u32 blocks, const INDEX* w
 // block goes on alone when few rows are active. `lists` has room for all rows three times; `bids`, the `counts` of three
 // rounds, and `barrier` are zero at first.
 KERNEL __launch_bounds__(256, 4)
-    run_auction(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const int* __restrict__ weights,
-                i64 n, i64 width, i64 step, i64 stop, i64* prices, INDEX* columns, INDEX* rows, INDEX* lists, u64* bids,
-                i64* progress, u64* counts, u32* barrier) {
+    run_auction(In<INDEX> indptr, In<INDEX> indices, In<int> weights, i64 n, i64 width, i64 step, i64 stop, i64* prices,
+                INDEX* columns, INDEX* rows, INDEX* lists, u64* bids, i64* progress, u64* counts, u32* barrier) {
     const Entries A = {indptr, indices, weights, n};
     const RowLanes lanes = {(int)width};
     INDEX* const wanted = lists + 2 * n;

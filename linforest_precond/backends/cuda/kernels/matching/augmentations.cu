@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 
 // A gain counts if it exceeds this multiple of the weight that is added (2^-49), as in the CPU backend.
@@ -6,9 +5,8 @@
 
 // The graph, and the matching: weights are float64, times a power of two.
 struct Matched {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const WEIGHT* __restrict__ values;
+    In<INDEX> indptr, indices;
+    In<WEIGHT> values;
     INDEX* mate;
     double* mate_weights;
     double scale;
@@ -156,8 +154,7 @@ KERNEL weigh_mates(Matched graph, i64 vertices) {
 // end is dirty. A warp per centre.
 KERNEL find_augmentations(Matched graph, Augmentations found, u32 tie_key) {
     const int lane = threadIdx.x % 32;
-    const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 base = (i64)blockIdx.x * blockDim.x + threadIdx.x - lane; base < found.vertices; base += step) {
+    WARP_STRIDE (i64, base, found.vertices) {
         const i64 own = base + lane;
         bool searches = false;
         if (own < found.vertices) {
@@ -196,7 +193,7 @@ DEVICE u64 tie_word(const INDEX* mate, i64 v, u32 tie_key) {
 }
 
 // The largest gain at each vertex, as the bits of a positive number; `open` becomes 1 where there is any.
-KERNEL claim_by_gain(const INDEX* __restrict__ mate, Augmentations found, u32* open) {
+KERNEL claim_by_gain(In<INDEX> mate, Augmentations found, u32* open) {
     GRID_STRIDE (i64, v, found.vertices) {
         found.dirty[v] = 0;
         const double gain = found.gains[v];
@@ -207,7 +204,7 @@ KERNEL claim_by_gain(const INDEX* __restrict__ mate, Augmentations found, u32* o
 }
 
 // Among the augmentations of largest gain at all of their vertices, the largest word at each vertex.
-KERNEL claim_by_tie(const INDEX* __restrict__ mate, Augmentations found, u32 tie_key) {
+KERNEL claim_by_tie(In<INDEX> mate, Augmentations found, u32 tie_key) {
     GRID_STRIDE (i64, v, found.vertices) {
         const double gain = found.gains[v];
         if (!(gain > 0)) continue;
@@ -263,8 +260,7 @@ KERNEL apply_best(Matched graph, Augmentations found, u32 tie_key) {
 // ties and changes are 0 again. A warp per changed vertex.
 KERNEL mark_dirty(Matched graph, Augmentations found) {
     const int lane = threadIdx.x % 32;
-    const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 base = (i64)blockIdx.x * blockDim.x + threadIdx.x - lane; base < found.vertices; base += step) {
+    WARP_STRIDE (i64, base, found.vertices) {
         const i64 own = base + lane;
         const bool changed = own < found.vertices && found.changed[own];
         if (own < found.vertices) {

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matrix/row_lanes.cuh"
 
 // The weight of an entry that is 0, and the maximum of no entries.
@@ -23,10 +22,8 @@ DEVICE i64 largest_beside(const INDEX* indptr, const INDEX* indices, const int* 
 
 // Half of the difference between the largest off-diagonal entries of row j and column j is subtracted from price j, for
 // all j at the same time. A cooperative launch; `columns` is a perfect matching, the maxima start at NONE, `barrier` at 0.
-KERNEL balance_prices(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                      const int* __restrict__ weights, const int* __restrict__ matched,
-                      const INDEX* __restrict__ columns, i64 n, i64 width, i64 iterations, i64* prices, i64* of_rows,
-                      i64* of_columns, u32* barrier) {
+KERNEL balance_prices(In<INDEX> indptr, In<INDEX> indices, In<int> weights, In<int> matched, In<INDEX> columns, i64 n,
+                      i64 width, i64 iterations, i64* prices, i64* of_rows, i64* of_columns, u32* barrier) {
     const RowLanes lanes = {(int)width};
     u32 generation = 0;
     for (i64 iteration = 0; iteration < iterations; ++iteration) {

@@ -33,9 +33,8 @@ struct SearchResult {
 
 // The graph, and how its rows are searched.
 struct Search {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const WEIGHT* __restrict__ values;  // their magnitudes are the weights
+    In<INDEX> indptr, indices;
+    In<WEIGHT> values;  // their magnitudes are the weights
     // For rows longer than `long_row`, null where there are none: the piece lists of two alternating rounds (see
     // append_pieces), the result of each piece, and at a row's first piece the number of its pieces done.
     u64* pieces;

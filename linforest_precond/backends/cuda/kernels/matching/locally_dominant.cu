@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 #include "matrix/long_row_split.cuh"
 #include "matching/best_edges.cuh"

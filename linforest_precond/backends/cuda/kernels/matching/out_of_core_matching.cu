@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 #include "matrix/long_row_split.cuh"
 #include "matching/best_edges.cuh"
@@ -51,8 +50,8 @@ struct Report {
 };
 
 // Matches mutual pointers and reports what is left. `ends` are the ends of the batches, in vertices.
-KERNEL match_mutual(const INDEX* __restrict__ indptr, const INDEX* __restrict__ pointers, INDEX* mates, i64 rows,
-                    const i64* __restrict__ ends, i64 batches, Report* report) {
+KERNEL match_mutual(In<INDEX> indptr, In<INDEX> pointers, INDEX* mates, i64 rows, In<i64> ends, i64 batches,
+                    Report* report) {
     u64 entries = 0;
     bool matched = false;
     GRID_STRIDE (i64, v, rows) {
@@ -73,8 +72,8 @@ KERNEL match_mutual(const INDEX* __restrict__ indptr, const INDEX* __restrict__ 
 
 // Makes lengths of rows, in kept_indptr + 1, whose inclusive scan gives row pointers: those of the vertices that may
 // still be matched, or with `taken_only` of those whose target was matched. Other rows are empty.
-KERNEL keep_rows(const INDEX* __restrict__ indptr, const INDEX* __restrict__ pointers, const INDEX* __restrict__ mates,
-                 i64 rows, i64 taken_only, INDEX* __restrict__ kept_indptr) {
+KERNEL keep_rows(In<INDEX> indptr, In<INDEX> pointers, In<INDEX> mates, i64 rows, i64 taken_only,
+                 INDEX* __restrict__ kept_indptr) {
     GRID_STRIDE (i64, v, rows) {
         const INDEX target = mates[v] < 0 ? pointers[v] : NO_VERTEX;
         const bool keeps = target >= 0 && (!taken_only || mates[target] >= 0);

@@ -1,5 +1,4 @@
 #define BY_VERTICES
-#include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 #include "runtime/md5.cuh"
 #include "matrix/long_row_split.cuh"

@@ -1,5 +1,3 @@
-#include "runtime/common.cuh"
-
 #define MOST_ARRAYS 8
 
 // Arrays of double precision, and where they go in single precision; `ends` are the numbers of all up to each one.

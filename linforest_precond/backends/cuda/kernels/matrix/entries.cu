@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matrix/symmetry_hash.cuh"
 #include "matrix/entry_tiles.cuh"
 
@@ -12,7 +11,7 @@ __device__ __noinline__ void report_entries(const INDEX* indices, const VALUE* d
 }
 
 // Finds the first row of each chunk of entries, and checks the row pointers.
-KERNEL chunk_rows(const INDEX* __restrict__ indptr, i64 rows, i64 entries, INDEX* __restrict__ chunk_row, u64* report) {
+KERNEL chunk_rows(In<INDEX> indptr, i64 rows, i64 entries, INDEX* __restrict__ chunk_row, u64* report) {
     find_chunk_rows(indptr, rows, entries, chunk_row, nullptr, report);
 }
 
@@ -40,8 +39,8 @@ struct Findings {
 // and superdiagonal by a minus sign.
 struct RowScan {
     const Chunk& chunk;
-    const INDEX* __restrict__ indices;
-    const VALUE* __restrict__ data;
+    In<INDEX> indices;
+    In<VALUE> data;
     VALUE* __restrict__ diagonal;
     Findings& found;
 
@@ -76,8 +75,7 @@ struct RowScan {
 // Stages a chunk's columns and weights in shared memory, padded with zeros; returns whether any of the thread's
 // entries is out of range or nonfinite. All loads are issued before the first is used (memory-level parallelism).
 template <bool WHOLE>
-DEVICE bool stage(const Chunk& chunk, const INDEX* __restrict__ indices, const VALUE* __restrict__ data, i64 rows,
-                  u32& largest) {
+DEVICE bool stage(const Chunk& chunk, In<INDEX> indices, In<VALUE> data, i64 rows, u32& largest) {
     INDEX columns[CHUNK / LANES];
     VALUE values[CHUNK / LANES];
     const int t = threadIdx.x;
@@ -102,9 +100,8 @@ DEVICE bool stage(const Chunk& chunk, const INDEX* __restrict__ indices, const V
 
 // Scans all entries: a block stages a chunk at a time, checks each entry, scans the rows, then sums the weights by the
 // fixed tree: of all entries, and of those on the sub- and superdiagonal. The diagonal is zero at first.
-DEVICE void scan_chunks(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                        const VALUE* __restrict__ data, i64 rows, i64 entries, double scale, const INDEX* chunk_row,
-                        double* chunk_sums, VALUE* __restrict__ diagonal, u64* report) {
+DEVICE void scan_chunks(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 rows, i64 entries, double scale,
+                        const INDEX* chunk_row, double* chunk_sums, VALUE* __restrict__ diagonal, u64* report) {
     __shared__ WEIGHT weights[CHUNK];
     __shared__ INDEX columns[CHUNK];
     __shared__ double lanes[2 * LANES];
@@ -142,9 +139,8 @@ DEVICE void scan_chunks(const INDEX* __restrict__ indptr, const INDEX* __restric
 #define SCAN_BOUNDS __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6)
 
 // One pass over all entries: finite, in range, sorted, symmetric? Also their weights, and the diagonal.
-KERNEL SCAN_BOUNDS scan_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                const VALUE* __restrict__ data, i64 rows, i64 entries, double scale,
-                                const INDEX* __restrict__ chunk_row, double* __restrict__ chunk_sums,
+KERNEL SCAN_BOUNDS scan_entries(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 rows, i64 entries,
+                                double scale, In<INDEX> chunk_row, double* __restrict__ chunk_sums,
                                 VALUE* __restrict__ diagonal, u64* report) {
     if (!report[BAD_ROW])
         scan_chunks(indptr, indices, data, rows, entries, scale, chunk_row, chunk_sums, diagonal, report);
@@ -152,9 +148,8 @@ KERNEL SCAN_BOUNDS scan_entries(const INDEX* __restrict__ indptr, const INDEX* _
 
 // The same with all that comes before and after it, in one cooperative launch, for at most CHUNK chunks: the rows of the
 // chunks, a diagonal of zeros, and the sums of the weights. The report is followed by the two sums and the barrier.
-KERNEL SCAN_BOUNDS describe_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                    const VALUE* __restrict__ data, i64 rows, i64 entries, double scale,
-                                    INDEX* chunk_row, double* chunk_sums, VALUE* diagonal, u64* report) {
+KERNEL SCAN_BOUNDS describe_entries(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 rows, i64 entries,
+                                    double scale, INDEX* chunk_row, double* chunk_sums, VALUE* diagonal, u64* report) {
     u32* const barrier = (u32*)(report + WORDS + 2);
     u32 generation = 0;
     GRID_STRIDE (i64, row, rows) diagonal[row] = VALUE{};
@@ -167,21 +162,20 @@ KERNEL SCAN_BOUNDS describe_entries(const INDEX* __restrict__ indptr, const INDE
 }
 
 // The row of every entry, `width` lanes per row.
-KERNEL fill_rows(const INDEX* __restrict__ indptr, i64 rows, int width, INDEX* __restrict__ row_of) {
-    const i64 groups = (i64)gridDim.x * blockDim.x / width;
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / width; row < rows; row += groups)
+KERNEL fill_rows(In<INDEX> indptr, i64 rows, int width, INDEX* __restrict__ row_of) {
+    GROUP_STRIDE (i64, row, rows, width)
         for (i64 slot = indptr[row] + threadIdx.x % width; slot < indptr[row + 1]; slot += width) row_of[slot] = row;
 }
 
 // The magnitude of every entry.
-KERNEL magnitudes(const VALUE* __restrict__ data, i64 entries, WEIGHT* __restrict__ weights) {
+KERNEL magnitudes(In<VALUE> data, i64 entries, WEIGHT* __restrict__ weights) {
     GRID_STRIDE (i64, i, entries) weights[i] = magnitude(data[i]);
 }
 
 // Segmented sum over sorted entries: a thread adds the duplicates of an entry left to right. `order` sorts the entries,
 // `heads` are the places in that order where distinct ones begin.
-KERNEL sum_duplicates(const VALUE* __restrict__ data, const i64* __restrict__ order, const i64* __restrict__ heads,
-                      i64 distinct, i64 entries, VALUE* __restrict__ sums) {
+KERNEL sum_duplicates(In<VALUE> data, In<i64> order, In<i64> heads, i64 distinct, i64 entries,
+                      VALUE* __restrict__ sums) {
     GRID_STRIDE (i64, i, distinct) {
         const i64 end = i + 1 < distinct ? heads[i + 1] : entries;
         VALUE sum = data[order[heads[i]]];
@@ -199,11 +193,9 @@ DEVICE WEIGHT clamped_sum(WEIGHT a, WEIGHT b) {
 
 // |A| + |A|^T on A's pattern: adds the magnitude of each entry's mirror image; entries without one are flagged. `width`
 // lanes per row. The indices may change meanwhile, so they are checked.
-KERNEL add_mirrors(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 rows, int width,
-                   const WEIGHT* __restrict__ data, WEIGHT* __restrict__ weights, u8* __restrict__ unpaired,
-                   u32* any_unpaired) {
-    const i64 groups = (i64)gridDim.x * blockDim.x / width;
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / width; row < rows; row += groups) {
+KERNEL add_mirrors(In<INDEX> indptr, In<INDEX> indices, i64 rows, int width, In<WEIGHT> data,
+                   WEIGHT* __restrict__ weights, u8* __restrict__ unpaired, u32* any_unpaired) {
+    GROUP_STRIDE (i64, row, rows, width) {
         const i64 end = indptr[row + 1];
         for (i64 i = (i64)indptr[row] + threadIdx.x % width; i < end; i += width) {
             const INDEX column = clamped(indices[i], rows);
@@ -218,10 +210,8 @@ KERNEL add_mirrors(const INDEX* __restrict__ indptr, const INDEX* __restrict__ i
 
 // Merges two CSR matrices that share no entry: an entry's place is its own number plus the number of the other matrix's
 // entries before it, by binary search. Run once for either side.
-KERNEL merge_entries(const INDEX* __restrict__ row_of, const INDEX* __restrict__ indices,
-                     const WEIGHT* __restrict__ weights, i64 entries, const INDEX* __restrict__ other_ptr,
-                     const INDEX* __restrict__ other_indices, INDEX* __restrict__ out_indices,
-                     WEIGHT* __restrict__ out_weights) {
+KERNEL merge_entries(In<INDEX> row_of, In<INDEX> indices, In<WEIGHT> weights, i64 entries, In<INDEX> other_ptr,
+                     In<INDEX> other_indices, INDEX* __restrict__ out_indices, WEIGHT* __restrict__ out_weights) {
     GRID_STRIDE (i64, i, entries) {
         const i64 begin =
             lower_bound(other_indices, (i64)other_ptr[row_of[i]], (i64)other_ptr[row_of[i] + 1], indices[i]);

@@ -1,10 +1,5 @@
-#include "runtime/common.cuh"
-
 // Lanes per row.
 #define LANES_PER_ROW 8
-#define EACH_ROW(row, rows)                                                                  \
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / LANES_PER_ROW; row < rows; \
-         row += (i64)gridDim.x * blockDim.x / LANES_PER_ROW)
 #define EACH_SLOT(slot, row) \
     for (i64 slot = (i64)indptr[row] + threadIdx.x % LANES_PER_ROW; slot < indptr[row + 1]; slot += LANES_PER_ROW)
 
@@ -25,11 +20,10 @@ DEVICE double difference(Complex a, Complex b) {
 }
 
 // The square root of the diagonal entry of each row; where that is 0, minus the largest magnitude of the row.
-KERNEL find_scales(const INDEX* __restrict__ indptr, const VALUE* __restrict__ data, const VALUE* __restrict__ diagonal,
-                   i64 rows, double* __restrict__ scales) {
+KERNEL find_scales(In<INDEX> indptr, In<VALUE> data, In<VALUE> diagonal, i64 rows, double* __restrict__ scales) {
     // The teams of a warp are taken together, so that all lanes take part in shuffles.
     const i64 last = (rows + 32 / LANES_PER_ROW - 1) / (32 / LANES_PER_ROW) * (32 / LANES_PER_ROW);
-    EACH_ROW(row, last) {
+    GROUP_STRIDE (i64, row, last, LANES_PER_ROW) {
         const double own = row < rows ? size_of(diagonal[row]) : 1;
         double largest = 0;
         if (own == 0) EACH_SLOT(slot, row) largest = fmax(largest, size_of(data[slot]));
@@ -51,12 +45,11 @@ enum Word { FAR, DIFFERENT, UNPAIRED };
 
 // Compares the entries above the diagonal, and on it, with their mirror images; the first pair that differs by more
 // than rounding ends the search. The indices may change meanwhile, so they are checked.
-KERNEL compare_mirrors(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                       const VALUE* __restrict__ data, const double* __restrict__ scales, i64 rows, double tolerance,
-                       u64* report) {
+KERNEL compare_mirrors(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, In<double> scales, i64 rows,
+                       double tolerance, u64* report) {
     bool far = false, different = false;
     u64 unpaired = 0;
-    EACH_ROW(row, rows) {
+    GROUP_STRIDE (i64, row, rows, LANES_PER_ROW) {
         if (far || *(volatile u64*)(report + FAR)) break;
         EACH_SLOT(slot, row) {
             const i64 column = indices[slot];
@@ -97,8 +90,8 @@ DEVICE Complex128 real_value(Complex128 a) { return {a.re, 0}; }
 
 // Makes a nearly Hermitian matrix Hermitian: copies the conjugates of the entries above the diagonal below it, and
 // makes the diagonal real; a team of lanes per row.
-KERNEL copy_upper(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 rows, VALUE* data) {
-    EACH_ROW(row, rows) {
+KERNEL copy_upper(In<INDEX> indptr, In<INDEX> indices, i64 rows, VALUE* data) {
+    GROUP_STRIDE (i64, row, rows, LANES_PER_ROW) {
         for (i64 slot = (i64)indptr[row] + threadIdx.x % LANES_PER_ROW; slot < indptr[row + 1] && indices[slot] <= row;
              slot += LANES_PER_ROW) {
             const i64 column = indices[slot];

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matrix/row_lanes.cuh"
 
 // The weight of an entry that is 0.
@@ -23,8 +22,7 @@ DEVICE i64 row_maximum(const INDEX* indptr, const INDEX* indices, const int* wei
 }
 
 // The largest weight of each row and of each column; those of the columns start below all weights.
-KERNEL find_maxima(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const int* __restrict__ weights,
-                   i64 n, i64 width, i64* rows, i64* columns) {
+KERNEL find_maxima(In<INDEX> indptr, In<INDEX> indices, In<int> weights, i64 n, i64 width, i64* rows, i64* columns) {
     const RowLanes lanes = {(int)width};
     for (i64 base = lanes.first(); base < n; base += lanes.step(gridDim.x)) {
         const i64 row = base + lanes.group();
@@ -38,9 +36,8 @@ DEVICE i64 half_of(i64 largest) { return largest == NO_WEIGHT ? 0 : largest >> 1
 
 // Ruiz iterations (2001) in logarithms: half of each maximum is subtracted from the shifts of rows and columns at the
 // same time. A cooperative launch; shifts start at 0, `columns` at NO_WEIGHT, `barrier` at 0.
-KERNEL equilibrate_rows(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                        const int* __restrict__ weights, i64 n, i64 width, i64 iterations, i64* row_shifts,
-                        i64* column_shifts, i64* columns, u32* barrier) {
+KERNEL equilibrate_rows(In<INDEX> indptr, In<INDEX> indices, In<int> weights, i64 n, i64 width, i64 iterations,
+                        i64* row_shifts, i64* column_shifts, i64* columns, u32* barrier) {
     const RowLanes lanes = {(int)width};
     u32 generation = 0;
     for (i64 iteration = 0; iteration < iterations; ++iteration) {

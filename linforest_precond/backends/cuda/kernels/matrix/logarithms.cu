@@ -1,5 +1,3 @@
-#include "runtime/common.cuh"
-
 // Weights: log2 of magnitudes in units of 2^-20, the same bits as in the CPU backend (matrix/log_scaling.py).
 #define UNIT_BITS 20
 #define NO_WEIGHT (-2147483647 - 1)
@@ -21,7 +19,7 @@ DEVICE int fixed_logarithm(double magnitude) {
 }
 
 // The weight of every magnitude.
-KERNEL take_logarithms(const WEIGHT* __restrict__ magnitudes, i64 count, int* __restrict__ weights) {
+KERNEL take_logarithms(In<WEIGHT> magnitudes, i64 count, int* __restrict__ weights) {
     GRID_STRIDE (i64, i, count) {
         const double magnitude = widened(magnitudes[i]);
         weights[i] = magnitude > 0.0 ? fixed_logarithm(magnitude) : NO_WEIGHT;
@@ -29,7 +27,7 @@ KERNEL take_logarithms(const WEIGHT* __restrict__ magnitudes, i64 count, int* __
 }
 
 // 2^(exponent / UNIT): the fraction by the Taylor series of the exponential, which is 1 for whole exponents.
-KERNEL raise_to_powers(const i64* __restrict__ exponents, i64 count, double* __restrict__ factors) {
+KERNEL raise_to_powers(In<i64> exponents, i64 count, double* __restrict__ factors) {
     const i64 most = (i64)LARGEST_POWER << UNIT_BITS;
     GRID_STRIDE (i64, i, count) {
         const i64 exponent = max(min(exponents[i], most), -most), whole = exponent >> UNIT_BITS;

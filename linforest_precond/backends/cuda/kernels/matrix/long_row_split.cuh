@@ -35,7 +35,7 @@ struct Part {
 #define NOBODY -1
 #define WHOLE -1
 
-DEVICE Part piece_of(const INDEX* __restrict__ indptr, const LongRows& found, u32 piece) {
+DEVICE Part piece_of(In<INDEX> indptr, const LongRows& found, u32 piece) {
     const u32 owner = found.owners[piece];
     const int vertex = found.rows[owner];
     const EntryRange range = piece_range(indptr[vertex], indptr[vertex + 1], piece - found.first[owner]);
@@ -46,7 +46,7 @@ DEVICE Part piece_of(const INDEX* __restrict__ indptr, const LongRows& found, u3
 #define NO_ITEM 0xffffffffu
 
 // The part of an item, where rows of more than PIECE entries are long.
-DEVICE Part part_of(const INDEX* __restrict__ indptr, u32 n, const LongRows& found, u32 item) {
+DEVICE Part part_of(In<INDEX> indptr, u32 n, const LongRows& found, u32 item) {
     if (item == NO_ITEM) return {0, 0, NOBODY, WHOLE};
     if (item >= n) return piece_of(indptr, found, item - n);
     const i64 begin = indptr[item], length = (i64)indptr[item + 1] - begin;

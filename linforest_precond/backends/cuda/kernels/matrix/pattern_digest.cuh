@@ -34,10 +34,10 @@ struct Digest {
     }
 
     // Adds the numbers of a whole array, in a grid-stride loop.
-    DEVICE void add_array(const INDEX* __restrict__ numbers, i64 count, u64 array_number) {
-        const i64 groups = (count + 3) / 4, whole = count / 4, stride = (i64)gridDim.x * blockDim.x;
+    DEVICE void add_array(In<INDEX> numbers, i64 count, u64 array_number) {
+        const i64 groups = (count + 3) / 4, whole = count / 4;
         const bool aligned = (u64)numbers % sizeof(Four) == 0;
-        for (i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x; group < groups; group += stride) {
+        GRID_STRIDE (i64, group, groups) {
             Four four;
             if (aligned && group < whole) four = ((const Four*)numbers)[group];
             else

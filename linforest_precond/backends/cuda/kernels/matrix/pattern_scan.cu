@@ -1,8 +1,7 @@
-#include "runtime/common.cuh"
 #include "matrix/entry_tiles.cuh"
 
 // Finds the first row of each chunk of entries, and checks the row pointers.
-KERNEL chunk_rows_of_pattern(const INDEX* __restrict__ indptr, i64 rows, i64 entries, INDEX* __restrict__ chunk_row,
+KERNEL chunk_rows_of_pattern(In<INDEX> indptr, i64 rows, i64 entries, INDEX* __restrict__ chunk_row,
                              int* __restrict__ lengths, u64* report) {
     find_chunk_rows(indptr, rows, entries, chunk_row, lengths, report);
 }
@@ -45,9 +44,8 @@ struct RowScan {
 
 // One pass over the indices: in range, sorted, symmetric? `degrees` are the rows' lengths at first, and lose the
 // diagonal. A block stages a chunk of columns at a time in shared memory, then scans the rows.
-KERNEL __launch_bounds__(LANES, 6)
-    scan_pattern(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 rows, i64 entries,
-                 const INDEX* __restrict__ chunk_row, int* __restrict__ degrees, u64* report) {
+KERNEL __launch_bounds__(LANES, 6) scan_pattern(In<INDEX> indptr, In<INDEX> indices, i64 rows, i64 entries,
+                                                In<INDEX> chunk_row, int* __restrict__ degrees, u64* report) {
     __shared__ INDEX columns[CHUNK];
     if (report[BAD_ROW]) return;
     const i64 chunks = (entries + CHUNK - 1) / CHUNK;

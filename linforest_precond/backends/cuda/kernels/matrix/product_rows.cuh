@@ -32,12 +32,10 @@ DEVICE int class_of_entries(i64 entries, bool many_terms) {
 
 // The two matrices; the columns of each row of the right one are distinct.
 struct Factors {
-    const INDEX* __restrict__ left_indptr;
-    const INDEX* __restrict__ left_indices;
-    const VALUE* __restrict__ left_data;
-    const INDEX* __restrict__ right_indptr;
-    const INDEX* __restrict__ right_indices;
-    const VALUE* __restrict__ right_data;
+    In<INDEX> left_indptr, left_indices;
+    In<VALUE> left_data;
+    In<INDEX> right_indptr, right_indices;
+    In<VALUE> right_data;
 };
 
 // Entries of a right row that a thread loads before it takes any: loads overlap, and those of one sector hit L1.
@@ -77,7 +75,7 @@ DEVICE void each_right_entry(const Factors& factors, INDEX begin, int length, Ta
 
 // The rows of a launch; `rows` is null where it takes all.
 struct RowList {
-    const INDEX* __restrict__ rows;
+    In<INDEX> rows;
     i64 count;
 
     DEVICE i64 row(i64 i) const { return rows ? (i64)rows[i] : i; }
@@ -85,7 +83,7 @@ struct RowList {
 
 // The product in CSR.
 struct Product {
-    const INDEX* __restrict__ indptr;
+    In<INDEX> indptr;
     INDEX* __restrict__ indices;
     VALUE* __restrict__ data;
 };

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/bitonic_sort.cuh"
 #include "runtime/look_back.cuh"
 #include "matrix/row_merging.cuh"
@@ -10,18 +9,15 @@
 
 // The matrix whose rows are added up, and the coarse column of each of its columns.
 struct FineMatrix {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const VALUE* __restrict__ data;
-    const INDEX* __restrict__ coarse_columns;
+    In<INDEX> indptr, indices;
+    In<VALUE> data;
+    In<INDEX> coarse_columns;
 };
 
 // The members of each coarse row: where they begin, which fine rows they are, and the number of entries of all members
 // before each one.
 struct Groups {
-    const INDEX* __restrict__ begins;
-    const INDEX* __restrict__ members;
-    const INDEX* __restrict__ starts;
+    In<INDEX> begins, members, starts;
     i64 count;
 
     DEVICE i64 first_term(i64 row) const { return starts[begins[row]]; }
@@ -29,8 +25,7 @@ struct Groups {
 
 // Coarse rows of more than LONGEST_ROW terms, ascending, and their numbers of entries: they are in the room already.
 struct LongestRows {
-    const INDEX* __restrict__ rows;
-    const INDEX* __restrict__ counts;
+    In<INDEX> rows, counts;
     i64 count;
 };
 
@@ -130,8 +125,7 @@ struct GroupTerms {
 enum Sizes { TERMS, MOST_TERMS, MOST_MEMBERS };
 
 // Counts the entries of each member, shifted by one place for the scan that gives `Groups::starts`, and of all.
-KERNEL count_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ members, i64 count,
-                     INDEX* __restrict__ lengths, u64* sizes) {
+KERNEL count_entries(In<INDEX> indptr, In<INDEX> members, i64 count, INDEX* __restrict__ lengths, u64* sizes) {
     u64 terms = 0;
     GRID_STRIDE (i64, i, count) {
         const INDEX length = indptr[members[i] + 1] - indptr[members[i]];
@@ -166,9 +160,8 @@ KERNEL __launch_bounds__(THREADS, 5)
 
 // Rows of more than LONGEST_ROW terms: packs the number of the row among them and the column of each term into a word,
 // which are sorted then, and copies the values. `offsets` says where the words of each row begin.
-KERNEL pack_longest_rows(FineMatrix fine, Groups groups, const INDEX* __restrict__ rows,
-                         const i64* __restrict__ offsets, i64 count, u64* __restrict__ words,
-                         VALUE* __restrict__ values) {
+KERNEL pack_longest_rows(FineMatrix fine, Groups groups, In<INDEX> rows, In<i64> offsets, i64 count,
+                         u64* __restrict__ words, VALUE* __restrict__ values) {
     const GroupTerms terms = {fine, groups, {}};
     GRID_STRIDE (i64, i, offsets[count]) {
         const i64 number = lower_bound(offsets, 0, count, i + 1) - 1;
@@ -180,12 +173,10 @@ KERNEL pack_longest_rows(FineMatrix fine, Groups groups, const INDEX* __restrict
 
 // Segmented sum over the sorted terms of the longest rows: a warp adds up one column in order. The rows are left in the
 // room. `heads` says where the columns begin, `firsts` which of them is the first of each row.
-KERNEL merge_longest_rows(Groups groups, LongestRows longest, MergeRoom room, const u64* __restrict__ words,
-                          const VALUE* __restrict__ values, i64 entries, const i64* __restrict__ heads, i64 merged,
-                          const i64* __restrict__ firsts) {
+KERNEL merge_longest_rows(Groups groups, LongestRows longest, MergeRoom room, In<u64> words, In<VALUE> values,
+                          i64 entries, In<i64> heads, i64 merged, In<i64> firsts) {
     const int lane = threadIdx.x % 32;
-    const i64 warps = (i64)gridDim.x * blockDim.x / 32;
-    for (i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; i < merged; i += warps) {
+    GROUP_STRIDE (i64, i, merged, 32) {
         const i64 begin = heads[i], end = i + 1 < merged ? heads[i + 1] : entries;
         VALUE sum = values[begin];
         for (i64 base = begin + 1; base < end; base += 32) {

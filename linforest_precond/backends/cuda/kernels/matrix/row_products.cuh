@@ -25,7 +25,7 @@ struct Chunk {
     VALUE values[ENTRIES_OF_LANE];
 
     // Loads the first `count` entries from `base` on.
-    DEVICE void load(const INDEX* __restrict__ indices, const VALUE* __restrict__ data, i64 base, i64 count) {
+    DEVICE void load(In<INDEX> indices, In<VALUE> data, i64 base, i64 count) {
         const int lane = threadIdx.x % 32;
         indices += base + lane;
         data += base + lane;
@@ -49,7 +49,7 @@ struct Chunk {
 struct WarpRows {
     INDEX own_begin, own_end;
 
-    DEVICE WarpRows(const INDEX* __restrict__ indptr, i64 first, i64 rows) {
+    DEVICE WarpRows(In<INDEX> indptr, i64 first, i64 rows) {
         const i64 row = first + threadIdx.x % 32;
         own_begin = indptr[min(row, rows)];
         own_end = indptr[min(row + 1, rows)];
@@ -71,8 +71,7 @@ struct WarpRows {
 // rows with coalesced loads, a chunk at a time, and every lane sums the products of its row in order. The matrix is
 // square, and its indices may change (`clamped`).
 template <typename Source, typename Take>
-DEVICE void each_product(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                         const VALUE* __restrict__ data, i64 all_rows, Source source, Take take) {
+DEVICE void each_product(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 all_rows, Source source, Take take) {
     __shared__ VALUE products_of_warps[THREADS / 32][CHUNK_ENTRIES];
     VALUE* const products = products_of_warps[threadIdx.x / 32];
     const int lane = threadIdx.x % 32;

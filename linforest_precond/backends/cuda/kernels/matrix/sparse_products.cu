@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/bitonic_sort.cuh"
 #include "matrix/product_rows.cuh"
 #include "matrix/listed_products.cuh"
@@ -13,8 +12,7 @@
 // sums and owners.
 struct DenseRows {
     VALUE* sums;
-    u32* owners;
-    u32* bitmaps;
+    u32 *owners, *bitmaps;
     i64 width;
 
     DEVICE ColumnBitmap bitmap() const {
@@ -76,11 +74,11 @@ KERNEL __launch_bounds__(LISTING_THREADS)
 }
 
 // Lists all rows by class, those that are COUNTED apart. The order within a class is arbitrary.
-KERNEL list_rows(const u8* __restrict__ classes, i64 rows, Tally* tally, INDEX* __restrict__ list) {
+KERNEL list_rows(In<u8> classes, i64 rows, Tally* tally, INDEX* __restrict__ list) {
     __shared__ u32 counts[CLASSES];
     __shared__ u64 places[CLASSES];
     const int t = threadIdx.x;
-    for (i64 first = (i64)blockIdx.x * blockDim.x; first < rows; first += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, first, rows) {
         const i64 row = first + t;
         if (t < CLASSES) counts[t] = 0;
         __syncthreads();
@@ -167,7 +165,7 @@ template <int CAPACITY>
 DEVICE void add_listed(const Factors& factors, const RowList& list, const Product& product) {
     __shared__ VALUE values[CAPACITY * LISTING_THREADS];
     __shared__ u32 columns[CAPACITY * LISTING_THREADS];
-    for (i64 first = (i64)blockIdx.x * blockDim.x; first < list.count; first += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, first, list.count) {
         const i64 row = first + threadIdx.x < list.count ? list.row(first + threadIdx.x) : -1;
         ListedColumns<CAPACITY> own(columns);
         if (row >= 0) {

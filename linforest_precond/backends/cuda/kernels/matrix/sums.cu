@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matrix/sum_sizes.cuh"
 
 // Some arrays, and the number of chunks of each.

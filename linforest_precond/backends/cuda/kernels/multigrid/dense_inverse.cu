@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 // Of this header, the arithmetic of numbers is used.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
@@ -80,9 +79,7 @@ DEVICE Quad product(const VALUE* left, const VALUE* right) {
 struct Inversion {
     const VALUE* matrix;
     RESULT* inverse;
-    VALUE* tiles;
-    VALUE* panels;
-    VALUE* factors;
+    VALUE *tiles, *panels, *factors;
     u32* failed;
     double small_pivot;
     i64 n;

@@ -4,9 +4,8 @@
 
 // A pattern whose diagonal entries are no edges.
 struct StrongGraph {
-    const INDEX* __restrict__ indptr;
-    const int* __restrict__ columns;
-    const int* __restrict__ degrees;
+    In<INDEX> indptr;
+    In<int> columns, degrees;
 };
 
 // The first number among a vertex's neighbours, or -1; `number(v)` is that of vertex v.
@@ -22,7 +21,7 @@ DEVICE int first_number(const StrongGraph& graph, i64 vertex, const Team& team, 
 }
 
 // The column of a row's largest coupling, the first of equal ones, if the row without strong couplings joins it; else -1.
-DEVICE i64 joined_column(const Couplings& c, const int* __restrict__ degrees, i64 row, const Team& team) {
+DEVICE i64 joined_column(const Couplings& c, In<int> degrees, i64 row, const Team& team) {
     const Matrix& A = c.matrix;
     const double sign = wide_real(A.diagonal[row]);
     double best = 0;

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matching/single_vertices.cuh"
 
 // Weights are multiples of 1 / PARTS: exact in single precision, and so is their sum.
@@ -7,9 +6,7 @@
 // Each vertex's two neighbours on its path, NO_VERTEX where there is none, its position, and the couplings to both
 // neighbours: where they are stored in the matrix, or their weights where `slots` is null.
 struct Paths {
-    const INDEX* neighbors;
-    const INDEX* positions;
-    const INDEX* slots;
+    const INDEX *neighbors, *positions, *slots;
     const VALUE* data;
     const WEIGHT* values;
 };
@@ -47,8 +44,8 @@ DEVICE Row row_of(const Paths& paths, i64 host) {
 }
 
 // The vertex whose row each vertex has: its own on a path, that of its heaviest neighbour on a path elsewhere.
-KERNEL find_hosts(Paths paths, const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                  const WEIGHT* __restrict__ values, i64 n, u32 tie_key, INDEX* __restrict__ hosts) {
+KERNEL find_hosts(Paths paths, In<INDEX> indptr, In<INDEX> indices, In<WEIGHT> values, i64 n, u32 tie_key,
+                  INDEX* __restrict__ hosts) {
     const auto is_matched = [&](i64 v) { return is_on_path(paths, v); };
     const auto keep = [&](i64 v) { hosts[v] = (INDEX)v; };
     const auto join = [&](i64 v, INDEX neighbour) { hosts[v] = neighbour < 0 ? (INDEX)v : neighbour; };
@@ -56,8 +53,8 @@ KERNEL find_hosts(Paths paths, const INDEX* __restrict__ indptr, const INDEX* __
 }
 
 // Flags the vertices that are kept, and counts the entries of each row of the prolongator; `totals` are both sums.
-KERNEL count_shares(Paths paths, const INDEX* __restrict__ hosts, i64 n, INDEX* __restrict__ kept,
-                    INDEX* __restrict__ counts, u64* totals) {
+KERNEL count_shares(Paths paths, In<INDEX> hosts, i64 n, INDEX* __restrict__ kept, INDEX* __restrict__ counts,
+                    u64* totals) {
     u64 all_kept = 0, entries = 0;
     GRID_STRIDE (i64, v, n) {
         const INDEX host = hosts[v];
@@ -82,8 +79,8 @@ DEVICE void set_share(Complex& to, double share) {
 }
 
 // Fills the rows, which end at `ends`; `numbers` is the inclusive prefix sum of the kept vertices.
-KERNEL fill_shares(Paths paths, const INDEX* __restrict__ hosts, i64 n, const INDEX* __restrict__ numbers,
-                   const INDEX* __restrict__ ends, INDEX* __restrict__ columns, VALUE* __restrict__ shares) {
+KERNEL fill_shares(Paths paths, In<INDEX> hosts, i64 n, In<INDEX> numbers, In<INDEX> ends, INDEX* __restrict__ columns,
+                   VALUE* __restrict__ shares) {
     GRID_STRIDE (i64, v, n) {
         const Row row = row_of(paths, hosts[v]);
         const i64 begin = (i64)ends[v] - row.count;

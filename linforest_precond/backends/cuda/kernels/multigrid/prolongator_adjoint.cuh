@@ -3,12 +3,10 @@
 // are those of the prolongator, `rows` their rows. A's values may change after the columns were counted: slots and rows
 // are clamped.
 struct Adjoint {
-    INDEX* indptr;
-    INDEX* indices;
+    INDEX *indptr, *indices;
     VALUE* data;
     u32* columns;
-    INDEX* slots;
-    INDEX* rows;
+    INDEX *slots, *rows;
     i64 count;
     i64 entries;
     i64 lanes;
@@ -34,8 +32,7 @@ DEVICE void scatter(const Adjoint& adjoint, int column, i64 slot, i64 row) {
 
 // Sorts the entries of each column by rank, which is the number of lower slots, by `lanes` per column.
 DEVICE void sort_columns(const Adjoint& adjoint, const VALUE* data, i64 rows) {
-    const i64 first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / adjoint.lanes;
-    for (i64 column = first; column < adjoint.count; column += (i64)gridDim.x * blockDim.x / adjoint.lanes) {
+    GROUP_STRIDE (i64, column, adjoint.count, adjoint.lanes) {
         const i64 begin = adjoint.indptr[column], end = adjoint.indptr[column + 1];
         for (i64 i = begin + threadIdx.x % adjoint.lanes; i < end; i += adjoint.lanes) {
             const INDEX slot = adjoint.slots[i];

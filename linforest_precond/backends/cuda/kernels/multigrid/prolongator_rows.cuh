@@ -9,8 +9,8 @@
 // there are none.) `marks` takes 1 for the couplings that are kept, where it is not null.
 struct Filter {
     Matrix matrix;
-    const double* __restrict__ least;
-    const u8* __restrict__ known;
+    In<double> least;
+    In<u8> known;
     u8* __restrict__ marks;
     i64 is_signed;
 
@@ -65,7 +65,7 @@ DEVICE FilteredRow filtered_row(const Filter& filter, i64 row, const Team& team)
 // row's own, whose slot is -1, then those of strong couplings in column order. Terms without an aggregate are left out.
 // Returns the number of terms to all lanes.
 template <typename Take>
-DEVICE int each_term(const Filter& filter, const INDEX* __restrict__ numbers, i64 row, const Team& team, Take take) {
+DEVICE int each_term(const Filter& filter, In<INDEX> numbers, i64 row, const Team& team, Take take) {
     const Matrix& A = filter.matrix;
     const double least = filter.least_of(row), sign = wide_real(A.diagonal[row]);
     int count = numbers[row] >= 0;

@@ -5,10 +5,8 @@
 #define IS_COMPLEX (sizeof(VALUE) != sizeof(WEIGHT))
 
 struct Matrix {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const VALUE* __restrict__ data;
-    const VALUE* __restrict__ diagonal;
+    In<INDEX> indptr, indices;
+    In<VALUE> data, diagonal;
     i64 n;
 };
 
@@ -78,13 +76,9 @@ struct Team {
     }
 };
 
-#define EACH_ROW(row, rows)                                                                                      \
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / TEAM, end_of_rows = (rows); row < end_of_rows; \
-         row += (i64)gridDim.x * blockDim.x / TEAM)
-
 // Calls take(slot, valid) for TEAM slots of a row at a time, by all lanes of the team.
 template <typename Take>
-DEVICE void each_slot(const INDEX* __restrict__ indptr, i64 row, const Team& team, Take take) {
+DEVICE void each_slot(In<INDEX> indptr, i64 row, const Team& team, Take take) {
     const INDEX end = indptr[row + 1];
 #if TEAM == 1
     for (INDEX slot = indptr[row]; slot < end; ++slot) take(slot, true);

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 // Scalars instead of blocks.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
@@ -34,7 +33,7 @@ struct RowSums {
     double size, sum;
 };
 
-DEVICE RowSums add_row(const INDEX* __restrict__ indptr, const VALUE* __restrict__ data, i64 row, i64 rows) {
+DEVICE RowSums add_row(In<INDEX> indptr, In<VALUE> data, i64 row, i64 rows) {
     double size = 0, real = 0, imaginary = 0;
     EACH_SLOT(slot, row, rows) {
         const VALUE value = data[slot];
@@ -50,8 +49,7 @@ DEVICE RowSums add_row(const INDEX* __restrict__ indptr, const VALUE* __restrict
     return {size, sqrt(real * real + imaginary * imaginary)};
 }
 
-KERNEL add_rows(const INDEX* __restrict__ indptr, const VALUE* __restrict__ data, i64 rows, double* __restrict__ sizes,
-                double* __restrict__ sums) {
+KERNEL add_rows(In<INDEX> indptr, In<VALUE> data, i64 rows, double* __restrict__ sizes, double* __restrict__ sums) {
     EACH_ROW(row, rows) {
         const RowSums found = add_row(indptr, data, row, rows);
         if (row >= rows || threadIdx.x % WIDTH) continue;
@@ -84,8 +82,8 @@ enum Fact { NOT_HERMITIAN, NOT_POSITIVE, NOT_CENTERED, DOMINANT, LARGEST, SMALLE
 // The facts of a matrix in one launch. Mirror images are compared only with `mirrors`. A row counts as one of zero sum
 // up to `tolerance`; diagonals below `tiny` count as that.
 KERNEL __launch_bounds__(32 * BLOCK_WARPS)
-    find_facts(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
-               const VALUE* __restrict__ diagonal, i64 rows, i64 mirrors, double tolerance, double tiny, u64* facts) {
+    find_facts(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, In<VALUE> diagonal, i64 rows, i64 mirrors,
+               double tolerance, double tiny, u64* facts) {
     __shared__ double warp_ratios[BLOCK_WARPS];
     bool positive = true, centered = true;
     u64 balance = 0, dominant = 0, largest = 0, smallest = 0;
@@ -128,8 +126,7 @@ KERNEL __launch_bounds__(32 * BLOCK_WARPS)
 enum Flag { NOT_FINITE, POSITIVE, OTHER_SIGN };
 
 // The strongest connection of each row, and the flags of all rows.
-KERNEL find_strongest(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                      const VALUE* __restrict__ data, const VALUE* __restrict__ diagonal, i64 rows,
+KERNEL find_strongest(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, In<VALUE> diagonal, i64 rows,
                       double* __restrict__ strongest, u8* flags) {
     bool finite = true, positive = false, other = false;
     EACH_ROW(row, rows) {
@@ -152,9 +149,8 @@ KERNEL find_strongest(const INDEX* __restrict__ indptr, const INDEX* __restrict_
 }
 
 // The strength of each entry; 0 for weak connections, below `strength` times the strongest of either row.
-KERNEL weigh_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                     const VALUE* __restrict__ data, const VALUE* __restrict__ diagonal, i64 rows,
-                     const double* __restrict__ strongest, double strength, double* __restrict__ weights) {
+KERNEL weigh_entries(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, In<VALUE> diagonal, i64 rows,
+                     In<double> strongest, double strength, double* __restrict__ weights) {
     EACH_ROW(row, rows) {
         EACH_SLOT(slot, row, rows) {
             const INDEX column = indices[slot];

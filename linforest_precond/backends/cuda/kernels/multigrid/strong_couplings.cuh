@@ -10,8 +10,7 @@
 // entries of the opposite sign of the diagonal couple.
 struct Couplings {
     Matrix matrix;
-    double* scales;
-    double* strongest;
+    double *scales, *strongest;
     double strength;
     i64 is_signed;
 };
@@ -28,7 +27,7 @@ DEVICE double scale_of(const Couplings& c, i64 row, double others) {
 
 __device__ void scale_rows(const Couplings& c) {
     const Team team;
-    EACH_ROW(row, c.matrix.n) {
+    GROUP_STRIDE (i64, row, c.matrix.n, TEAM) {
         double others = 0;
         each_entry(c.matrix, row, team, NothingGathered(), [&](i64, bool valid, i64 column, VALUE value, char) {
             const bool wanted = valid && column != row;
@@ -60,7 +59,7 @@ DEVICE double row_coupling(const Matrix& A, i64 is_signed, i64 row, double sign,
 __device__ void find_strongest(const Couplings& c) {
     const Team team;
     const auto scale_at = [&](i64 column) { return c.scales[column]; };
-    EACH_ROW(row, c.matrix.n) {
+    GROUP_STRIDE (i64, row, c.matrix.n, TEAM) {
         const double scale = c.scales[row];
         double best = 0;
         each_entry(c.matrix, row, team, scale_at, [&](i64, bool valid, i64 column, VALUE value, double other) {
@@ -84,7 +83,7 @@ __device__ u64 copy_strong(const Couplings& c, int* __restrict__ columns, int* _
     const double threshold = c.strength * c.strength;
     const auto row_at = [&](i64 column) { return make_double2(c.scales[column], c.strongest[column]); };
     u64 balance = 0;
-    EACH_ROW(row, c.matrix.n) {
+    GROUP_STRIDE (i64, row, c.matrix.n, TEAM) {
         const double scale = c.scales[row], own_best = c.strongest[row];
         double largest = 0;
         int degree = 0;

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 // Scalars instead of blocks.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
@@ -33,8 +32,7 @@ DEVICE double norm(const WIDE* u, i64 rows) { return sqrt(real_part(dot(u, u, ro
 
 // The aggregates: member nodes of each, and the unknowns of a node.
 struct Aggregates {
-    const INDEX* starts;
-    const INDEX* members;
+    const INDEX *starts, *members;
     i64 count, block_size;
 };
 
@@ -61,11 +59,11 @@ DEVICE void orthonormalize_columns(WIDE* work, i64 rows, int k, WIDE* coarse) {
 
 // The rows of the prolongator at the members of each aggregate, and the triangular factors; a warp per aggregate.
 // `work` has room for the k columns of all aggregates, `coarse` is zero before.
-KERNEL orthonormalize(Aggregates aggregates, const INDEX* __restrict__ indptr, const VALUE* __restrict__ candidates,
-                      int k, WIDE* work, WIDE* coarse, INDEX* __restrict__ indices, VALUE* __restrict__ data) {
-    const i64 b = aggregates.block_size, warps = (i64)gridDim.x * blockDim.x / 32;
+KERNEL orthonormalize(Aggregates aggregates, In<INDEX> indptr, In<VALUE> candidates, int k, WIDE* work, WIDE* coarse,
+                      INDEX* __restrict__ indices, VALUE* __restrict__ data) {
+    const i64 b = aggregates.block_size;
     const int lane = threadIdx.x % 32;
-    for (i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; i < aggregates.count; i += warps) {
+    GROUP_STRIDE (i64, i, aggregates.count, 32) {
         const i64 begin = aggregates.starts[i], rows = (aggregates.starts[i + 1] - begin) * b;
         WIDE* const own = work + begin * b * k;
         for (i64 row = lane; row < rows; row += 32) {
@@ -84,9 +82,8 @@ KERNEL orthonormalize(Aggregates aggregates, const INDEX* __restrict__ indptr, c
 }
 
 // The row pointers of the prolongator; `before` counts the nodes in aggregates up to each one, itself included.
-KERNEL point_to_rows(const INDEX* __restrict__ numbers, const INDEX* __restrict__ before, i64 nodes, i64 b, i64 k,
-                     INDEX* __restrict__ indptr) {
-    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row <= nodes * b; row += (i64)gridDim.x * blockDim.x) {
+KERNEL point_to_rows(In<INDEX> numbers, In<INDEX> before, i64 nodes, i64 b, i64 k, INDEX* __restrict__ indptr) {
+    GRID_STRIDE (i64, row, nodes * b + 1) {
         const i64 node = row / b;
         const bool aggregated = node < nodes && numbers[node] >= 0;
         const i64 earlier = node < nodes ? before[node] - aggregated : nodes ? before[nodes - 1] : 0;
@@ -95,13 +92,10 @@ KERNEL point_to_rows(const INDEX* __restrict__ numbers, const INDEX* __restrict_
 }
 
 // data = P - weights data, row by row; `data` is A P, whose rows have the columns of P. Flags entries that do not.
-KERNEL subtract_product(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                        const VALUE* __restrict__ values, const VALUE* __restrict__ weights, i64 rows,
-                        const INDEX* __restrict__ product_indptr, const INDEX* __restrict__ product_indices,
-                        VALUE* __restrict__ data, u32* missing) {
+KERNEL subtract_product(In<INDEX> indptr, In<INDEX> indices, In<VALUE> values, In<VALUE> weights, i64 rows,
+                        In<INDEX> product_indptr, In<INDEX> product_indices, VALUE* __restrict__ data, u32* missing) {
     const int lanes = 8, lane = threadIdx.x % lanes;
-    const i64 teams = (i64)gridDim.x * blockDim.x / lanes;
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / lanes; row < rows; row += teams) {
+    GROUP_STRIDE (i64, row, rows, lanes) {
         const i64 begin = indptr[row], end = indptr[row + 1];
         for (i64 slot = product_indptr[row] + lane; slot < product_indptr[row + 1]; slot += lanes) {
             const i64 own = find_column(indices, begin, end, product_indices[slot]);
@@ -116,8 +110,8 @@ KERNEL subtract_product(const INDEX* __restrict__ indptr, const INDEX* __restric
 }
 
 // The diagonal of a coarse matrix where a candidate was dropped: the largest one of its node; a thread per node.
-KERNEL fill_diagonal(const VALUE* __restrict__ coarse, i64 nodes, i64 k, const INDEX* __restrict__ indptr,
-                     const INDEX* __restrict__ indices, VALUE* __restrict__ data) {
+KERNEL fill_diagonal(In<VALUE> coarse, i64 nodes, i64 k, In<INDEX> indptr, In<INDEX> indices,
+                     VALUE* __restrict__ data) {
     GRID_STRIDE (i64, node, nodes) {
         double largest = 0.0;
         for (i64 row = node * k; row < node * k + k; ++row) {

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "csgraph/sorted_neighbors.cuh"
 #include "reordering/position_rows.cuh"
 #include "reordering/batch_queue.cuh"

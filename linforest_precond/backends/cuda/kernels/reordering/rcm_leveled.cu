@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "csgraph/sorted_neighbors.cuh"
 #include "csgraph/frontier.cuh"
 
@@ -10,13 +9,11 @@ struct Traversal {
     const u32* neighbours;
     const int* starts;
     // The lowest position of a numbered neighbour so far; -1 for the starts.
-    int* marks;
-    int* order;
+    int *marks, *order;
     // The items of frontiers of even and of odd depth.
     Item *even, *odd;
     // Two words per block for the scan over blocks, two for the grid-wide sums.
-    u64* totals;
-    u64* sum_words;
+    u64 *totals, *sum_words;
     Handoff* handoff;
     int start_count;
 };

@@ -1,17 +1,14 @@
-#include "runtime/common.cuh"
 #include "reordering/fixed_logarithm.cuh"
 
 // Degree-based refinement of an ordering (Mandulak, Hu & Slota 2022) by warps, with the answer of the CPU backend
 // (reordering/refinement.py). A row is the sorted positions of the neighbours of a vertex; a swap of u and v changes the
 // rows of their neighbours, its scope.
 struct Refinement {
-    const i64* __restrict__ indptr;
-    const int* __restrict__ neighbours;
+    In<i64> indptr;
+    In<int> neighbours;
     // As long as the neighbours: their positions, sorted in each row.
-    int* positions;
-    int* rank;
-    int* order;
-    const int* __restrict__ candidates;
+    int *positions, *rank, *order;
+    In<int> candidates;
     // The vertex that a candidate desires to swap with, NO_SWAP if none.
     int* partners;
     // Per row: rounds left and the first candidate of the round that reserved it, all ones at first.
@@ -65,8 +62,7 @@ __device__ i64 change_of_swap(const Refinement& r, int u, int v) {
 // list of pending swaps is filled.
 KERNEL desire_swaps(Refinement r) {
     const int lane = threadIdx.x % 32;
-    const i64 warps = (i64)gridDim.x * blockDim.x / 32;
-    for (i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; i < r.candidate_count; i += warps) {
+    GROUP_STRIDE (i64, i, r.candidate_count, 32) {
         const int u = r.candidates[i];
         i64 best = 0;
         int partner = NO_SWAP;

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/look_back.cuh"
 
 // Threads of a block, and the consecutive numbers that each takes.

@@ -1,10 +1,9 @@
-#include "runtime/common.cuh"
 #include "similarity/set_pairs.cuh"
 
 // Warp per pair: the sum of each row's largest weight, or of each column's, whichever is less.
-KERNEL sum_largest_weights(PairArrays at, const double* __restrict__ weights, double* __restrict__ bounds) {
+KERNEL sum_largest_weights(PairArrays at, In<double> weights, double* __restrict__ bounds) {
     const int lane = threadIdx.x % 32;
-    for (i64 pair = first_pair(); pair < at.pairs; pair += pair_stride()) {
+    GROUP_STRIDE (i64, pair, at.pairs, 32) {
         const double* block = weights + at.starts[pair];
         const i64 height = at.rows[pair], width = at.columns[pair];
         double of_rows = 0.0, of_columns = 0.0;
@@ -24,8 +23,7 @@ KERNEL sum_largest_weights(PairArrays at, const double* __restrict__ weights, do
 }
 
 // Thread per pair: the weight of its matching.
-KERNEL sum_matched_weights(PairArrays at, const double* __restrict__ weights, const int* __restrict__ mates,
-                           double* __restrict__ sums) {
+KERNEL sum_matched_weights(PairArrays at, In<double> weights, In<int> mates, double* __restrict__ sums) {
     GRID_STRIDE (i64, pair, at.pairs) {
         double total = 0.0;
         for (i64 row = 0; row < at.rows[pair]; ++row) {
@@ -37,10 +35,10 @@ KERNEL sum_matched_weights(PairArrays at, const double* __restrict__ weights, co
 }
 
 // Warp per pair: reduces the rows' duals, then the columns', as far as the edges allow; sums all of them.
-KERNEL reduce_duals(PairArrays at, const double* __restrict__ weights, double* __restrict__ row_duals,
+KERNEL reduce_duals(PairArrays at, In<double> weights, double* __restrict__ row_duals,
                     double* __restrict__ column_duals, double* __restrict__ bounds) {
     const int lane = threadIdx.x % 32;
-    for (i64 pair = first_pair(); pair < at.pairs; pair += pair_stride()) {
+    GROUP_STRIDE (i64, pair, at.pairs, 32) {
         const double* block = weights + at.starts[pair];
         const i64 height = at.rows[pair], width = at.columns[pair];
         double *of_rows = row_duals + at.row_starts[pair], *of_columns = column_duals + at.column_starts[pair];

@@ -1,9 +1,7 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 
 // The update of a Chebyshev iteration: y = x + momentum (x - y) + factor z.
-KERNEL extrapolate(const VALUE* __restrict__ x, const VALUE* __restrict__ z, VALUE* __restrict__ y, i64 count,
-                   double momentum, double factor) {
+KERNEL extrapolate(In<VALUE> x, In<VALUE> z, VALUE* __restrict__ y, i64 count, double momentum, double factor) {
     GRID_STRIDE (i64, i, count) {
         VALUE value = x[i] + scaled(z[i], (WEIGHT)factor);
         if (momentum != 0) value = value + scaled(x[i] - y[i], (WEIGHT)momentum);

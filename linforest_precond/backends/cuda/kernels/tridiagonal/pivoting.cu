@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "tridiagonal/strided_vectors.cuh"
 #include "tridiagonal/orthogonal_elimination.cuh"
@@ -24,11 +23,8 @@
 
 // An equilibrated system: rows and columns were scaled by powers of two to norms between one half and one.
 struct EquilibratedRows {
-    const VALUE* lower;
-    const VALUE* diagonal;
-    const VALUE* upper;
-    const short* row_exponents;
-    const short* column_exponents;
+    const VALUE *lower, *diagonal, *upper;
+    const short *row_exponents, *column_exponents;
     i64 count;
     i64 transposed;
 
@@ -44,10 +40,8 @@ struct EquilibratedRows {
 #define PADDED(i) ((i) + (i) / GROUP)
 
 struct PivotTile {
-    VALUE* lower;
-    VALUE* diagonal;
-    VALUE* upper;
-    VALUE* right;
+    VALUE *lower, *diagonal;
+    VALUE *upper, *right;
 
     DEVICE Equation<3> row(int at) const { return {{lower[at], diagonal[at], upper[at]}, right[at]}; }
 };
@@ -192,8 +186,7 @@ KERNEL __launch_bounds__(THREADS)
 
 // The pairs inside one group of relations, from the pairs at its ends: the elimination is repeated, keeping the two pivot
 // equations of each step for the back substitution.
-DEVICE void unfold_group(const Relations& relations, i64 group, const Pair* __restrict__ coarse,
-                         Pair* __restrict__ pairs) {
+DEVICE void unfold_group(const Relations& relations, i64 group, In<Pair> coarse, Pair* __restrict__ pairs) {
     const i64 first = group * RELATIONS, last = min(first + RELATIONS, relations.count);
     const Pair before = coarse[group], after = coarse[group + 1];
     Equation<4> kept[RELATIONS - 1][2];
@@ -285,8 +278,7 @@ KERNEL __launch_bounds__(TOP_THREADS)
 }
 
 // The solution inside each group, from the pairs at its ends.
-KERNEL __launch_bounds__(THREADS)
-    unfold_rows(EquilibratedRows rows, Vectors vectors, i64 column, const Pair* __restrict__ pairs) {
+KERNEL __launch_bounds__(THREADS) unfold_rows(EquilibratedRows rows, Vectors vectors, i64 column, In<Pair> pairs) {
     const PivotTile tile = load_tile(rows, vectors, column);
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x, first = group * GROUP;
     if (first < rows.count) {
@@ -363,7 +355,7 @@ KERNEL __launch_bounds__(THREADS) unfold_rights(KeptLevel level) {
 
 // and the solution.
 KERNEL __launch_bounds__(THREADS)
-    unfold_right(EquilibratedRows rows, Vectors vectors, i64 column, VALUE* kept, const Pair* __restrict__ pairs) {
+    unfold_right(EquilibratedRows rows, Vectors vectors, i64 column, VALUE* kept, In<Pair> pairs) {
     VALUE* const own = load_right(rows, vectors, column);
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
     if (group * GROUP < rows.count) solve_right({kept, group}, pairs[group], pairs[group + 1], own);
@@ -372,15 +364,13 @@ KERNEL __launch_bounds__(THREADS)
 }
 
 // The binary exponents of the rows' norms.
-KERNEL row_exponents(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
-                     const VALUE* __restrict__ upper, i64 count, short* __restrict__ exponents) {
+KERNEL row_exponents(In<VALUE> lower, In<VALUE> diagonal, In<VALUE> upper, i64 count, short* __restrict__ exponents) {
     GRID_STRIDE (i64, i, count)
         exponents[i] = exponent_of(fmax(fmax(size_of(lower[i]), size_of(diagonal[i])), size_of(upper[i])));
 }
 
 // The binary exponents of the columns' norms after row scaling.
-KERNEL column_exponents(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
-                        const VALUE* __restrict__ upper, i64 count, const short* __restrict__ rows,
+KERNEL column_exponents(In<VALUE> lower, In<VALUE> diagonal, In<VALUE> upper, i64 count, In<short> rows,
                         short* __restrict__ exponents) {
     GRID_STRIDE (i64, j, count) {
         WEIGHT size = size_of(shifted_down(diagonal[j], rows[j]));
@@ -392,8 +382,7 @@ KERNEL column_exponents(const VALUE* __restrict__ lower, const VALUE* __restrict
 
 // Sums up an elimination of T and one of its transpose: how many unknowns vanished in each; the largest of the exponents,
 // and of the negated ones, both plus EXPONENT_BIAS; and the number that were perturbed before, if any.
-KERNEL sum_up(const u8* __restrict__ marks, const short* __restrict__ exponents, i64 count, const u32* perturbed,
-              u64* report) {
+KERNEL sum_up(In<u8> marks, In<short> exponents, i64 count, const u32* perturbed, u64* report) {
     if (blockIdx.x == 0 && threadIdx.x == 0 && perturbed) report[4] = *perturbed;
     u64 vanished[2] = {0, 0};
     int largest[2] = {0, 0};
@@ -413,8 +402,7 @@ KERNEL sum_up(const u8* __restrict__ marks, const short* __restrict__ exponents,
 }
 
 // Scales rows and columns by powers of two, without rounding errors.
-KERNEL equilibrate(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal, const VALUE* __restrict__ upper,
-                   i64 count, const short* __restrict__ rows, const short* __restrict__ columns,
+KERNEL equilibrate(In<VALUE> lower, In<VALUE> diagonal, In<VALUE> upper, i64 count, In<short> rows, In<short> columns,
                    VALUE* __restrict__ new_lower, VALUE* __restrict__ new_diagonal, VALUE* __restrict__ new_upper) {
     GRID_STRIDE (i64, i, count) {
         const int row = rows[i];

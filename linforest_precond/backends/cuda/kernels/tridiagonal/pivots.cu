@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "tridiagonal/pivots.cuh"
 
 // The pivots of large systems, each step of a level in a launch of its own, and those of systems with few rows.
@@ -107,8 +106,8 @@ DEVICE Block adjoint(const Block& a) {
 #define SHARE ((WEIGHT)0.4995)
 
 // Scales couplings down until the matrix is a sum of positive definite pairs of (block) rows.
-KERNEL clip_couplings(const Block* __restrict__ diagonal, const Block* __restrict__ upper, i64 count,
-                      Block* __restrict__ new_lower, Block* __restrict__ new_diagonal, Block* __restrict__ new_upper) {
+KERNEL clip_couplings(In<Block> diagonal, In<Block> upper, i64 count, Block* __restrict__ new_lower,
+                      Block* __restrict__ new_diagonal, Block* __restrict__ new_upper) {
     GRID_STRIDE (i64, j, count) {
         Block own = diagonal[j], coupling = upper[j];
         const Block factor = definite_factor(own);

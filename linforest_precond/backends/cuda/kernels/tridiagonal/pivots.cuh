@@ -21,9 +21,7 @@
 #define VANISHING (64 * EPSILON)
 
 struct Rows {
-    const Block* __restrict__ lower;
-    const Block* __restrict__ diagonal;
-    const Block* __restrict__ upper;
+    In<Block> lower, diagonal, upper;
     i64 count;
 };
 
@@ -40,7 +38,7 @@ struct Chunk {
     Block at[chunk_rows];
 };
 
-DEVICE Chunk load_chunk(const Block* __restrict__ from, i64 first, i64 count) {
+DEVICE Chunk load_chunk(In<Block> from, i64 first, i64 count) {
     Chunk chunk;
     if (chunk_rows > 1 && first + chunk_rows <= count) {
         const uint4* const source = (const uint4*)(from + first);
@@ -138,13 +136,9 @@ DEVICE void add_finding(i64* report, PivotFinding kind, u32 count) {
 // What the elimination of a level's groups writes for each group: its reduced last row (pivot, and coupling to the last
 // row of the group before), its update of that previous row's diagonal and coupling, and its row of the reduced system.
 struct Reduced {
-    Block* pivots;
-    Block* before;
-    Block* change;
-    Block* after;
-    Block* diagonal;
-    Block* upper;
-    Block* inverses;
+    Block *pivots, *before;
+    Block *change, *after;
+    Block *diagonal, *upper, *inverses;
 };
 
 // Eliminates all rows of a group but the last.

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "tridiagonal/pivots.cuh"
 
 struct GridBarrier {

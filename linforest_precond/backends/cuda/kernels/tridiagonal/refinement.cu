@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "tridiagonal/strided_vectors.cuh"
 
@@ -13,7 +12,7 @@ KERNEL gather(Vectors vectors, i64 column, i64 rows, VALUE* __restrict__ to) {
 }
 
 // Writes a solution in the user's order, without ghost rows.
-KERNEL scatter(Vectors vectors, i64 column, i64 rows, const VALUE* __restrict__ from) {
+KERNEL scatter(Vectors vectors, i64 column, i64 rows, In<VALUE> from) {
     GRID_STRIDE (i64, row, rows) {
         const i64 place = place_of(vectors, row);
         if (place >= 0) put(vectors, place * vectors.target_row + column * vectors.target_column, from[row]);
@@ -24,9 +23,8 @@ DEVICE Block turned(const Block& block, bool transpose) { return transpose ? tra
 
 // The residual b - T x of a block tridiagonal system, or of its transpose. `sizes` are raised to the largest entries of
 // x and of the residual.
-KERNEL residual(const Block* __restrict__ lower, const Block* __restrict__ diagonal, const Block* __restrict__ upper,
-                i64 count, i64 transpose, const Column* __restrict__ right, const Column* __restrict__ x,
-                Column* __restrict__ remainder, WEIGHT* sizes) {
+KERNEL residual(In<Block> lower, In<Block> diagonal, In<Block> upper, i64 count, i64 transpose, In<Column> right,
+                In<Column> x, Column* __restrict__ remainder, WEIGHT* sizes) {
     WEIGHT largest[2] = {0, 0};
     GRID_STRIDE (i64, i, count) {
         Column rest = right[i] - turned(diagonal[i], transpose) * x[i];
@@ -43,7 +41,7 @@ KERNEL residual(const Block* __restrict__ lower, const Block* __restrict__ diago
 
 // Takes the corrected solution where its residual is smaller relative to its norm; `sizes` are the norms of x, its
 // residual, the corrected x and its residual.
-KERNEL choose(VALUE* __restrict__ x, const VALUE* __restrict__ corrected, i64 rows, const WEIGHT* sizes) {
+KERNEL choose(VALUE* __restrict__ x, In<VALUE> corrected, i64 rows, const WEIGHT* sizes) {
     if (!(sizes[3] * sizes[0] < sizes[1] * sizes[2])) return;
     GRID_STRIDE (i64, row, rows) x[row] = corrected[row];
 }

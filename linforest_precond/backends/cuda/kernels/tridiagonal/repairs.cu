@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "tridiagonal/pivots.cuh"
 
 // The repairs of (block) tridiagonal systems; precond/tridiagonal/repair.py says which paths are repaired, and why.
@@ -25,8 +24,7 @@ DEVICE bool is_zero(const Block& block) {
 }
 
 // Whether a (block) row is the first one of its segment: not coupled to the row before, or not `both_ways`.
-KERNEL mark_first_rows(const Block* __restrict__ lower, const Block* __restrict__ upper, i64 count, int both_ways,
-                       int* __restrict__ first) {
+KERNEL mark_first_rows(In<Block> lower, In<Block> upper, i64 count, int both_ways, int* __restrict__ first) {
     GRID_STRIDE (i64, j, count) {
         const bool before = j > 0 && !is_zero(upper[j - 1]), after = j > 0 && !is_zero(lower[j]);
         first[j] = !(both_ways ? before && after : before || after);
@@ -67,7 +65,7 @@ DEVICE double row_sum(const Block& block, int r) {
 }
 
 // The sum of the magnitudes of the row of A that a row of the system is; 0 for a ghost row.
-DEVICE double row_magnitude(const double* __restrict__ magnitudes, const void* order, int wide, i64 row) {
+DEVICE double row_magnitude(In<double> magnitudes, const void* order, int wide, i64 row) {
     if (!order) return magnitudes[row];
     const i64 vertex = wide ? ((const i64*)order)[row] : ((const int*)order)[row];
     return vertex < 0 ? 0 : magnitudes[vertex];
@@ -75,9 +73,8 @@ DEVICE double row_magnitude(const double* __restrict__ magnitudes, const void* o
 
 // Adds up what decides whether a path is repaired. A row without off-diagonal entries counts as covered, and a ghost row
 // does not count. The weight that a row neglects is rounding error where it is below one unit.
-KERNEL count_rows(const Block* __restrict__ lower, const Block* __restrict__ diagonal, const Block* __restrict__ upper,
-                  const Block* __restrict__ inverse, const double* __restrict__ magnitudes, const void* order, int wide,
-                  i64 count, const int* __restrict__ segments, PathSums* sums) {
+KERNEL count_rows(In<Block> lower, In<Block> diagonal, In<Block> upper, In<Block> inverse, In<double> magnitudes,
+                  const void* order, int wide, i64 count, In<int> segments, PathSums* sums) {
     const int lane = threadIdx.x % 32;
     const i64 stride = (i64)gridDim.x * blockDim.x;
     // Whole warps take part in each step, for their collective operations.
@@ -114,8 +111,7 @@ KERNEL count_rows(const Block* __restrict__ lower, const Block* __restrict__ dia
 }
 
 // Marks the rows of all paths that are to be repaired.
-KERNEL mark_paths(const int* __restrict__ segments, const PathSums* __restrict__ sums, i64 count,
-                  bool* __restrict__ repaired) {
+KERNEL mark_paths(In<int> segments, In<PathSums> sums, i64 count, bool* __restrict__ repaired) {
     GRID_STRIDE (i64, j, count) {
         const PathSums path = sums[segments[j] - 1];
         repaired[j] = path.flags == HAS_WEAK && path.excess < 0;
@@ -131,9 +127,8 @@ DEVICE double norm_of(const Block& product) {
 
 // Clips the couplings of the marked paths, one thread for a (block) row and the next; counts these paths, and the clipped
 // couplings.
-KERNEL clip_paths(const Block* __restrict__ lower, const Block* __restrict__ upper, const Block* __restrict__ inverse,
-                  const bool* __restrict__ rows, i64 count, Block* __restrict__ new_lower,
-                  Block* __restrict__ new_upper, u64* report) {
+KERNEL clip_paths(In<Block> lower, In<Block> upper, In<Block> inverse, In<bool> rows, i64 count,
+                  Block* __restrict__ new_lower, Block* __restrict__ new_upper, u64* report) {
     u64 paths = 0, couplings = 0;
     GRID_STRIDE (i64, j, count) {
         if (j == 0) new_lower[0] = lower[0];
@@ -166,7 +161,7 @@ KERNEL clip_paths(const Block* __restrict__ lower, const Block* __restrict__ upp
 #if BLOCK == 1
 // The flags of a segment: bits 0 and 1 tell whether one of its even or odd rows, as numbered in the system, has a diagonal
 // entry, bits 2 and 3 which of both its first row is.
-KERNEL flag_segments(const VALUE* __restrict__ diagonal, i64 count, const int* __restrict__ segments, u32* flags) {
+KERNEL flag_segments(In<VALUE> diagonal, i64 count, In<int> segments, u32* flags) {
     const int lane = threadIdx.x % 32;
     const i64 stride = (i64)gridDim.x * blockDim.x;
     for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j - lane < count; j += stride) {
@@ -184,9 +179,8 @@ KERNEL flag_segments(const VALUE* __restrict__ diagonal, i64 count, const int* _
 
 // Perturbs the last diagonal entries of singular segments, and counts them in the word after the flags; there are as many
 // flags as rows. Rows inside a chain of rows that have only a lower entry are not perturbed.
-KERNEL perturb_segments(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
-                        const VALUE* __restrict__ upper, const VALUE* __restrict__ inverse, i64 count,
-                        const int* __restrict__ segments, u32* flags, VALUE* __restrict__ perturbed) {
+KERNEL perturb_segments(In<VALUE> lower, In<VALUE> diagonal, In<VALUE> upper, In<VALUE> inverse, i64 count,
+                        In<int> segments, u32* flags, VALUE* __restrict__ perturbed) {
     const auto has_only_lower = [=](i64 j) { return !is_zero(lower[j]) && is_zero(diagonal[j]) && is_zero(upper[j]); };
     u64 found = 0;
     GRID_STRIDE (i64, j, count) {

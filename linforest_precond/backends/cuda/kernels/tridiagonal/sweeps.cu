@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "tridiagonal/strided_vectors.cuh"
 
@@ -16,9 +15,7 @@
 #define UNIT (BLOCK_BYTES < 16 ? 16 / BLOCK_BYTES : 1)
 
 struct System {
-    const Block* lower;
-    const Block* inverse;
-    const Block* upper;
+    const Block *lower, *inverse, *upper;
     i64 count;  // of block rows
 };
 
@@ -29,9 +26,7 @@ struct System {
 
 // A tile of the system in shared memory; `upper` begins UNIT blocks before it, `lower` ends UNIT blocks after it.
 struct SweepTile {
-    Block* lower;
-    Block* inverse;
-    Block* upper;
+    Block *lower, *inverse, *upper;
 
     DEVICE Block pivot(int i) const { return KIND == TRANSPOSED ? transposed(inverse[i]) : inverse[i]; }
     DEVICE Block to_before(int i) const { return KIND == PLAIN ? lower[i] : transposed(upper[UNIT + i - 1]); }
@@ -39,7 +34,7 @@ struct SweepTile {
 };
 
 // Starts an asynchronous copy of blocks [first, first + blocks) of an array; those outside [0, count) are zero.
-DEVICE void start_copy(Block* to, const Block* __restrict__ from, i64 first, int blocks, i64 count) {
+DEVICE void start_copy(Block* to, In<Block> from, i64 first, int blocks, i64 count) {
     const i64 begin = first * BLOCK_BYTES, end = count * BLOCK_BYTES;
     const int units = blocks * BLOCK_BYTES / 16;
     for (int unit = threadIdx.x; unit < units; unit += THREADS) {
@@ -250,8 +245,7 @@ extern __shared__ __align__(16) char shared_memory[];
 // The values that enter each tile, for every column: z from the tile before, x from the tile after. Null where they decay
 // within halos.
 struct Carries {
-    const Column* z;
-    const Column* x;
+    const Column *z, *x;
     i64 tiles;
 
     template <typename Vector>
@@ -389,8 +383,7 @@ KERNEL __launch_bounds__(THREADS) measure(System system, i64 tiles, i64 halo, Bo
 // The carries of all tiles, by a scan of the tiles' affine maps. One thread block per column; each thread composes a few
 // consecutive tiles, from the last one on where REVERSED.
 template <bool REVERSED>
-DEVICE void find_carries(const Block* __restrict__ through, const Column* __restrict__ leaving, i64 tiles,
-                         Column* __restrict__ carries) {
+DEVICE void find_carries(In<Block> through, In<Column> leaving, i64 tiles, Column* __restrict__ carries) {
     __shared__ Maps<Column, CARRY_THREADS / 32> maps;
     const i64 share = (tiles + CARRY_THREADS - 1) / CARRY_THREADS, column = blockIdx.x * tiles;
     const i64 begin = min(threadIdx.x * share, tiles), count = min(begin + share, tiles) - begin;
