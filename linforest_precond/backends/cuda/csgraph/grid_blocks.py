@@ -35,10 +35,8 @@ def add_along(indptr, indices, first_column, shares, weights, columns, bits, low
     sums = cupy.zeros((2, columns), np.int64)
     weights = 0 if weights is None else weights
     units = 2.0**bits, 2.0**lower_bits
-    launch(
-        PROGRAM().add_along,
-        (indptr, indptr.size - 1, indices, first_column, shares, weights, *units, columns, sums),
-    )
+    arguments = indptr, indptr.size - 1, indices, first_column, shares, weights, *units, columns, sums
+    launch(PROGRAM().add_along, arguments)
     return sums
 
 

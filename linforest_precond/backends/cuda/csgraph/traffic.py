@@ -28,12 +28,8 @@ def scan_links(indptr, indices, values, width, pieces):
         lead = min(begin, 1)  # the last column of the previous piece, to check the order
         columns = _on_device(indices[begin - lead : end])[lead:]
         arguments = (indptr, rows, columns, _on_device(values[begin:end]), begin, end - begin, width, lead)
-        launch(
-            program.add_entries,
-            (*arguments, sources, destinations, words),
-            items=-(-(end - begin) // ENTRY_TILE) * THREADS,
-            block=THREADS,
-        )
+        arguments, tiles = (*arguments, sources, destinations, words), -(-(end - begin) // ENTRY_TILE)
+        launch(program.add_entries, arguments, items=tiles * THREADS, block=THREADS)
     launch(program.sum_up_ends, (sources, rows, words[WORDS:]), items=rows)
     launch(program.sum_up_ends, (destinations, width, words[WORDS + SIDE :]), items=width)
     return _read(words.get())  # stall: the result

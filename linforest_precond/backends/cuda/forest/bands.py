@@ -3,7 +3,6 @@
 from ..runtime import INDICES, VALUES, Program, address, cupy, launch
 
 PROGRAM = Program("forest/bands", VALUE=VALUES, INDEX=INDICES)
-
 BLOCK_PROGRAM = Program("forest/block_bands", VALUE=VALUES, INDEX=INDICES)
 
 

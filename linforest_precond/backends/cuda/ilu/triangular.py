@@ -19,8 +19,6 @@ TRIANGLE = Struct("Triangle", "ilu/triangular.cu")
 VECTORS = Struct("StridedVectors", "ilu/triangular.cu")
 NOTHING = VECTORS(at=None, order=None, row=0, column=0)
 PROGRAM = Program("ilu/triangular", STORED_AND_APPLIED, same_bits=False, INDEX=INDICES)
-
-WARP = 32
 SCHEDULE = Program("ilu/level_schedule", INDEX=INDICES)
 
 

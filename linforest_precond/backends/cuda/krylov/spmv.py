@@ -15,7 +15,6 @@ WARPS = THREADS // 32  # of a block
 PROGRAM = Program(
     "krylov/spmv", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=1, INDEX=INDICES, PIECE=PIECE
 )
-
 ORDERED = Program("krylov/ordered_rows", VALUE=VALUES, BLOCK=1, INDEX=INDICES)
 
 
@@ -110,9 +109,8 @@ class Product(Operator):
         blocks = min(LARGEST_GRID, max(1, rows.most_pieces // WARPS))
         launch_blocks(program.multiply_pieces, blocks, (space.struct, *arguments), block=THREADS)
         blocks = min(LARGEST_GRID, max(1, rows.most_rows // WARPS))
-        launch_blocks(
-            program.sum_pieces, blocks, (self._csr[0], rows.struct, self._partials, y), block=THREADS
-        )
+        arguments = self._csr[0], rows.struct, self._partials, y
+        launch_blocks(program.sum_pieces, blocks, arguments, block=THREADS)
 
 
 class Preconditioning(Operator):

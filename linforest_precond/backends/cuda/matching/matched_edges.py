@@ -4,7 +4,6 @@ from ..matrix.entries import lanes_for
 from ..runtime import INDICES, WEIGHTS, Program, cupy, launch
 
 VALUES = Program("matching/matched_edge_values", VALUE=WEIGHTS, INDEX=INDICES)
-
 OFFERS = Program("matching/vertex_duals", WEIGHT=WEIGHTS, INDEX=INDICES)
 # Where a row is longer than this, a warp reads each row.
 LONG_ROW = 1024

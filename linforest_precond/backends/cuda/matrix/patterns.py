@@ -9,7 +9,6 @@ from .entries import BAD_ROW, LONGEST_ROW, OUT_OF_RANGE, SYMMETRY, UNSORTED, WOR
 from .sums import CHUNK
 
 SCAN = Program("matrix/pattern_scan", INDEX=INDICES)
-
 DIGEST = Program("matrix/pattern_digest", INDEX=INDICES)
 
 

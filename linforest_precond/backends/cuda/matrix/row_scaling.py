@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..runtime import INDICES, VALUES, Program, cupy, launch
+from ..runtime import INDICES, VALUES, Program, address, cupy, launch
 from ..runtime.prefix_sum import add_up
 from .long_row_split import lanes_to_a_row
 
@@ -26,7 +26,7 @@ def _moved_rows(indptr, indices, data, order, rank, row, column):
         launch(program.permuted_lengths, (indptr, order, n, permuted), items=n + 1)
         add_up(permuted)
     width = lanes_to_a_row(indices.size / max(n, 1))
-    optional = (_address(array) for array in (order, rank, row, column))
+    optional = map(address, (order, rank, row, column))
     launch(program.move_rows, (indptr, indices, data, *optional, n, width, permuted, columns, values))
     return permuted, columns, values
 
@@ -44,10 +44,5 @@ def _scale(b, x, order, factors, scatter):
         return
     index = np.int32 if order is None else order.dtype.type
     strides = (stride // b.itemsize for stride in (*b.strides, *x.strides))
-    arguments = b, x, _address(order), factors, *b.shape, *strides, int(scatter)
+    arguments = b, x, address(order), factors, *b.shape, *strides, int(scatter)
     launch(PROGRAM(VALUE=b, INDEX=index).scale_vectors, arguments, items=b.size)
-
-
-def _address(array):
-    """A null pointer for what there is none of."""
-    return np.uint64(0) if array is None else array

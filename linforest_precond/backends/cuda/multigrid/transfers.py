@@ -9,11 +9,8 @@ PROGRAM = Program("multigrid/transfers", VALUE=VALUES, INDEX=INDICES)
 def restrict(indptr, members, fine, coarse):
     program = PROGRAM(VALUE=coarse, INDEX=members)
     rows = coarse.shape[0]
-    launch(
-        program.sum_members,
-        (indptr, members, fine, rows, coarse.size // max(rows, 1), coarse),
-        items=coarse.size,
-    )
+    arguments = indptr, members, fine, rows, coarse.size // max(rows, 1), coarse
+    launch(program.sum_members, arguments, items=coarse.size)
 
 
 def prolong_add(aggregates, coarse, fine):

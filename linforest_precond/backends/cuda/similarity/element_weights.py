@@ -14,8 +14,7 @@ PROGRAM = Program("similarity/element_weights", INDEX=np.int32)
 def jaccard_weights(sets, symbols, pairs):
     weights = cupy.empty(pairs.cells, np.float64)
     arguments = _elements(sets, symbols), pair_arrays(pairs), weights
-    kernel = PROGRAM().fill_jaccard
-    launch(kernel, arguments, items=WARP * pairs.starts.size)
+    launch(PROGRAM().fill_jaccard, arguments, items=WARP * pairs.starts.size)
     return weights
 
 
