@@ -29,7 +29,7 @@ def linear_forest_programs(graph, options, method):
 @lists_programs_of("bands_along_forest")
 def bands_along_forest_programs(csr, graph, options, method):
     """Of a matrix's bands along such a forest."""
-    return [*linear_forest_programs(graph, options, method), bands.PROGRAM(**_types(csr))]
+    return [*linear_forest_programs(graph, options, method), bands.PROGRAM(VALUE=csr.data, INDEX=csr.indices)]
 
 
 @lists_programs_of("bands_along_block_forest")
@@ -44,7 +44,7 @@ def bands_along_block_forest_programs(csr, graph, candidates, across_paths):
         linear_forest.PROGRAM(WEIGHT=value, INDEX=index),
         ordering.PROGRAM(INDEX=index),
         prefix_sum.PROGRAM(INDEX=index),
-        bands.BLOCK_PROGRAM(**_types(csr)),
+        bands.BLOCK_PROGRAM(VALUE=csr.data, INDEX=csr.indices),
         sums.PROGRAM(VALUE=value),
     ]
     if across_paths:
@@ -87,15 +87,15 @@ def smoothed_aggregation_programs(csr, stored, hermitian):
     value, index = csr.data.dtype.type, csr.indices.dtype.type
     programs = [
         *(smoothed_aggregation.program_of(csr, lanes) for lanes in smoothed_aggregation.likely_lanes(csr)),
-        sparse_products.PROGRAM(**_types(csr)),
+        sparse_products.PROGRAM(VALUE=csr.data, INDEX=csr.indices),
         *(vector_ops.PROGRAM(VALUE=stored, INDEX=index, TEAMS=teams) for teams in _teams(csr)),
         independent_set.PROGRAM(INDEX=index),
-        coarsest.MATRIX(**_types(csr)),
+        coarsest.MATRIX(VALUE=csr.data, INDEX=csr.indices),
         prefix_sum.PROGRAM(INDEX=index),
         patterns.DIGEST(INDEX=index),
     ]
     if hermitian:
-        programs.append(hermitian_matrices.PROGRAM(**_types(csr)))
+        programs.append(hermitian_matrices.PROGRAM(VALUE=csr.data, INDEX=csr.indices))
         programs.append(coarsest.INVERSE(VALUE=wide_type(value), RESULT=stored))
     if stored.itemsize < np.dtype(value).itemsize:
         programs.append(conversion.PROGRAM())
@@ -130,7 +130,3 @@ def product_programs(csr, dtype):
 def _teams(csr):
     """Whether teams of lanes multiply rows: those of coarse matrices, and of small ones."""
     return (1, 0) if vector_ops.may_stream(csr.n, csr.data.size) else (1,)
-
-
-def _types(csr):
-    return {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}

@@ -17,7 +17,6 @@ PROGRAM = Program("csgraph/pagerank", cooperative=True, VALUE=WEIGHTS, INDEX=IND
 
 def power_iteration(csr, alpha, personalization, dangling, start, max_iter, threshold):
     n = csr.n
-    types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type, "PIECE": SUMMED_PIECE}
     # stall: if all weights are 1, the kernel need not read them
     weights = None if all_set(csr.data == 1) else csr.data
     outgoing = _Matrix(csr.indptr, csr.indices, weights, csr.longest_row)
@@ -32,7 +31,7 @@ def power_iteration(csr, alpha, personalization, dangling, start, max_iter, thre
         ranks=ranks, inverses=inverses, scaled_ranks=scaled_ranks, sums=sums, chunk_sums=chunk_sums,
         capacity=capacity, progress=progress, n=n, max_iter=max_iter, alpha=alpha, threshold=threshold,
     )  # fmt: skip
-    launch(PROGRAM(**types).iterate, (arguments, barrier))
+    launch(PROGRAM(VALUE=csr.data, INDEX=csr.indices).iterate, (arguments, barrier))
     iterations, change = progress.tolist()  # stall: whether the iteration converged
     return ranks, int(iterations), change
 

@@ -31,7 +31,7 @@ def spanning_forest(csr, largest, method):
         largest=largest, symmetric=csr.symmetric, nnz=csr.nnz, longest_row=csr.longest_row,
     )  # fmt: skip
     find_forest = _boruvka if method == "boruvka" else _awerbuch_shiloach
-    types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}
+    types = {"VALUE": csr.data, "INDEX": csr.indices}
     return _selected_entries(csr, find_forest(csr, graph, types), BORUVKA(**types))
 
 

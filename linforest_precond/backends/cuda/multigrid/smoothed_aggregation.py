@@ -135,8 +135,7 @@ def _launch(csr, name, arguments):
 
 def program_of(csr, lanes):
     """The program for teams of `lanes` lanes per row."""
-    types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}
-    return PROGRAM(TEAM=lanes, **types)
+    return PROGRAM(TEAM=lanes, VALUE=csr.data, INDEX=csr.indices)
 
 
 def likely_lanes(csr):
