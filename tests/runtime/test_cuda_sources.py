@@ -75,6 +75,7 @@ def test_every_source_file_is_a_program_or_part_of_one():
     assert {file for file in files if file.endswith(".cu")} == {f"{name}.cu" for name in PROGRAMS}
     text = "".join(program.text() for program in PROGRAMS.values())
     assert all(f'kernels/{file}"' in text for file in files)
+    assert all(f'kernels/{loader.PRELUDE}"' in program.text() for program in PROGRAMS.values())
 
 
 def some_cases(name):
@@ -258,7 +259,6 @@ def test_every_program_begins_with_the_prelude(sources):
     sources["tool.cu"] = 'extern "C" __global__ void tool(Vertex* x) { *x = 1; }\n'
     log, compiled = compile_log(loader._text("tool"), loader.macro_options(INDEX=np.int64))
     assert compiled, log
-    assert all(f'kernels/{loader.PRELUDE}"' in program.text() for program in PROGRAMS.values())
 
 
 def test_the_header_stands_in_the_text(sources):
