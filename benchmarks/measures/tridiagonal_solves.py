@@ -11,7 +11,7 @@ from cupy_backends.cuda.libs import cusparse
 from benchmarks.measures import memory, targets
 from benchmarks.measures.results import Row
 from benchmarks.systems import cases
-from linforest_precond.backends.cuda.runtime import launch
+from linforest_precond.backends.cuda.runtime import launches
 from linforest_precond.backends.cuda.tridiagonal import tiles
 from linforest_precond.graph.forest import pipeline
 from linforest_precond.precond.tridiagonal.solver import solver_of
@@ -114,7 +114,7 @@ class Solve:
         return memory.held_words(self.solver.n // self.block, self.block) * self.dtype.itemsize
 
     def moved_bytes(self):
-        with launch.recording() as log:
+        with launches.recording() as log:
             self.solver.solve_into(self.b, self.x)
         passes = 1 + sum(name == "reduce" for name, *_ in log)
         tile = tiles.threads(self.dtype, self.block) * tiles.rows_of_thread(self.dtype, self.block)[0]

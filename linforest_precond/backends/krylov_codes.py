@@ -85,6 +85,24 @@ class VectorUpdate(StrEnum):
     MINRES_STEP = "minres_step"  # x += phi w, r = sn^2 r - tau r2, and the next v
 
 
+# The vectors that the kernel of an update takes, the pairs whose inner products it computes, and the scalar
+# step that takes these.
+UPDATES = {
+    VectorUpdate.CG_DIRECTION: (("z", "p"), (), None),
+    VectorUpdate.CG_STEP: (("x", "r", "p", "q"), (("r", "r"),), ScalarStep.CG_STEP),
+    VectorUpdate.BICGSTAB_DIRECTION: (("r", "p", "v"), (), None),
+    VectorUpdate.BICGSTAB_HALF_STEP: (("r", "v"), (("r", "r"),), ScalarStep.BICGSTAB_HALF_STEP),
+    VectorUpdate.BICGSTAB_STEP: (
+        ("x", "r", "t", "phat", "shat", "shadow"), (("r", "r"), ("shadow", "r")), ScalarStep.BICGSTAB_STEP,
+    ),
+    VectorUpdate.MINRES_BEGIN: (("z", "v", "r1", "w1", "w2"), (), None),
+    VectorUpdate.MINRES_LANCZOS: (("q", "r1", "r2"), (), None),
+    VectorUpdate.MINRES_STEP: (
+        ("x", "r", "r2", "z", "v", "w1", "w2"), (("r", "r"),), ScalarStep.MINRES_STEP,
+    ),
+}  # fmt: skip
+
+
 class ScalarSlot(IntEnum):
     """Where the scalars of a system are stored; they are complex for a complex system."""
 

@@ -62,7 +62,7 @@ class Factorization:
             return math.inf
         fill = self.counted[1]
         held = (1.0 if self.is_plain else MATCHED) * fill.memory(self._A.dtype, lu=True)
-        if held > backend_named("cpu").runtime.memory.free_bytes():
+        if held > backend_named("cpu").runtime.calibration.free_bytes():
             self.expected = math.inf
             return math.inf
         seconds, matched, partial = (

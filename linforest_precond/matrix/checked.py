@@ -131,7 +131,7 @@ class CheckedMatrix(OnBackend):
     @cached_property
     def directed_pattern(self) -> Pattern:
         """The stored entries as directed edges."""
-        scan = self.backend.matrix.pattern_scan.scan_pattern(self.indptr, self.indices)
+        scan = self.backend.matrix.patterns.scan_pattern(self.indptr, self.indices)
         return pattern_from_scan(self.indptr, self.indices, scan)
 
     @cached_property

@@ -192,7 +192,7 @@ def as_stored(A: MatrixLike) -> Any:
 def compressed_pattern(A: Any, backend: Backend) -> tuple[Array, Array]:
     """Checked copies of indptr and indices of a CSR or CSC matrix, whose values are not read."""
     indptr, indices = index_arrays(A, backend)
-    scan = backend.matrix.pattern_scan.scan_pattern(indptr, indices)
+    scan = backend.matrix.patterns.scan_pattern(indptr, indices)
     check_indices(scan, indptr, indices, backend, major=MAJORS[A.format])
     return indptr, indices
 
@@ -207,7 +207,7 @@ def _checked_pattern(A: MatrixLike) -> Pattern:
 
 def _sorted_pattern(indptr: Array, indices: Array, backend: Backend) -> tuple[Array, Array, PatternScan]:
     """A pattern with sorted columns and no duplicates, and its scan."""
-    scan = backend.matrix.pattern_scan.scan_pattern(indptr, indices)
+    scan = backend.matrix.patterns.scan_pattern(indptr, indices)
     check_indices(scan, indptr, indices, backend)
     if scan.sorted:
         return indptr, indices, scan

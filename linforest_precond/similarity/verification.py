@@ -61,7 +61,7 @@ class Weigher:
         """Raise if a pair of sets, too large for a batch, has more weights than fit into memory."""
         if pairs.cells <= CELLS[self.backend.name]:
             return
-        needed, free = BYTES_PER_CELL * pairs.cells, self.backend.runtime.memory.free_bytes()
+        needed, free = BYTES_PER_CELL * pairs.cells, self.backend.runtime.calibration.free_bytes()
         if needed > free:
             left, right = (self.name_of(int(side[0])) for side in (pairs.lefts, pairs.rights))
             raise MemoryError(

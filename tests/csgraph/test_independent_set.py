@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import linforest_precond as lf
 from linforest_precond.backends import cuda as cuda_backend
-from linforest_precond.backends.cuda.runtime import launch
+from linforest_precond.backends.cuda import runtime
 
 mis = lf.graph.maximal_independent_set
 DTYPES = (np.float64,)
@@ -56,8 +56,8 @@ class TestSet:
         counted = []
 
         def watched(kernel, arguments, items):
-            launch.launch(kernel, arguments, items=items)
-            blocks = min(launch.resident_blocks(kernel), -(-items // launch.BLOCK))
+            runtime.launch(kernel, arguments, items=items)
+            blocks = min(runtime.resident_blocks(kernel), -(-items // runtime.BLOCK))
             counted.append(int(arguments[-1].view(np.uint32)[0]) // blocks)
 
         for A in (graphs.grid_graph(300, 280), graphs.shuffled(graphs.grid_graph(30, 35, 40))):
@@ -89,8 +89,8 @@ class TestSet:
         module, launches = cuda_backend.csgraph.independent_set, []
 
         def watched(kernel, arguments, items):
-            launch.launch(kernel, arguments, items=items)
-            launches.append((launch.blocks_for(kernel, items), arguments[-1]))
+            runtime.launch(kernel, arguments, items=items)
+            launches.append((runtime.blocks_for(kernel, items), arguments[-1]))
 
         monkeypatch.setattr(module, "PIECE", piece)
         monkeypatch.setattr(module, "LANE_ENTRIES", 0)

@@ -181,7 +181,7 @@ class TestBidirectionalScan:
         oracles.assert_is_permutation(backend.host(t.order), backend.host(t.rank))
 
     def test_one_launch_a_step(self, cuda):
-        from linforest_precond.backends.cuda.runtime.launch import launches_of
+        from linforest_precond.backends.cuda.runtime.launches import launches_of
 
         scans = module_of(cuda, "forest.bidirectional_scan")
         f = lf.graph.factor(cuda.csr(lf.matrices.poisson((33, 33))))

@@ -24,7 +24,7 @@ from matching_oracles import (
 )
 
 import linforest_precond as lf
-from linforest_precond.backends.cpu.matching.kept_entries import gather_entries
+from linforest_precond.backends.cpu.matching.out_of_core_matching import gather_entries
 
 SEEDS = st.integers(-(2**64), 2**65)
 # The methods that find the greedy matching, and those that work on the CPU only.

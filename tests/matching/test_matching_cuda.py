@@ -9,7 +9,6 @@ import strategies as graphs
 
 import linforest_precond as lf
 from linforest_precond.backends import cpu
-from linforest_precond.backends.cpu.matching import kept_entries
 from linforest_precond.backends.cuda.matching import best_edges, locally_dominant, out_of_core_matching
 from linforest_precond.backends.cuda.runtime import uploads
 from linforest_precond.graph.matching.matching import tie_key_of
@@ -216,7 +215,7 @@ class TestOutOfCore:
             raise MemoryError("told to")
 
         before = threading.active_count()
-        monkeypatch.setattr(kept_entries, "gather_entries", failing)
+        monkeypatch.setattr(cpu.matching.out_of_core_matching, "gather_entries", failing)
         with pytest.raises(MemoryError, match="told to"):
             out_of_core_matching.match(checked(HOST_GRAPHS["grid"]).graph, KEY, batches=4, room=0)
         assert threading.active_count() == before

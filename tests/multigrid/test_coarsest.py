@@ -39,7 +39,7 @@ def path_laplacian(n):
 def inverted(backend, A, stored=None):
     """`definite_inverse` on a backend, as a NumPy array; None where there is none."""
     B = backend.array(A)
-    found = backend_of(B).multigrid.dense.definite_inverse(B, np.dtype(stored or A.dtype))
+    found = backend_of(B).multigrid.coarsest.definite_inverse(B, np.dtype(stored or A.dtype))
     assert np.array_equal(backend.host(B), A)  # kept
     return None if found is None else backend.host(found)
 
@@ -111,7 +111,7 @@ def test_dense_matrix(backend, dtype, index):
     A = sp.csr_array(A + sp.csr_array(([1.0] * 70, ([3] * 70, range(70))), shape=(70, 70))).astype(dtype)
     arrays = {name: backend.array(getattr(A, name).astype(index)) for name in ("indptr", "indices")}
     record = SimpleNamespace(**arrays, data=backend.array(A.data), n=70, nnz=A.nnz)
-    found = backend.host(backend_of(record.data).multigrid.dense.dense_matrix(record))
+    found = backend.host(backend_of(record.data).multigrid.coarsest.dense_matrix(record))
     assert found.dtype == np.result_type(dtype, np.float64) and np.array_equal(found, A.toarray())
 
 

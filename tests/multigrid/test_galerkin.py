@@ -119,7 +119,7 @@ class TestCoarseMatrix:
         aggregates = backend.array(np.asarray(aggregates, csr.indices.dtype))
         count = int(aggregates.max()) + 1 if aggregates.size else 0
         members = functions.matching.aggregates.members_of(aggregates, count)
-        arrays = functions.multigrid.galerkin.coarse_matrix(csr, aggregates, *members)
+        arrays = functions.multigrid.transfers.coarse_matrix(csr, aggregates, *members)
         return *map(backend.host, arrays), count
 
     def assert_coarse(self, backend, A, aggregates):
@@ -226,7 +226,7 @@ class TestCoarseMatrix:
         for threads in {1, before}:
             numba.set_num_threads(threads)
             try:
-                arrays = cpu.multigrid.galerkin.coarse_matrix(csr, aggregates, *members)
+                arrays = cpu.multigrid.transfers.coarse_matrix(csr, aggregates, *members)
             finally:
                 numba.set_num_threads(before)
             found.append([array.tobytes() for array in arrays])

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import structural_rank
 from scipy.sparse.linalg import splu
 
 import linforest_precond as lf
-from linforest_precond.backends.cpu.runtime import memory
+from linforest_precond.backends.cpu.runtime import calibration
 from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.direct.refinement import Residuals, refined
 
@@ -142,7 +142,7 @@ class TestPrediction:
     def test_factors_that_do_not_fit_are_refused(self, monkeypatch):
         A = lf.matrices.poisson((40, 40))
         needed = lf.graph.fill(A, lf.graph.minimum_degree(A)).memory(lu=True)
-        monkeypatch.setattr(memory, "free_bytes", lambda: needed - 1)
+        monkeypatch.setattr(calibration, "free_bytes", lambda: needed - 1)
         with pytest.raises(MemoryError, match=f"need {needed:,} bytes, and {needed - 1:,} are free"):
             lf.direct(A)
         lf.direct(A, dtype=np.float32)

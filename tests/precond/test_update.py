@@ -349,7 +349,7 @@ class TestPattern:
     @staticmethod
     def words(backend, *arrays):
         arrays = [backend.array(array) for array in arrays]
-        return backend.host(backend_of(arrays[0]).matrix.pattern_digest.digest(arrays)).tolist()
+        return backend.host(backend_of(arrays[0]).matrix.patterns.digest(arrays)).tolist()
 
     @given(
         numbers=st.lists(st.integers(0, 2**31 - 1), max_size=40),

@@ -163,6 +163,6 @@ def test_sources_compile_by_the_two_decorators_alone():
 
 def test_serial_versions_have_their_own_cache():
     """Numba's index does not know about options: two variants of a function must not share their files."""
-    kernel = next(iter(cpu.krylov.updates.UPDATES.values()))
+    kernel = next(iter(cpu.krylov.updates.KERNELS.values()))
     own, serial = (each._cache._impl.filename_base for each in (kernel._dispatcher, kernel.serial))
     assert own != serial and len(own) < len(serial)

@@ -97,7 +97,7 @@ def cover(launches: dict[str, dict[str, int]]) -> tuple[list[str], set[str]]:
 
 def all_kernels() -> set[str]:
     """Those of the sources, as "program:kernel"."""
-    declared = re.compile(r'^extern "C" __global__[^{;]*?\b(?!__)(\w+)\((?=[^(]*\{)', re.MULTILINE)
+    declared = re.compile(r"^KERNEL[^{;]*?\b(?!__)(\w+)\((?=[^(]*\{)", re.MULTILINE)
     return {
         f"{path.relative_to(KERNELS).with_suffix('').as_posix()}:{name}"
         for path in KERNELS.rglob("*.cu")

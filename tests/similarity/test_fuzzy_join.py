@@ -214,7 +214,7 @@ class TestBounds:
     @pytest.mark.parametrize("matching", ["greedy", "exact"])
     def test_more_weights_than_memory(self, monkeypatch, matching):
         free = 10**8
-        monkeypatch.setattr("linforest_precond.backends.cpu.runtime.memory.free_bytes", lambda: free)
+        monkeypatch.setattr("linforest_precond.backends.cpu.runtime.calibration.free_bytes", lambda: free)
         words = [f"w{number}" for number in range(3000)]
         tracemalloc.start()
         try:

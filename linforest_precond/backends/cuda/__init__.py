@@ -1,6 +1,7 @@
 """The CUDA backend: CUDA C++ kernels on CuPy arrays, a folder for each topic, a file for each algorithm.
 
-A function is described in full in the CPU backend, which has one with the same name and arguments.
+A function is described in the CPU backend, which has one with the same name and arguments: here is only said
+what differs.
 """
 
 from linforest_precond.backends.rooms import import_rooms

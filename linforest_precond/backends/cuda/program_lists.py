@@ -3,13 +3,12 @@
 import numpy as np
 
 from .csgraph import independent_set
-from .forest import bands, bidirectional_scan, block_bands, factor, linear_forest, ordering, pairs, path_pairs
+from .forest import bands, bidirectional_scan, factor, linear_forest, ordering, pairs, path_pairs
 from .krylov import norms, residuals, spmv, vector_space
-from .matrix import conversion, pattern_digest, sparse_products, sums
+from .matrix import conversion, patterns, sparse_products, sums
 from .matrix import hermitian as hermitian_matrices
-from .multigrid import dense, smoothed_aggregation, vector_ops
-from .runtime import prefix_sum
-from .runtime.loader import wide_type
+from .multigrid import coarsest, smoothed_aggregation, vector_ops
+from .runtime import prefix_sum, wide_type
 from .runtime.prefetch import lists_programs_of
 from .tridiagonal import pivots, sweeps, tiles
 
@@ -30,7 +29,7 @@ def linear_forest_programs(graph, options, method):
 @lists_programs_of("bands_along_forest")
 def bands_along_forest_programs(csr, graph, options, method):
     """Of a matrix's bands along such a forest."""
-    return [*linear_forest_programs(graph, options, method), bands.PROGRAM(**_types(csr))]
+    return [*linear_forest_programs(graph, options, method), bands.PROGRAM(VALUE=csr.data, INDEX=csr.indices)]
 
 
 @lists_programs_of("bands_along_block_forest")
@@ -45,7 +44,7 @@ def bands_along_block_forest_programs(csr, graph, candidates, across_paths):
         linear_forest.PROGRAM(WEIGHT=value, INDEX=index),
         ordering.PROGRAM(INDEX=index),
         prefix_sum.PROGRAM(INDEX=index),
-        block_bands.PROGRAM(**_types(csr)),
+        bands.BLOCK_PROGRAM(VALUE=csr.data, INDEX=csr.indices),
         sums.PROGRAM(VALUE=value),
     ]
     if across_paths:
@@ -69,7 +68,7 @@ def tridiagonal_programs(csr, stored, block):
     """
     programs = [
         pivots.program_of(-(-csr.n // block), stored, block),
-        pattern_digest.PROGRAM(INDEX=csr.indices.dtype.type),
+        patterns.DIGEST(INDEX=csr.indices),
     ]
     if stored.kind != "c":
         kinds = [tiles.SYMMETRIC] if csr.symmetric else [tiles.PLAIN, tiles.TRANSPOSED]
@@ -88,16 +87,16 @@ def smoothed_aggregation_programs(csr, stored, hermitian):
     value, index = csr.data.dtype.type, csr.indices.dtype.type
     programs = [
         *(smoothed_aggregation.program_of(csr, lanes) for lanes in smoothed_aggregation.likely_lanes(csr)),
-        sparse_products.PROGRAM(**_types(csr)),
-        *(vector_ops.PROGRAM(VALUE=stored.type, INDEX=index, TEAMS=teams) for teams in _teams(csr)),
+        sparse_products.PROGRAM(VALUE=csr.data, INDEX=csr.indices),
+        *(vector_ops.PROGRAM(VALUE=stored, INDEX=index, TEAMS=teams) for teams in _teams(csr)),
         independent_set.PROGRAM(INDEX=index),
-        dense.MATRIX(**_types(csr)),
+        coarsest.MATRIX(VALUE=csr.data, INDEX=csr.indices),
         prefix_sum.PROGRAM(INDEX=index),
-        pattern_digest.PROGRAM(INDEX=index),
+        patterns.DIGEST(INDEX=index),
     ]
     if hermitian:
-        programs.append(hermitian_matrices.PROGRAM(**_types(csr)))
-        programs.append(dense.INVERSE(VALUE=wide_type(value), RESULT=stored.type))
+        programs.append(hermitian_matrices.PROGRAM(VALUE=csr.data, INDEX=csr.indices))
+        programs.append(coarsest.INVERSE(VALUE=wide_type(value), RESULT=stored))
     if stored.itemsize < np.dtype(value).itemsize:
         programs.append(conversion.PROGRAM())
     return programs
@@ -107,7 +106,7 @@ def smoothed_aggregation_programs(csr, stored, hermitian):
 def approximate_inverse_programs(csr, stored, method):
     """Of products with the inverse and of A's rows; what its own program is depends on the latter."""
     index, wide = csr.indices.dtype.type, np.result_type(csr.data.dtype, np.float64).type
-    programs = [vector_ops.PROGRAM(VALUE=stored.type, INDEX=index, TEAMS=teams) for teams in _teams(csr)]
+    programs = [vector_ops.PROGRAM(VALUE=stored, INDEX=index, TEAMS=teams) for teams in _teams(csr)]
     return programs if method == "fsai" else [sparse_products.PROGRAM(VALUE=wide, INDEX=index), *programs]
 
 
@@ -115,7 +114,7 @@ def approximate_inverse_programs(csr, stored, method):
 def solver_programs(dtype):
     """Of a Krylov solver with vectors of a type."""
     return [
-        vector_space.PROGRAM(VALUE=dtype.type),
+        vector_space.PROGRAM(VALUE=dtype),
         norms.PROGRAM(VALUE=dtype.type(0).real.dtype.type),
     ]
 
@@ -125,13 +124,9 @@ def product_programs(csr, dtype):
     """Of products with a matrix, and of residuals."""
     index = csr.indices.dtype.type
     reals = {"VALUE": dtype.type(0).real.dtype.type, "DATA": csr.data.real.dtype.type}
-    return [spmv.PROGRAM(VALUE=dtype.type, INDEX=index), residuals.PROGRAM(INDEX=index, **reals)]
+    return [spmv.PROGRAM(VALUE=dtype, INDEX=index), residuals.PROGRAM(INDEX=index, **reals)]
 
 
 def _teams(csr):
     """Whether teams of lanes multiply rows: those of coarse matrices, and of small ones."""
     return (1, 0) if vector_ops.may_stream(csr.n, csr.data.size) else (1,)
-
-
-def _types(csr):
-    return {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}

@@ -9,9 +9,9 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice, as_integer
-from linforest_precond.backends.cpu.forest.greedy import hash_edges
 from linforest_precond.backends.cpu.matrix.entries import expanded_rows
 from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
+from linforest_precond.backends.cpu.runtime.hashing import hash_edges
 from linforest_precond.backends.host_numbers import batch_ends
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.forest.factor import covered_share, edges_of

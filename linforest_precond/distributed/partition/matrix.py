@@ -149,7 +149,7 @@ class Matrix(OwnRows):
         """
         with self.comm.together():
             x = shaped_vectors("x", x, self.n_local, self.backend)
-            return self.backend.krylov.ordered_rows.multiply(self.rows, self.halo.with_ghosts(x))
+            return self.backend.krylov.spmv.multiply_in_order(self.rows, self.halo.with_ghosts(x))
 
     __matmul__ = matvec
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.tridiagonal import clipping, pivots, repairs, sweeps
+from linforest_precond.backends.cpu.tridiagonal import pivots, repairs, sweeps
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.tridiagonal.band_partition import BandPartition, without_ghosts
 from linforest_precond.distributed.tridiagonal.gathered_paths import GatheredPaths
@@ -56,7 +56,7 @@ class RankElimination(Elimination):
         return inverse[1:-1], self.comm.totals(*counts)
 
     def clip(self, bands: Triple) -> Triple:
-        return without_ghosts(clipping.clip(*self.partition(bands).with_ghosts))
+        return without_ghosts(repairs.clip(*self.partition(bands).with_ghosts))
 
     def rows_to_repair(self, bands: Triple, inverse: Array, magnitudes: Array) -> Array | None:
         """A mask of this rank's rows of paths that are to be repaired; None where no rank has any."""

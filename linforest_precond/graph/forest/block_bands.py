@@ -18,7 +18,7 @@ def copy_block_bands(csr: CheckedMatrix, forest: BlockForest) -> Bands:
     Each band has a b x b block for each block row. A ghost is decoupled: its row and column are 0 apart from
     the diagonal. The forest may be that of another matrix of the same size, with the other index type.
     """
-    return Bands(*csr.backend.forest.block_bands.extract(csr, *_blocks_in_order(csr, forest)))
+    return Bands(*csr.backend.forest.bands.extract_blocks(csr, *_blocks_in_order(csr, forest)))
 
 
 def block_slots(csr: CheckedMatrix, forest: BlockForest) -> BandSlots:

@@ -47,7 +47,7 @@ def greedy_factor(A: MatrixLike | CheckedMatrix, n: int = 2, *, ties: str = "ind
     options = check_options(n, seed=seed)
     ties = as_choice("ties", ties, TIES)
     graph = checked(A).graph
-    greedy = graph.backend.forest.greedy
-    neighbors, values, slots = greedy.greedy_factor(graph, options.n, ties, options.seed)
+    factor = graph.backend.forest.factor
+    neighbors, values, slots = factor.greedy_factor(graph, options.n, ties, options.seed)
     own_slots = slots if graph.slots_are_matrix else None
     return Factor(neighbors, values, own_slots, (1, True), graph.total_weight, graph.scale)

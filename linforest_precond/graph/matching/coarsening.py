@@ -196,7 +196,7 @@ def coarsen_pairs(
     backend = csr.backend
     aggregates, count = backend.matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
     indptr, members = backend.matching.aggregates.members_of(aggregates, count)
-    return backend.multigrid.galerkin.coarse_matrix(csr, aggregates, indptr, members), aggregates
+    return backend.multigrid.transfers.coarse_matrix(csr, aggregates, indptr, members), aggregates
 
 
 def _coarsen_by_matchings(

@@ -176,7 +176,7 @@ def matching(
         mate, progress = _match_out_of_core(graph, options["seed"], batches, device)
     else:
         mate, progress = match_graph(graph, method, **options)
-    values = graph.backend.matching.matched_edge_values.matched_edge_values(graph, mate)
+    values = graph.backend.matching.matched_edges.matched_edge_values(graph, mate)
     return Matching(mate, values, progress, graph.total_weight, graph.scale, method, duals)
 
 

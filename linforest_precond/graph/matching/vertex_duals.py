@@ -21,7 +21,7 @@ def vertex_duals(graph: Graph, mate: Array, mate_weights: Array) -> Array:
 
     Rounding errors of the last sweeps are a few units in the last place: `Matching.upper_bound` covers them.
     """
-    xp, best_offers = graph.backend.xp, graph.backend.matching.vertex_duals.best_offers
+    xp, best_offers = graph.backend.xp, graph.backend.matching.matched_edges.best_offers
     duals, nobody = 0.5 * mate_weights, xp.full_like(mate, -1)
     other = xp.where(mate < 0, xp.arange(mate.size, dtype=mate.dtype), mate)
     for _ in range(BALANCING_SWEEPS):

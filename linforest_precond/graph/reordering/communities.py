@@ -74,7 +74,7 @@ def _levels(csr: CheckedMatrix, merge: Merge, seed: int) -> Iterator[tuple[Array
             return
         backend = csr.backend
         indptr, members = backend.matching.aggregates.members_of(communities, count)
-        csr = described(*backend.multigrid.galerkin.coarse_matrix(csr, communities, indptr, members))
+        csr = described(*backend.multigrid.transfers.coarse_matrix(csr, communities, indptr, members))
         yield communities, csr
 
 

@@ -45,7 +45,7 @@ def predicted_flops(csr: CheckedMatrix, stored: DType, ordering: Ordering) -> fl
     """The operations of the host's factorization in a symmetric order; MemoryError where it does not fit."""
     predicted = fill(csr, ordering.order)
     needed = predicted.memory(stored, lu=True)
-    free = backend_named("cpu").runtime.memory.free_bytes()
+    free = backend_named("cpu").runtime.calibration.free_bytes()
     if needed > free:
         raise MemoryError(
             f"the factors of A need {needed:,} bytes, and {free:,} are free; use an iterative solver, or "

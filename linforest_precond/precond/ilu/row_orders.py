@@ -52,7 +52,7 @@ def schedule_of(
         if name != "natural":
             order = _order_of(csr, pattern, name, seed)
         rank = ordering_of(order).rank
-        levels = backend.ilu.level_schedule.find_levels(pattern, order, rank, most)
+        levels = backend.ilu.triangular.find_levels(pattern, order, rank, most)
     return None if levels is None else _sorted_by_level(name, order, levels, index)
 
 

@@ -64,14 +64,14 @@ class Coarsest:
         half = csr.largest_exponent % 2 == 1
         scaled = replace(csr, data=csr.data / 2, diagonal=csr.diagonal / 2) if half else csr
         if hermitian and not centered:
-            factor = backend.multigrid.banded.definite_factor(scaled, stored)
+            factor = backend.multigrid.coarsest.definite_factor(scaled, stored)
             if factor is not None:
                 return BandedCoarsest(csr.n, factor, 0.5 if half else 1.0)
-        dense = backend.multigrid.dense.dense_matrix(scaled)
+        dense = backend.multigrid.coarsest.dense_matrix(scaled)
         inverse = _definite_inverse(dense, stored, centered, backend) if hermitian else None
         if inverse is not None:
             return cls(inverse / 2 if half else inverse, csr.n - centered)
-        dense = backend.multigrid.dense.dense_matrix(csr) if half else dense
+        dense = backend.multigrid.coarsest.dense_matrix(csr) if half else dense
         inverse = None if hermitian else _regular_inverse(dense, xp)
         if inverse is not None:
             return cls(xp.ascontiguousarray(stored_array(inverse, stored)), csr.n)
@@ -115,7 +115,7 @@ def _definite_inverse(dense: Array, stored: DType, centered: bool, backend: Back
 
     With the unit vector u of constants, (A + a u u^T)^-1 = A^+ + u u^T / a.
     """
-    invert: Callable[..., Array | None] = backend.multigrid.dense.definite_inverse
+    invert: Callable[..., Array | None] = backend.multigrid.coarsest.definite_inverse
     if not centered:
         return invert(dense, stored)
     n = dense.shape[0]

@@ -66,8 +66,8 @@ class Aggregates(OnBackend, schema.Stored):
 
     def coarse_matrix(self, fine: LevelMatrix) -> LevelMatrix:
         """The Galerkin product P^T A P."""
-        galerkin = fine.backend.multigrid.galerkin
-        return fine.galerkin(*galerkin.coarse_matrix(fine.csr, self.numbers, *self.members))
+        transfers = fine.backend.multigrid.transfers
+        return fine.galerkin(*transfers.coarse_matrix(fine.csr, self.numbers, *self.members))
 
     @property
     def values(self) -> list[Array]:

@@ -80,7 +80,7 @@ def pattern_digest(matrix: MatrixLike | CheckedMatrix) -> PatternDigest:
         names = INDEX_ARRAYS.get(form, ())
         arrays = [getattr(A, name) for name in names] or stored_entries(A, backend.xp)[:2]
     arrays = [array if array.dtype in (np.int32, np.int64) else array.astype(np.int64) for array in arrays]
-    digest = backend.matrix.pattern_digest.digest(arrays)
+    digest = backend.matrix.patterns.digest(arrays)
     return PatternDigest(form, _name(A.dtype), tuple(A.shape), int(arrays[1].size), digest)
 
 

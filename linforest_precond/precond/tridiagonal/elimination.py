@@ -48,7 +48,7 @@ class Elimination:
 
     def clip(self, bands: Triple) -> Triple:
         """Clip couplings until the matrix is definite."""
-        return backend_of_bands(bands).tridiagonal.clipping.clip(*bands)
+        return backend_of_bands(bands).tridiagonal.repairs.clip(*bands)
 
     def clip_paths(self, bands: Triple, rows: Array) -> tuple[Triple, int, int]:
         """Clip couplings of some paths; the numbers of these and of clipped couplings."""

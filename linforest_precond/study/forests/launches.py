@@ -51,9 +51,9 @@ def recorded(call: Callable[[], Any]) -> Any:
 
     The ordering gets an entry as a whole: CuPy's own kernels, as those of the radix sort, are not recorded.
     """
-    from linforest_precond.backends.cuda.runtime import launch
+    from linforest_precond.backends.cuda.runtime import launches
 
-    with launch.recording() as log:
+    with launches.recording() as log:
 
         def logged(call: Callable[[], Any]) -> tuple[None, Any]:
             events, ordering = timing.between_events(call)

@@ -15,9 +15,9 @@ IterationRecord: TypeAlias = dict[str, tuple[int, ...]]
 Entry: TypeAlias = tuple[str, float | IterationRecord]
 
 KERNELS = Path(__file__).resolve().parents[2] / "backends" / "cuda" / "kernels"
-# `extern "C" __global__ void __launch_bounds__(256, sizeof(INDEX)) name(`, or a macro in place of the bounds.
+# `KERNEL __launch_bounds__(256, sizeof(INDEX)) name(`, or a macro in place of the bounds.
 BOUNDS = r"(?:__launch_bounds__\((?:[^()]|\([^()]*\))*\)|[A-Z_]+)\s*"
-DEFINITION = re.compile(rf"__global__\s+void\s+(?:{BOUNDS})?(\w+)\s*\(")
+DEFINITION = re.compile(rf"^KERNEL\s+(?:{BOUNDS})?(\w+)\s*\(", re.MULTILINE)
 
 # The parts of a setup, as in figure 6 of Klein & Strzodka; the rest is device-to-host reads, memsets and
 # launch latency.

@@ -72,7 +72,7 @@ def occupancy(graph: Any) -> float:
     import cupy
 
     from linforest_precond.backends.cuda.matching import best_edges, locally_dominant
-    from linforest_precond.backends.cuda.runtime.launch import BLOCK, resident_blocks
+    from linforest_precond.backends.cuda.runtime.launches import BLOCK, resident_blocks
 
     search = best_edges.Search(graph)
     kernel = locally_dominant.PROGRAM(**search.macros).match_dominant_edges

@@ -5,8 +5,8 @@ Arrays are int64, but for weights and shares, which are float64. All is NumPy on
 
 import numpy as np
 
-from ..forest.greedy import hash_edges
 from ..matrix.entries import expanded_rows as expanded_rows
+from ..runtime.hashing import hash_edges
 
 
 def lower_along(indptr, indices, rows, first_row, pull, values, state):

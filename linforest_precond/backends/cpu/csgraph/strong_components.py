@@ -7,9 +7,10 @@ D. Pearce, "A space-efficient algorithm for finding strongly connected component
 import numpy as np
 
 from ..matrix.entries import wide_pattern
+from ..runtime.arrays import number_by_first
 from ..runtime.jit import helper, kernel
 
-NOT_VISITED, NO_LABEL = 0, -1
+NOT_VISITED = 0
 # The first component; the next ones count down and stay above all visit numbers.
 FIRST_COMPONENT = np.iinfo(np.int32).max
 ONE = np.uint64(1)
@@ -22,7 +23,8 @@ def strong_components(pattern):
     numbers = np.full(n, NOT_VISITED, np.int32)
     path, visits, finished, slots = *np.empty((3, n), np.int32), np.empty(n, np.int64)
     count = find_components(indptr, indices, numbers, path, visits, finished, slots)
-    label_by_lowest(numbers, np.full(count, NO_LABEL, np.int32))
+    np.subtract(FIRST_COMPONENT, numbers, out=numbers)
+    number_by_first(numbers, np.full(count, -1, np.int32))
     return count, numbers
 
 
@@ -78,15 +80,3 @@ def pop_component(numbers, finished, count, visit, component):
         count -= 1
         numbers[finished[count]] = component
     return count
-
-
-# Replace components by their labels, which number them by their lowest vertices.
-@kernel
-def label_by_lowest(numbers, labels):
-    count = 0
-    for v in range(numbers.size):
-        component = FIRST_COMPONENT - numbers[v]
-        if labels[component] == NO_LABEL:
-            labels[component] = count
-            count += 1
-        numbers[v] = labels[component]

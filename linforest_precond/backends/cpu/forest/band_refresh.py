@@ -5,7 +5,7 @@ import numpy as np
 from linforest_precond.backends.returns import BandSlots, ValueScan, ghost_code
 
 from ..matrix.entries import scan
-from ..matrix.pattern_digest import digest
+from ..matrix.patterns import digest
 from .bands import NO_SLOT, slots_of_edges
 
 

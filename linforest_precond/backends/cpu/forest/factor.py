@@ -1,4 +1,4 @@
-"""The [0,n]-factor by proposals: Algorithm 2 of Klein & Strzodka (2022)."""
+"""The [0,n]-factor by proposals, and the greedy one: Algorithms 2 and 1 of Klein & Strzodka (2022)."""
 
 import functools
 import time
@@ -6,9 +6,9 @@ import time
 import numpy as np
 from numba import prange
 
-from ..matrix.entries import gathered
+from ..matrix.entries import find_slot, gathered, magnitudes, rows_of
 from ..runtime.arrays import BLOCK, NO_VERTEX, compact, readonly
-from ..runtime.hashing import edge_hash, edge_order_key, is_positive, iteration_keys
+from ..runtime.hashing import edge_hash, edge_order_key, hash_edges, is_positive, iteration_keys
 from ..runtime.jit import helper, kernel
 from ..runtime.md5 import is_positive_md5
 
@@ -316,3 +316,36 @@ def insert(neighbors, slots, v, degree, w, slot):
         neighbors[v, place], slots[v, place] = neighbors[v, place - 1], slots[v, place - 1]
         place -= 1
     neighbors[v, place], slots[v, place] = w, slot
+
+
+def greedy_factor(graph, n, ties="index", seed=0):
+    """Visit the edges by decreasing weight and keep each one whose ends both have fewer than n edges.
+
+    Equal weights are ordered by (min, max); with `ties` "random" by (hash, min, max).
+    """
+    indptr, indices = readonly(graph.indptr), readonly(graph.indices)
+    weights = magnitudes(graph.values)
+    rows = rows_of(indptr, indices.size)
+    upper = np.flatnonzero((indices > rows) & (weights > 0))  # sorted by (min, max)
+    if ties == "random":
+        hashes = np.empty(upper.size, np.uint32)
+        hash_edges(rows[upper], indices[upper], edge_order_key(seed), hashes)
+        upper = upper[np.argsort(hashes, kind="stable")]
+    order = upper[np.argsort(-weights[upper], kind="stable")]
+    vertices = indptr.size - 1
+    neighbors, slots = (np.full((vertices, n), NO_VERTEX, indices.dtype) for _ in range(2))
+    take_edges(indptr, indices, rows, order, neighbors, slots, np.zeros(vertices, np.uint8))
+    return neighbors, gathered(graph.values, slots), slots
+
+
+# Keeps each edge whose ends both have fewer than n edges so far.
+@kernel(parallel=False)
+def take_edges(indptr, indices, rows, order, neighbors, slots, degrees):
+    n = neighbors.shape[1]
+    for slot in order:
+        v, w = rows[slot], indices[slot]
+        if degrees[v] < n and degrees[w] < n:
+            insert(neighbors, slots, v, np.int64(degrees[v]), w, slot)
+            insert(neighbors, slots, w, np.int64(degrees[w]), v, find_slot(indptr, indices, w, v))
+            degrees[v] += 1
+            degrees[w] += 1

@@ -13,7 +13,7 @@ from linforest_precond.backends.returns import FactorFinding
 
 from ..matrix.entries import find_slot
 from ..runtime.arithmetic import VANISHING, limits_of
-from ..runtime.arrays import readonly
+from ..runtime.arrays import lower_bound, readonly
 from ..runtime.jit import helper, kernel, serial_version
 
 # A level of at least PARALLEL_ROWS rows is eliminated, or substituted, by all threads, in chunks.
@@ -123,18 +123,6 @@ def eliminate_rows(
 @helper
 def size(z):
     return abs(z.real) + abs(z.imag)
-
-
-# The first place in the sorted columns [begin, end) whose column is not less than `column`.
-@helper
-def lower_bound(indices, begin, end, column):
-    while begin < end:
-        middle = (begin + end) >> 1
-        if indices[middle] < column:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin
 
 
 # The pivot of a row with this norm. A tiny one is perturbed to +-sqrt(eps) times the norm, to 1 in an empty

@@ -1,8 +1,9 @@
-"""Solves with incomplete factors: exact substitution level by level, or Jacobi sweeps."""
+"""Solves with incomplete factors: exact substitution level by level, or Jacobi sweeps; the levels of rows."""
 
 import numpy as np
 from numba import prange
 
+from ..matrix.entries import wide_pattern
 from ..runtime.arrays import readonly
 from ..runtime.jit import helper, kernel
 from .incomplete_factors import CHUNK, PARALLEL_ROWS, by_levels
@@ -74,3 +75,28 @@ def substitute_rows(indptr, indices, data, scale, c, y, out, begin, end):
             for slot in range(np.int64(indptr[row]), np.int64(indptr[row + 1])):
                 rest -= data[slot] * y[indices[slot], column]
             out[row, column] = rest
+
+
+def find_levels(pattern, order, rank, most):
+    """The level of each vertex, one more than the highest of its neighbours before it in the order.
+
+    The pattern is symmetric. None where there are more than `most` levels.
+    """
+    indptr, indices, _ = wide_pattern(pattern)
+    levels = np.empty(pattern.n, np.int32)
+    deeper = longest_paths(indptr, indices, readonly(order), readonly(rank), most, levels)
+    return None if deeper else levels
+
+
+# The longest path that ends at each vertex, of edges that lead to later ones; stops above `most` vertices.
+@kernel
+def longest_paths(indptr, indices, order, rank, most, levels):
+    for place in range(order.size):
+        vertex, level = order[place], np.int32(0)
+        for slot in range(indptr[vertex], indptr[vertex + 1]):
+            if rank[indices[slot]] < place:
+                level = max(level, np.int32(levels[indices[slot]] + 1))
+        levels[vertex] = level
+        if level >= most:
+            return True
+    return False

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from linforest_precond.backends.krylov_codes import MinresNumber, ScalarStep
+from linforest_precond.backends.krylov_codes import MinresNumber
 
 from .statuses import INDEFINITE, NONFINITE, RUNNING, SINGULAR
 
@@ -17,6 +17,15 @@ class MinresScalars:
     def __init__(self, columns, width, eps):
         self.columns, self.least = columns, math.sqrt(eps)
         self.lanes = np.zeros((len(MinresNumber), width))
+
+    def coefficients(self):
+        """The numbers that updates take, by name."""
+        return {
+            "inverse_beta": self.lanes[N.INVERSE_BETA],
+            "from_r1": self.lanes[N.FROM_R1],
+            "from_r2": self.lanes[N.FROM_R2],
+            "factors": self.lanes[N.FROM_W1 :],
+        }
 
     def _numbers(self, column):
         return self.lanes[:, column].tolist()
@@ -73,23 +82,6 @@ class MinresScalars:
 
 
 class MinresSteps:
-    def _update_minres_begin(self):
-        v = (self.lanes[name] for name in ("z", "v", "r1", "w1", "w2"))
-        self.kernels["minres_begin"](*v, self.minres.lanes[MinresNumber.INVERSE_BETA], self.active)
-
-    def _update_minres_lanczos(self):
-        v = (self.lanes[name] for name in ("q", "r1", "r2"))
-        coefficients = (self.minres.lanes[number] for number in (MinresNumber.FROM_R1, MinresNumber.FROM_R2))
-        self.kernels["minres_lanczos"](*v, *coefficients, self.active)
-
-    def _update_minres_step(self):
-        v = (self.lanes[name] for name in ("x", "r", "r2", "z", "v", "w1", "w2"))
-        factors = self.minres.lanes[MinresNumber.FROM_W1 :]
-        self.kernels["minres_step"](*v, factors, self.active, self.partials, self.sums)
-        sums = self._update_sums(("r", "r"))
-        self._record_step(sums)
-        self._take_scalar_step(ScalarStep.MINRES_STEP, sums)
-
     def _scalar_minres_begin(self, column, rz, _):
         if rz.real <= 0:
             return INDEFINITE

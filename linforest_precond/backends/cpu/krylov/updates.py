@@ -11,6 +11,8 @@ reduction of the lanes, then the chunks from first to last.
 import numpy as np
 from numba import prange
 
+from linforest_precond.backends.krylov_codes import VectorUpdate
+
 from ..runtime.jit import helper, kernel, serial_version
 
 LANES = 64  # lanes of a row, at least
@@ -76,7 +78,7 @@ def sum_two_products(u, v, y, z, partials, sums):
 
 # p = z + beta p; where beta is 0, p is z even if the old p is not finite.
 @kernel(parallel=True)
-def cg_direction(p, z, beta, active):
+def cg_direction(z, p, beta, active):
     for chunk in prange(-(-p.shape[0] // ROWS_AT_ONCE)):
         cg_direction_chunk(chunk, p, z, beta, active)
 
@@ -114,7 +116,7 @@ def cg_step_chunk(chunk, x, r, p, q, alpha):
 
 # p = r + beta (p - omega v); where beta is 0, p is r.
 @kernel(parallel=True)
-def bicgstab_direction(p, r, v, beta, omega, active):
+def bicgstab_direction(r, p, v, beta, omega, active):
     for chunk in prange(-(-p.shape[0] // ROWS_AT_ONCE)):
         bicgstab_direction_chunk(chunk, p, r, v, beta, omega, active)
 
@@ -150,7 +152,7 @@ def bicgstab_half_step_chunk(chunk, r, v, alpha):
 
 # x += alpha phat + omega shat and r -= omega t, and norm(r)^2 and conj(shadow) r; shat may alias r.
 @kernel(parallel=True)
-def bicgstab_step(x, r, phat, shat, t, shadow, alpha, omega, partials, sums):
+def bicgstab_step(x, r, t, phat, shat, shadow, alpha, omega, partials, sums):
     chunks, columns = partials.shape[0], sums.shape[0]
     for chunk in prange(chunks):
         bicgstab_step_chunk(chunk, x, r, phat, shat, t, alpha, omega)
@@ -233,7 +235,18 @@ def minres_step_chunk(chunk, x, r, r2, z, v, w1, w2, factors, active):
                 v[row, lane] = z[row, lane] * inverse_beta[lane]
 
 
-UPDATES = {
+# The coefficients that the kernel of an update takes after its vectors, and the mask of the running columns.
+COEFFICIENTS = {
+    VectorUpdate.CG_DIRECTION: ("beta", "active"),
+    VectorUpdate.CG_STEP: ("alpha",),
+    VectorUpdate.BICGSTAB_DIRECTION: ("beta", "omega", "active"),
+    VectorUpdate.BICGSTAB_HALF_STEP: ("alpha",),
+    VectorUpdate.BICGSTAB_STEP: ("alpha", "omega"),
+    VectorUpdate.MINRES_BEGIN: ("inverse_beta", "active"),
+    VectorUpdate.MINRES_LANCZOS: ("from_r1", "from_r2", "active"),
+    VectorUpdate.MINRES_STEP: ("factors", "active"),
+}
+KERNELS = {
     function.__name__: function
     for function in (
         sum_products,
@@ -253,5 +266,5 @@ UPDATES = {
 def kernels_for(chunks):
     """The functions above by their names: compiled without threads for few chunks."""
     if chunks > FEW_CHUNKS:
-        return UPDATES
-    return {name: serial_version(function) for name, function in UPDATES.items()}
+        return KERNELS
+    return {name: serial_version(function) for name, function in KERNELS.items()}

@@ -6,12 +6,12 @@ from cmath import isfinite
 
 import numpy as np
 
-from linforest_precond.backends.krylov_codes import ScalarStep, VectorUpdate
+from linforest_precond.backends.krylov_codes import UPDATES, ScalarStep, VectorUpdate
 from linforest_precond.backends.returns import Report
 
 from .minres_steps import MinresScalars, MinresSteps
 from .statuses import CONVERGED, DIVERGED, HALF, INDEFINITE, LIMIT, NONFINITE, OMEGA, RHO, RUNNING, root, size
-from .updates import LANES, ROWS_AT_ONCE, kernels_for
+from .updates import COEFFICIENTS, LANES, ROWS_AT_ONCE, kernels_for
 
 
 class KrylovSpace(MinresSteps):
@@ -48,13 +48,13 @@ class KrylovSpace(MinresSteps):
         self.kernels = kernels_for(chunks)
         wide = np.result_type(self.dtype, np.float64)
         self.partials, self.sums = np.empty((chunks, 2, self.width), wide), np.zeros((columns, 2), wide)
-        self.coefficients = {name: np.zeros(self.width, wide) for name in ("alpha", "beta", "omega")}
+        scalars = {name: np.zeros(self.width, wide) for name in ("alpha", "beta", "omega")}
         self.slots = {
-            name: [lanes[column::columns] for column in range(columns)]
-            for name, lanes in self.coefficients.items()
+            name: [lanes[column::columns] for column in range(columns)] for name, lanes in scalars.items()
         }
         self.active = np.zeros(self.width, bool)
         self.minres = MinresScalars(columns, self.width, self.eps)
+        self.coefficients = {**scalars, "active": self.active, **self.minres.coefficients()}
 
         self.statuses, self.iterations = [CONVERGED] * columns, [0] * columns
         self.rho, self.alpha, self.omega = [0.0] * columns, [0.0] * columns, [0.0] * columns
@@ -63,7 +63,6 @@ class KrylovSpace(MinresSteps):
         self.running = ()
         self.iteration = 0  # of the records: that of a column that ran all the time
         self.unmeasured = ()  # columns of the last record that lack their errors
-        self.updates = {update: getattr(self, f"_update_{update.value}") for update in VectorUpdate}
         self.scalar_steps = {
             step: getattr(self, f"_scalar_{step.name.lower()}")
             for step in ScalarStep
@@ -117,8 +116,21 @@ class KrylovSpace(MinresSteps):
         """Update vectors, and take the scalar step from the inner products that belong to the update."""
         if update == VectorUpdate.BICGSTAB_STEP and HALF in self.statuses:
             self._add_half_steps()
-        if self.running:
-            self.updates[update]()
+        if not self.running:
+            return
+        names, pairs, step = UPDATES[update]
+        arguments = [self.lanes[name] for name in names]
+        arguments += [self.coefficients[name] for name in COEFFICIENTS[update]]
+        if step is None:
+            self.kernels[update](*arguments)
+            return
+        self.kernels[update](*arguments, self.partials, self.sums)
+        sums = self._update_sums(*pairs)
+        if step == ScalarStep.BICGSTAB_HALF_STEP:
+            self._record(self.running, sums, self.iteration + 0.5)
+        else:
+            self._record_step(sums)
+        self._take_scalar_step(step, sums)
 
     def multiply(self, product, source, target, step=None, *pairs):
         """Write A times a vector into another, then do as `dot` where a step is given."""
@@ -174,41 +186,6 @@ class KrylovSpace(MinresSteps):
 
     def _clear_records(self):
         self.steps, self.seconds, self.norms, self.errors = [], [], [], []
-
-    # Updates
-
-    def _update_cg_direction(self):
-        v = self.lanes
-        self.kernels["cg_direction"](v["p"], v["z"], self.coefficients["beta"], self.active)
-
-    def _update_cg_step(self):
-        v = self.lanes
-        alpha = self.coefficients["alpha"]
-        self.kernels["cg_step"](v["x"], v["r"], v["p"], v["q"], alpha, self.partials, self.sums)
-        sums = self._update_sums(("r", "r"))
-        self._record_step(sums)
-        self._take_scalar_step(ScalarStep.CG_STEP, sums)
-
-    def _update_bicgstab_direction(self):
-        v, c = self.lanes, self.coefficients
-        self.kernels["bicgstab_direction"](v["p"], v["r"], v["v"], c["beta"], c["omega"], self.active)
-
-    def _update_bicgstab_half_step(self):
-        v = self.lanes
-        self.kernels["bicgstab_half_step"](
-            v["r"], v["v"], self.coefficients["alpha"], self.partials, self.sums
-        )
-        sums = self._update_sums(("r", "r"))
-        self._record(self.running, sums, self.iteration + 0.5)
-        self._take_scalar_step(ScalarStep.BICGSTAB_HALF_STEP, sums)
-
-    def _update_bicgstab_step(self):
-        v, c = self.lanes, self.coefficients
-        vectors = (v[name] for name in ("x", "r", "phat", "shat", "t", "shadow"))
-        self.kernels["bicgstab_step"](*vectors, c["alpha"], c["omega"], self.partials, self.sums)
-        sums = self._update_sums(("r", "r"), ("shadow", "r"))
-        self._record_step(sums)
-        self._take_scalar_step(ScalarStep.BICGSTAB_STEP, sums)
 
     def _add_half_steps(self):
         """Add alpha phat to the x of columns that converged at the half step."""

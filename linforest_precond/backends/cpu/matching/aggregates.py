@@ -3,7 +3,7 @@
 import numpy as np
 from numba import prange
 
-from ..runtime.arrays import NO_VERTEX, readonly
+from ..runtime.arrays import NO_VERTEX, number_by_first, readonly
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import helper, kernel
 
@@ -21,7 +21,7 @@ def of_mates(graph, mate, tie_key):
     arrays = graph.indptr, graph.indices, graph.values, mate
     find_roots(*map(readonly, arrays), np.uint32(tie_key), roots)
     numbers = np.full(graph.n, NO_VERTEX, roots.dtype)
-    count = number_roots(roots, numbers)
+    count = number_by_first(roots, numbers)
     return roots, count
 
 
@@ -63,20 +63,6 @@ def heaviest_matched(indptr, indices, values, mate, tie_key, v):
         if weight > best_weight or tie < best_tie:
             best, best_weight, best_tie = w, weight, tie
     return best
-
-
-# Replaces roots by aggregates, numbered in the order of their lowest vertices; returns the number of
-# aggregates.
-@kernel
-def number_roots(roots, numbers):
-    count = 0
-    for v in range(roots.size):
-        root = roots[v]
-        if numbers[root] < 0:
-            numbers[root] = count
-            count += 1
-        roots[v] = numbers[root]
-    return count
 
 
 # Counting sort of the vertices by their aggregates; `indptr` is zero at first.

@@ -7,7 +7,7 @@ from ..matrix.entries import find_slot
 from ..runtime.arrays import NO_VERTEX, NOT_FOUND, readonly
 from ..runtime.hashing import edge_hash
 from ..runtime.jit import helper, kernel
-from .matched_edge_values import matched_edge_values
+from .matched_edges import matched_edge_values
 
 # A gain counts if it exceeds this multiple of the weight that is added: several times its rounding error, so
 # that every augmentation increases the weight in exact arithmetic, and the rounds end.

@@ -7,7 +7,7 @@ the rows of their neighbours alone, its scope.
 import numpy as np
 from numba import prange
 
-from ..runtime.arrays import readonly
+from ..runtime.arrays import lower_bound, readonly
 from ..runtime.jit import helper, kernel
 from .gap_metrics import fixed_logarithm, sorted_positions
 
@@ -44,17 +44,6 @@ def gap(low, high, logarithmic):
     if low < 0 or high < 0:
         return np.int64(0)
     return fixed_logarithm(high - low) if logarithmic else np.int64(high - low)
-
-
-@helper
-def lower_bound(positions, begin, end, position):
-    while begin < end:
-        middle = (begin + end) // 2
-        if positions[middle] < position:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin
 
 
 # The change of a row's gaps when a neighbour moves from position `old` to `new`. A row that has both keeps

@@ -1,4 +1,4 @@
-"""Arrays as kernels take them: read-only views, sentinels, stream compaction, sorting."""
+"""Arrays as kernels take them: read-only views, sentinels, stream compaction, sorting, searches."""
 
 from .jit import helper, kernel
 
@@ -49,3 +49,29 @@ def compact(active, left):
             active[size] = active[i]
             size += 1
     return size
+
+
+# The first place in the sorted keys [begin, end) whose key is not less than `key`.
+@helper
+def lower_bound(keys, begin, end, key):
+    while begin < end:
+        middle = (begin + end) >> 1
+        if keys[middle] < key:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+# Replaces labels by consecutive numbers in the order of their first occurrences; `numbers` are -1 at first.
+# Returns how many labels there are.
+@kernel
+def number_by_first(labels, numbers):
+    count = 0
+    for i in range(labels.size):
+        label = labels[i]
+        if numbers[label] < 0:
+            numbers[label] = count
+            count += 1
+        labels[i] = numbers[label]
+    return count

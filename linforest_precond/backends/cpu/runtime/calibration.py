@@ -1,4 +1,4 @@
-"""What work takes on this machine: the numbers of the chooser's cost model."""
+"""What work takes on this machine, the numbers of the chooser's cost model; the memory that is left."""
 
 import os
 import time
@@ -44,3 +44,16 @@ def _product_bandwidth(rows=500_000):
 def device():
     """What tells this CPU from others: none but the machine."""
     return ""
+
+
+def free_bytes():
+    """The memory that can be allocated without swapping: Linux' estimate, elsewhere all of the machine's."""
+    try:
+        with open("/proc/meminfo") as lines:
+            return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 2**63 - 1

@@ -48,6 +48,12 @@ def edge_hash(u, v, tie_key):
     return mix32(np.uint32(tie_key + low * LOW_STRIDE_32 + high * HIGH_STRIDE_32))
 
 
+@kernel(parallel=False)
+def hash_edges(rows, columns, key, hashes):
+    for i in range(hashes.size):
+        hashes[i] = edge_hash(rows[i], columns[i], key)
+
+
 # Orders the vertices of one class: 27 bits, so that 5 bits of class, the hash and a 32-bit index fill one
 # word.
 @helper

@@ -5,11 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch, resident_blocks
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, Struct, cupy, launch, resident_blocks
 from ..runtime.prefix_sum import add_up
-from ..runtime.structs import Struct
 
 # Columns with a gradient at most, as on the CPU.
 CAPACITY = 512
@@ -26,21 +23,13 @@ BLOCKS, SHARED_MEMORY = (128, 96, 64, 32), 48 * 1024
 # From MANY_ROWS rows on, the sizes of the systems are estimated from a sample of about SAMPLE rows.
 MANY_ROWS, SAMPLE = 2**16, 2048
 
-FUNCTIONAL = Struct(
-    "Functional", "approximate_inverse/row_systems.cuh",
-    indptr="P", indices="P", data="P", start_indptr="P", start_indices="P", start_data="P",
-    diagonal="P", n="q", triangular="q",
-)  # fmt: skip
+FUNCTIONAL = Struct("Functional", "approximate_inverse/row_systems.cuh")
 ARRAYS = (
     "rows", "gradient", "factor", "right", "solution", "start_values", "inverse", "table", "columns",
     "slot_places", "pattern", "lists", "bytes",
 )  # fmt: skip
-SIZES = Struct(
-    "Sizes", "approximate_inverse/row_systems.cuh",
-    entries="i", places="i", capacity="i", starts="i", listed="i", bits="i", is_final="i",
-    **dict.fromkeys(ARRAYS, "i"),
-)  # fmt: skip
-ROWS = Struct("Rows", "approximate_inverse/row_systems.cu", list="P", length="P", stride="q")
+SIZES = Struct("Sizes", "approximate_inverse/row_systems.cuh")
+ROWS = Struct("Rows", "approximate_inverse/row_systems.cu")
 # Counts of `Report` of row_systems.cu.
 REPORTED, ABANDONED, USED = slice(2), slice(2, 3), slice(3, 7)
 REPORT = 7
@@ -54,7 +43,6 @@ PROGRAM = Program(
 
 
 def grow(matrix, start, diagonal, triangular, entries, tolerance):
-    """The CSR arrays of the rows, on patterns that grow to at most `entries` entries."""
     n, index, value = diagonal.size, matrix[1].dtype, matrix[2].dtype
     counts, report = cupy.zeros(n + 1, index), cupy.zeros(REPORT, np.uint64)
     columns, values = cupy.empty(n * entries, index), cupy.empty(n * entries, value)
@@ -69,7 +57,7 @@ def grow(matrix, start, diagonal, triangular, entries, tolerance):
     indptr = add_up(counts)
     nnz = int(indptr[-1])  # stall: the size of the result
     indices, data = cupy.empty(nnz, index), cupy.empty(nnz, value)
-    pack_rows = _program(value, index, WARP).pack_rows
+    pack_rows = PROGRAM(VALUE=value, INDEX=index, TEAM=WARP).pack_rows
     launch(pack_rows, (n, entries, columns, values, indptr, indices, data), items=n * entries)
     return (indptr, indices, data), report[REPORTED]
 
@@ -87,7 +75,6 @@ def _grow_in_fitting_systems(launch_rows, n, largest, abandoned, report):
 
 
 def refill(matrix, start, diagonal, triangular, indptr, indices):
-    """The values of rows on given patterns, and the counts as above; dependent columns get 0."""
     data, report = cupy.zeros(indices.size, matrix[2].dtype), cupy.zeros(REPORT, np.uint64)
     entries = int(cupy.diff(indptr).max()) if indices.size else 1  # stall: the size of systems
     size = _Size(entries, entries, entries, 0)
@@ -97,10 +84,9 @@ def refill(matrix, start, diagonal, triangular, indptr, indices):
 
 
 def row_squares(indptr, data):
-    """The squared norm of each row."""
     n = indptr.size - 1
     squares = cupy.zeros(n)
-    launch(_program(data.dtype, indptr.dtype, WARP).row_squares, (n, indptr, data, squares), items=n)
+    launch(PROGRAM(VALUE=data, INDEX=indptr, TEAM=WARP).row_squares, (n, indptr, data, squares), items=n)
     return squares
 
 
@@ -144,7 +130,7 @@ class _Systems:
         self._room = arrays["bytes"]
         self._team = _team(matrix[1].size / max(n, 1), self._room)
         self._items = n * self._team
-        self._program = _program(value, index, self._team)
+        self._program = PROGRAM(VALUE=value, INDEX=index, TEAM=self._team)
 
     def launch(self, name, *arguments):
         kernel = getattr(self._program, name)
@@ -184,7 +170,3 @@ def _team(mean, size):
         lanes for lanes, most in TEAMS.items() if mean <= most and WARP // lanes * size <= SHARED_MEMORY
     )
     return next(fitting, WARP)
-
-
-def _program(value, index, team):
-    return PROGRAM(VALUE=value.type, INDEX=index.type, TEAM=team)

@@ -3,18 +3,11 @@
 import numpy as np
 
 from ..matrix.entries import WIDTHS
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, Program, Struct, cupy, launch
 from . import sorted_neighbors
 from .frontier import ITEM_BYTES, FrontierLaunch
 
-BREADTH_FIRST = Struct(
-    "BreadthFirst", "csgraph/breadth_first.cu",
-    spans="P", neighbours="P", sources="P", depths="P", parents="P", queue="P", tails="P", sum_words="P",
-    handoff="P", source_count="i", dead_end="i", n="i", most_items="I",
-)  # fmt: skip
+BREADTH_FIRST = Struct("BreadthFirst", "csgraph/breadth_first.cu")
 # Threads of a block in a search of a pattern.
 BLOCK = 1024
 # Long rows, of this many lanes, give wide frontiers, for which all multiprocessors are used.
@@ -27,7 +20,6 @@ PROGRAM = Program("csgraph/breadth_first", cooperative=True, INDEX=INDICES, WIDT
 
 
 def bfs_levels(pattern, source):
-    """The depth of each vertex, -1 where it is not reachable."""
     return depths_from(pattern, cupy.full(1, source, np.int32))
 
 
@@ -37,7 +29,6 @@ def depths_from(pattern, sources):
 
 
 def breadth_first_order(pattern, source, with_predecessors):
-    """The reachable vertices by (depth, index), and the lowest predecessor of each or None."""
     rows = sorted_neighbors.plain_rows(pattern)
     predecessors = cupy.full(pattern.n, NO_PREDECESSOR, np.int32) if with_predecessors else None
     sources = cupy.full(1, source, np.int32)

@@ -3,17 +3,10 @@
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, split_long_rows
-from ..runtime import cupy
-from ..runtime.launch import blocks_for, launch_blocks
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, Program, Struct, blocks_for, cupy, launch_blocks
 from .independent_set import listed_items
 
-COLORING = Struct(
-    "Coloring", "csgraph/predecessors.cuh",
-    indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", bounds="P", blockers="P",
-    lengths="P", listed="P", masks="P", lists="P", barrier="P", n="q", mask_words="q", seed="Q",
-)  # fmt: skip
+COLORING = Struct("Coloring", "csgraph/predecessors.cuh", long_rows=LONG_ROWS_FIELD)
 # Lanes of an item, at most.
 LANES = 32
 # Rows of more entries are split into pieces for several warps. A colour passes from a piece to its row and
@@ -25,9 +18,8 @@ PROGRAM = Program("csgraph/coloring", cooperative=True, INDEX=INDICES, PIECE=PIE
 
 
 def color_vertices(pattern, largest_first, seed):
-    """The colour of each vertex."""
     n, nnz, piece = pattern.n, pattern.nnz, PIECE
-    program = PROGRAM(INDEX=pattern.indptr.dtype.type, PIECE=piece)
+    program = PROGRAM(INDEX=pattern.indptr, PIECE=piece)
     long_rows = split_long_rows(pattern.indptr, nnz, pattern.longest_row, piece)
     items = n + long_rows.most_pieces + long_rows.most_rows
     blocks = blocks_for(program.color, LANES * items)

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, cupy, launch
 
 # Large blocks: fewer arrivals at the grid barriers.
 BLOCK = 512
@@ -12,16 +10,14 @@ PROGRAM = Program("csgraph/components", cooperative=True, INDEX=INDICES)
 
 
 def weak_components(pattern):
-    """The number of components, and each vertex's."""
     n = pattern.n
-    program = PROGRAM(INDEX=pattern.indptr.dtype.type)
     parents, is_root = cupy.empty((2, n), np.int32)
     words = cupy.zeros(2, np.uint32)
     arguments = (
         pattern.indptr, pattern.indices, n, pattern.nnz, int(pattern.symmetric), parents, is_root, words[:1],
         words[1:],
     )  # fmt: skip
-    launch(program.afforest, arguments, block=BLOCK)
+    launch(PROGRAM(INDEX=pattern.indptr).afforest, arguments, block=BLOCK)
     return labels_of_marked_roots(parents, is_root)
 
 

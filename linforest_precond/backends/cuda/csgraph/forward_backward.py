@@ -5,9 +5,7 @@ import dataclasses
 import numpy as np
 
 from ..matrix.entries import rows_of, transposed
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, cupy, launch
 from ..runtime.prefix_sum import add_up
 from .breadth_first import depths_from
 from .components import labels_of_marked_roots, weak_components
@@ -17,13 +15,7 @@ PROGRAM = Program("csgraph/forward_backward", INDEX=INDICES)
 
 
 def strong_components(pattern):
-    """The number of components, and each vertex's.
-
-    The first vertex of every region in a hashed order is its pivot. Regions are the weak components of the
-    edges that are left, so separate pieces of a graph need no rounds of their own. Vertices that no edge
-    enters, or none leaves, are components (trimming).
-    """
-    n, program = pattern.n, _program(pattern)
+    n, program = pattern.n, PROGRAM(INDEX=pattern.indptr)
     forward, backward = pattern, _transposed(pattern)
     members, regions, count = cupy.full(n, -1, np.int32), cupy.zeros(n, np.int32), 1
     lowest, classes = cupy.full(n, n, np.int32), cupy.empty(n, np.uint8)
@@ -44,10 +36,6 @@ def strong_components(pattern):
     roots, is_root = cupy.empty((2, n), np.int32)
     launch(program.roots_of_members, (members, lowest, n, roots, is_root), items=n)
     return labels_of_marked_roots(roots, is_root)
-
-
-def _program(pattern):
-    return PROGRAM(INDEX=pattern.indptr.dtype.type)
 
 
 def _transposed(pattern):
@@ -73,17 +61,16 @@ def _ends_of_kept(pattern, classes):
     kept = cupy.empty(pattern.nnz, pattern.indptr.dtype)
     rows = rows_of(pattern.indptr, pattern.nnz)
     arguments = rows, pattern.indices, classes, pattern.nnz, kept
-    launch(_program(pattern).mark_edges, arguments, items=pattern.nnz)
+    launch(PROGRAM(INDEX=pattern.indptr).mark_edges, arguments, items=pattern.nnz)
     return add_up(kept)
 
 
 def _compacted(pattern, ends, count):
     indptr, indices = cupy.empty_like(pattern.indptr), cupy.empty(count, np.int32)
     arguments = pattern.indptr, pattern.indices, ends, pattern.n, pattern.nnz, indptr, indices
-    launch(_program(pattern).compact_edges, arguments, items=max(pattern.n + 1, pattern.nnz))
+    launch(PROGRAM(INDEX=pattern.indptr).compact_edges, arguments, items=max(pattern.n + 1, pattern.nnz))
     return _with_edges(pattern, indptr, indices)
 
 
 def _with_edges(pattern, indptr, indices):
-    """A directed pattern of other edges, for searches: they read neither degrees nor the longest row."""
     return dataclasses.replace(pattern, indptr=indptr, indices=indices, symmetric=False)

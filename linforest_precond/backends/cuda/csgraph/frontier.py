@@ -4,9 +4,7 @@ import functools
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch_blocks
-from ..runtime.structs import Struct
+from ..runtime import Struct, cupy, launch_blocks
 
 # Threads of a block, blocks of a launch, and the limits of single-block mode (see `SingleBlockLimits` in
 # frontier.cuh), in multiples of the items that a block processes at once.
@@ -19,7 +17,7 @@ ITEM_BYTES = 16
 # 64-bit words of the struct Handoff and of the two 32-bit tails of the queue.
 HANDOFF_WORDS, TAIL_WORDS = 3, 1
 
-SINGLE_BLOCK_LIMITS = Struct("SingleBlockLimits", "csgraph/frontier.cuh", narrow="I", wide="I")
+SINGLE_BLOCK_LIMITS = Struct("SingleBlockLimits", "csgraph/frontier.cuh")
 
 
 class FrontierLaunch:

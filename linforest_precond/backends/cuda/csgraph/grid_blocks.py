@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
+from ..runtime import Program, cupy, launch
 
 PROGRAM = Program("csgraph/grid_blocks", INDEX=np.int64)
 
@@ -26,7 +24,6 @@ def expanded_rows(indptr, rows):
 
 
 def lower_along(indptr, indices, rows, first_row, pull, values, state):
-    """Lower states along the edges of some rows; returns the ids of the lowered states."""
     before, (starts, rows) = state.copy(), _collapsed(indptr, rows)
     values = before if values is state else values
     arguments = starts, rows, rows.size, indptr, indices, first_row, int(pull), values, state
@@ -35,52 +32,43 @@ def lower_along(indptr, indices, rows, first_row, pull, values, state):
 
 
 def add_along(indptr, indices, first_column, shares, weights, columns, bits, lower_bits):
-    """For each column the sums of the rows' shares times weights, in units and in lower units."""
     sums = cupy.zeros((2, columns), np.int64)
     weights = 0 if weights is None else weights
     units = 2.0**bits, 2.0**lower_bits
-    launch(
-        PROGRAM().add_along,
-        (indptr, indptr.size - 1, indices, first_column, shares, weights, *units, columns, sums),
-    )
+    arguments = indptr, indptr.size - 1, indices, first_column, shares, weights, *units, columns, sums
+    launch(PROGRAM().add_along, arguments)
     return sums
 
 
 def row_maxima(indptr, weights):
-    """The largest weight of each row, 0 in empty ones; no weight is negative."""
     maxima = cupy.zeros(indptr.size - 1)
     launch(PROGRAM().row_maxima, (indptr, maxima.size, weights, maxima))
     return maxima
 
 
 def minimum_at(state, ids, values):
-    """Lower the states of some ids, which may be repeated."""
     ids, values = cupy.ascontiguousarray(ids), cupy.ascontiguousarray(values)
     launch(PROGRAM().minimum_at, (state, ids, values, ids.size), items=ids.size)
 
 
 def add_at(sums, ids, values):
-    """Add integers to the sums of some ids, which may be repeated."""
     ids, values = cupy.ascontiguousarray(ids), cupy.ascontiguousarray(values)
     launch(PROGRAM().add_at, (sums, ids, values, ids.size), items=ids.size)
 
 
 def run_sums(values, begins):
-    """The sum of each run of values from left to right."""
     sums = cupy.empty(begins.size)
     launch(PROGRAM().run_sums, (values, values.size, begins, begins.size, sums), items=begins.size)
     return sums
 
 
 def hashed_edges(sources, targets, key):
-    """The hashes that break ties between equal weights."""
     hashes = cupy.empty(sources.size, np.int64)
     launch(PROGRAM().hash_edges, (sources, targets, key, sources.size, hashes), items=sources.size)
     return hashes
 
 
 def lexicographic_order(keys):
-    """The stable order of keys of which the last one decides first."""
     order = cupy.argsort(keys[0], kind="stable")
     for key in keys[1:]:
         order = order[cupy.argsort(key[order], kind="stable")]

@@ -5,30 +5,21 @@ import itertools
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
-from ..runtime import cupy
-from ..runtime.launch import BLOCK, blocks_for, launch, launch_blocks
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import BLOCK, INDICES, Program, Struct, blocks_for, cupy, launch, launch_blocks
 
 # For k = 2: entries that a lane loads at once, as LOADS in worklist.cuh, and takes of one row at most.
 LOADS, LANE_ENTRIES = 4, 64
 BARRIER_BYTES = 8
 # Counters of a worklist.
 LENGTHS = 3
-WORKLIST = Struct("Worklist", "csgraph/worklist.cuh", items="P", lengths="P", capacity="Q")
+WORKLIST = Struct("Worklist", "csgraph/worklist.cuh")
 
-SELECTION = Struct(
-    "Selection", "csgraph/independent_set.cu",
-    indptr="P", indices="P", degrees="P", long_rows=LONG_ROWS_FIELD, states="P", offsets="P", unfinished="P",
-    row_minima="P", arrived="P", minima="P", any_undecided="P", members="P", lists="P", barrier="P", n="q",
-    seed="Q", k="q", lanes="q",
-)  # fmt: skip
+SELECTION = Struct("Selection", "csgraph/independent_set.cu", long_rows=LONG_ROWS_FIELD)
 PROGRAM = Program("csgraph/independent_set", cooperative=True, INDEX=INDICES, PIECE=PIECE)
 
 
 def independent_set(pattern, k, seed):
-    """1 for the vertices of the set, 0 for the others."""
-    program = PROGRAM(INDEX=pattern.indptr.dtype.type, PIECE=PIECE)
+    program = PROGRAM(INDEX=pattern.indptr, PIECE=PIECE)
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, PIECE)
     members = cupy.empty(pattern.n, np.int32)
     select = select_neighbours_apart if k == 1 else select_farther_apart

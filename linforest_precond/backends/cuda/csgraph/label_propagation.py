@@ -3,17 +3,10 @@
 import numpy as np
 
 from ..matrix.long_row_split import LONG_ROWS_FIELD, PIECE, split_long_rows
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, Program, Struct, cupy, launch
 from .components import labels_of_marked_roots
 
-PROPAGATION = Struct(
-    "Propagation", "csgraph/label_propagation.cu",
-    indptr="P", indices="P", long_rows=LONG_ROWS_FIELD, labels="P", chosen="P", active="P", any_active="P",
-    tables="P", best="P", arrived="P", changed="P", roots="P", is_root="P", n="q", seed="Q", max_iter="q",
-)  # fmt: skip
+PROPAGATION = Struct("Propagation", "csgraph/label_propagation.cu", long_rows=LONG_ROWS_FIELD)
 # Slots of a long row's hash table per entry, and the word of an empty one.
 TABLE_SHARE = 2
 EMPTY = 2**64 - 1
@@ -21,9 +14,7 @@ PROGRAM = Program("csgraph/label_propagation", cooperative=True, INDEX=INDICES, 
 
 
 def propagate_labels(pattern, max_iter, seed):
-    """The community of each vertex, numbered by their lowest vertices."""
     n, piece = pattern.n, PIECE
-    program = PROGRAM(INDEX=pattern.indptr.dtype.type, PIECE=piece)
     long_rows = split_long_rows(pattern.indptr, pattern.nnz, pattern.longest_row, piece)
     rows, pieces = long_rows.measured()
     labels, chosen, roots, is_root = (cupy.empty(n, np.int32) for _ in range(4))
@@ -36,5 +27,5 @@ def propagate_labels(pattern, max_iter, seed):
         chosen=chosen, active=active, any_active=any_active, tables=tables, best=best, arrived=arrived,
         changed=changed, roots=roots, is_root=is_root, n=n, seed=seed, max_iter=max_iter,
     )  # fmt: skip
-    launch(program.propagate, (propagation, barrier))
+    launch(PROGRAM(INDEX=pattern.indptr, PIECE=piece).propagate, (propagation, barrier))
     return labels_of_marked_roots(roots, is_root)[1]

@@ -2,24 +2,16 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, Program, Struct, cupy, launch
 from .independent_set import lanes_per_vertex
 
-LUBY = Struct(
-    "Luby", "csgraph/luby.cu",
-    indptr="P", indices="P", degrees="P", states="P", marks="P", members="P", counts="P", barrier="P", n="q",
-    seed="Q", fewest="q", patience="q", per_warp="q",
-)  # fmt: skip
+LUBY = Struct("Luby", "csgraph/luby.cu")
 # Words in rotation that count vertices.
 COUNTS = 3
 PROGRAM = Program("csgraph/luby", cooperative=True, INDEX=INDICES)
 
 
 def luby_set(pattern, seed, fewest, patience):
-    """1 for the vertices of the set, 0 for the others."""
     n, lanes = pattern.n, lanes_per_vertex(pattern)
     states, marks, members = cupy.empty(n, np.uint8), cupy.empty(n, np.uint32), cupy.empty(n, np.int32)
     words = cupy.zeros(COUNTS + 1, np.uint64)
@@ -28,6 +20,5 @@ def luby_set(pattern, seed, fewest, patience):
         members=members, counts=words, barrier=words[COUNTS:], n=n, seed=seed, fewest=fewest,
         patience=patience, per_warp=32 // lanes,
     )  # fmt: skip
-    program = PROGRAM(INDEX=pattern.indptr.dtype.type)
-    launch(program.luby_rounds, (arguments,), items=n * lanes)
+    launch(PROGRAM(INDEX=pattern.indptr).luby_rounds, (arguments,), items=n * lanes)
     return members

@@ -7,35 +7,16 @@ from linforest_precond.backends.flags import all_set
 from ..matrix.entries import transposed
 from ..matrix.long_row_split import LONG_ROWS_FIELD, SUMMED_PIECE, split_long_rows
 from ..matrix.sums import CHUNK
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
-from ..runtime.structs import Struct, address
+from ..runtime import INDICES, WEIGHTS, Program, Struct, address, cupy, launch
 
-MATRIX = Struct(
-    "Matrix",
-    "csgraph/pagerank.cu",
-    indptr="P",
-    indices="P",
-    data="P",
-    long_rows=LONG_ROWS_FIELD,
-    partials="P",
-)
+MATRIX = Struct("Matrix", "csgraph/pagerank.cu", long_rows=LONG_ROWS_FIELD)
 MATRIX_FIELD = "".join(MATRIX.fields.values())
-PAGERANK = Struct(
-    "PageRank", "csgraph/pagerank.cu",
-    outgoing=MATRIX_FIELD, incoming=MATRIX_FIELD, personalization="P", dangling="P", ranks="P", inverses="P",
-    scaled_ranks="P", sums="P", chunk_sums="P", capacity="q", progress="P", n="q", max_iter="q", alpha="d",
-    threshold="d",
-)  # fmt: skip
+PAGERANK = Struct("PageRank", "csgraph/pagerank.cu", outgoing=MATRIX_FIELD, incoming=MATRIX_FIELD)
 PROGRAM = Program("csgraph/pagerank", cooperative=True, VALUE=WEIGHTS, INDEX=INDICES, PIECE=SUMMED_PIECE)
 
 
 def power_iteration(csr, alpha, personalization, dangling, start, max_iter, threshold):
-    """The ranks, the number of iterations, and the 1-norm of the last change."""
     n = csr.n
-    types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type, "PIECE": SUMMED_PIECE}
-    program = PROGRAM(**types)
     # stall: if all weights are 1, the kernel need not read them
     weights = None if all_set(csr.data == 1) else csr.data
     outgoing = _Matrix(csr.indptr, csr.indices, weights, csr.longest_row)
@@ -50,7 +31,7 @@ def power_iteration(csr, alpha, personalization, dangling, start, max_iter, thre
         ranks=ranks, inverses=inverses, scaled_ranks=scaled_ranks, sums=sums, chunk_sums=chunk_sums,
         capacity=capacity, progress=progress, n=n, max_iter=max_iter, alpha=alpha, threshold=threshold,
     )  # fmt: skip
-    launch(program.iterate, (arguments, barrier))
+    launch(PROGRAM(VALUE=csr.data, INDEX=csr.indices).iterate, (arguments, barrier))
     iterations, change = progress.tolist()  # stall: whether the iteration converged
     return ranks, int(iterations), change
 

@@ -5,9 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..matrix.entries import WIDTHS, lanes_for, rows_of
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, cupy, launch
 
 # Rank sort in each row if none is longer than this multiple of its lanes, else one sort of all entries.
 COUNTED = 8

@@ -3,10 +3,7 @@
 import numpy as np
 
 from ..matrix.entries import rows_of
-from ..runtime import cupy
-from ..runtime.launch import launch, launch_blocks, resident_blocks
-from ..runtime.loader import INDICES, WEIGHTS, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch, launch_blocks, resident_blocks
 
 # The first one is the default.
 METHODS = "boruvka", "awerbuch_shiloach"
@@ -14,27 +11,9 @@ METHODS = "boruvka", "awerbuch_shiloach"
 BLOCK = 512
 # sizeof(Edge).
 EDGE_BYTES = 16
-GRAPH = Struct(
-    "Graph", "csgraph/weighted_edges.cuh",
-    indptr="P", indices="P", rows="P", data="P", n="i", largest="i", symmetric="i",
-    nnz="q", longest_row="q",
-)  # fmt: skip
-TREES = Struct(
-    "Trees",
-    "csgraph/spanning_forest.cu",
-    roots="P",
-    parents="P",
-    lightest="P",
-    first_edges="P",
-    selected="P",
-    edges="P",
-    capacity="q",
-)
-STARS = Struct(
-    "Stars", "csgraph/awerbuch_shiloach.cu",
-    parents="P", hooked="P", is_star="P", lightest="P", first_edges="P", selected="P", changes="P",
-    barrier="P",
-)  # fmt: skip
+GRAPH = Struct("Graph", "csgraph/weighted_edges.cuh")
+TREES = Struct("Trees", "csgraph/spanning_forest.cu")
+STARS = Struct("Stars", "csgraph/awerbuch_shiloach.cu")
 # Every round at least halves the number of trees, and there are less than 2^30 vertices.
 ROUNDS = 40
 # 64-bit words of the struct SharedState.
@@ -44,7 +23,6 @@ AWERBUCH_SHILOACH = Program("csgraph/awerbuch_shiloach", cooperative=True, VALUE
 
 
 def spanning_forest(csr, largest, method):
-    """Row pointers, columns and values of the forest's entries."""
     if csr.nnz == 0:
         return csr.indptr.copy(), csr.indices.copy(), csr.data.copy()
     rows = rows_of(csr.indptr, csr.nnz)
@@ -53,7 +31,7 @@ def spanning_forest(csr, largest, method):
         largest=largest, symmetric=csr.symmetric, nnz=csr.nnz, longest_row=csr.longest_row,
     )  # fmt: skip
     find_forest = _boruvka if method == "boruvka" else _awerbuch_shiloach
-    types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}
+    types = {"VALUE": csr.data, "INDEX": csr.indices}
     return _selected_entries(csr, find_forest(csr, graph, types), BORUVKA(**types))
 
 

@@ -3,30 +3,22 @@
 import numpy as np
 
 from ..matrix import entries
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct, address
+from ..runtime import INDICES, Program, Struct, address, cupy, launch
 from .components import BLOCK, labels_of_marked_roots
 
 # Edges sampled to estimate in-degrees, from which the pivot is chosen.
 SAMPLE = 2**20
 
 STRONG_COMPONENTS = Struct(
-    "StrongComponents", "csgraph/strong_components.cu",
-    rows="P", columns="P", out_degrees="P", in_degrees="P", signatures="P",
-    tails="PP", heads="PP", vertices="PP", members="P", lowest="P", roots="P", is_root="P", counters="P",
-    edges="q", sampling="q", n="q",
-)  # fmt: skip
+    "StrongComponents", "csgraph/strong_components.cu", tails="PP", heads="PP", vertices="PP"
+)
 # 64-bit words of the struct Counters.
 COUNTER_WORDS = 9
 PROGRAM = Program("csgraph/strong_components", cooperative=True, INDEX=INDICES)
 
 
 def strong_components(pattern):
-    """The number of components, and each vertex's."""
     n, nnz = pattern.n, pattern.nnz
-    program = PROGRAM(INDEX=pattern.indptr.dtype.type)
     rows = entries.rows_of(pattern.indptr, nnz)
     tails, heads = ([cupy.empty(nnz, np.int32) for _ in range(2)] for _ in range(2))
     vertices = [cupy.empty(n, np.int32) for _ in range(2)]
@@ -39,5 +31,5 @@ def strong_components(pattern):
         vertices=[*map(address, vertices)], members=members, lowest=lowest, roots=roots, is_root=is_root,
         counters=counters, edges=nnz, sampling=max(nnz // SAMPLE, 1), n=n,
     )  # fmt: skip
-    launch(program.find_strong_components, (arguments,), block=BLOCK)
+    launch(PROGRAM(INDEX=pattern.indptr).find_strong_components, (arguments,), block=BLOCK)
     return labels_of_marked_roots(roots, is_root)

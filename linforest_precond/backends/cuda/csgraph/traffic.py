@@ -4,9 +4,7 @@ import numpy as np
 
 from linforest_precond.backends.returns import TrafficScan
 
-from ..runtime import cupy
-from ..runtime.launch import launch, launch_blocks
-from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime import INDICES, WEIGHTS, Program, cupy, launch, launch_blocks
 from ..runtime.prefix_sum import add_up
 
 # As in traffic.cu: the words that a pass writes.
@@ -21,24 +19,17 @@ LINK_PROGRAM = Program("csgraph/traffic_links", INDEX=INDICES)
 
 
 def scan_links(indptr, indices, values, width, pieces):
-    """Sum up the links of a CSR matrix with `width` columns.
-
-    Indices and values may be arrays on the host; `pieces` are bounds of the entries copied at a time.
-    """
+    """Indices and values may be arrays on the host; `pieces` are copied one at a time."""
     rows, indptr = indptr.size - 1, cupy.asarray(indptr)
     sources, destinations = cupy.zeros((rows, 2), np.uint64), cupy.zeros((width, 2), np.uint64)
     words = cupy.zeros(WORDS + 2 * SIDE, np.uint64)
-    program = TRAFFIC(INDEX=indices.dtype.type, VALUE=values.dtype.type)
+    program = TRAFFIC(INDEX=indices, VALUE=values)
     for begin, end in pieces:
         lead = min(begin, 1)  # the last column of the previous piece, to check the order
         columns = _on_device(indices[begin - lead : end])[lead:]
         arguments = (indptr, rows, columns, _on_device(values[begin:end]), begin, end - begin, width, lead)
-        launch(
-            program.add_entries,
-            (*arguments, sources, destinations, words),
-            items=-(-(end - begin) // ENTRY_TILE) * THREADS,
-            block=THREADS,
-        )
+        arguments, tiles = (*arguments, sources, destinations, words), -(-(end - begin) // ENTRY_TILE)
+        launch(program.add_entries, arguments, items=tiles * THREADS, block=THREADS)
     launch(program.sum_up_ends, (sources, rows, words[WORDS:]), items=rows)
     launch(program.sum_up_ends, (destinations, width, words[WORDS + SIDE :]), items=width)
     return _read(words.get())  # stall: the result
@@ -62,7 +53,6 @@ def _read(words):
 
 
 def pack_addresses(sources, destinations):
-    """Links as 64-bit words: the source above, the destination below."""
     keys = cupy.empty(sources.size, np.uint64)
     arguments = (cupy.ascontiguousarray(sources), cupy.ascontiguousarray(destinations), keys.size, keys)
     launch(_links_program().pack_addresses, arguments, items=keys.size)
@@ -70,7 +60,6 @@ def pack_addresses(sources, destinations):
 
 
 def merge_links(keys, packets):
-    """The different links, sorted, and the packets of each; None as `packets` means one for each key."""
     if packets is None:
         keys = cupy.sort(keys)
         sums = None
@@ -87,7 +76,6 @@ def merge_links(keys, packets):
 
 
 def number_addresses(keys):
-    """The sources, row pointers, destinations and columns of sorted links."""
     starts, _ = _runs(keys, 32)
     sources = (keys[starts[:-1]] >> np.uint64(32)).astype(np.uint32)
     # Words of destination and place: one sort of words, whose low halves are the places in the new order.

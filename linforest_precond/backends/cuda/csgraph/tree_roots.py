@@ -2,21 +2,17 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, cupy, launch
 from .components import BLOCK
 
 PROGRAM = Program("csgraph/tree_roots", cooperative=True, INDEX=INDICES)
 
 
 def tree_roots(parents):
-    """The roots, the first vertex whose parent is out of range, the first that leads to a cycle; or -1."""
     roots = cupy.empty_like(parents)
     words = cupy.zeros(4, np.uint64)
     flags = words[2:].view(np.uint32)
-    program = PROGRAM(INDEX=parents.dtype.type)
-    launch(program.jump, (parents, parents.size, roots, flags, flags[1:], words), block=BLOCK)
+    launch(PROGRAM(INDEX=parents).jump, (parents, parents.size, roots, flags, flags[1:], words), block=BLOCK)
     # stall: the errors
     out_of_range, in_cycle = (int(~word) if word else -1 for word in words[:2].get())
     return roots, out_of_range, in_cycle

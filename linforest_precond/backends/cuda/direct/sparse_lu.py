@@ -1,7 +1,7 @@
 """Sparse LU and Cholesky factors by cuDSS."""
 
 from ..runtime import cupy
-from ..runtime.memory import free_bytes
+from ..runtime.calibration import free_bytes
 from . import cudss
 
 NORMAL, TRANSPOSED = 0, 1
@@ -14,30 +14,16 @@ OWN_ORDER = "nested_dissection"
 
 
 def unusable(order, pivoting):
-    """Why this backend cannot factor a matrix so; empty where it can."""
     if pivoting == "partial":
         return cudss.unusable() or "cuDSS has no partial pivoting in a nested dissection order"
     return cudss.unusable() or ("COLAMD's order is SuperLU's" if order == "colamd" else "")
 
 
 def factor(csr, ordering, pivoting, definite):
-    """Factor a matrix.
+    """MemoryError where the factors will not fit into the device's memory.
 
-    Parameters
-    ----------
-    csr
-        The matrix.
-    ordering
-        A symmetric order; None for nested dissection.
-    pivoting
-        "diagonal": cuDSS interchanges rows within supernodes at most, and perturbs tiny pivots.
-    definite
-        Whether A may be positive definite: Cholesky factors are tried first.
-
-    Raises
-    ------
-    MemoryError
-        Where the factors will not fit into the device's memory.
+    With "diagonal" pivoting, cuDSS interchanges rows within supernodes at most, and perturbs tiny pivots.
+    Where `definite`, Cholesky factors are tried first.
     """
     order = None if ordering is None else cupy.asnumpy(ordering.order)  # stall: cuDSS reads it on the host
     if definite:

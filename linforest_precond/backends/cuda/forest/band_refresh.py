@@ -5,9 +5,7 @@ import numpy as np
 from linforest_precond.backends.returns import BandSlots, ValueScan
 
 from ..matrix.sums import CHUNK, tree_sums_on_device
-from ..runtime import cupy
-from ..runtime.launch import BLOCK, launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import BLOCK, INDICES, VALUES, Program, cupy, launch
 from ..runtime.reports import Report
 
 # The words of a report, in the order of `ValueReport` in band_refresh.cu.
@@ -19,8 +17,7 @@ PROGRAM = Program("forest/band_refresh", VALUE=VALUES, INDEX=INDICES)
 
 
 def find_slots(csr, neighbors, order):
-    """The slots of the bands' entries in a matrix."""
-    program = PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    program = PROGRAM(VALUE=csr.data, INDEX=csr.indices)
     places = cupy.empty((3, csr.n), csr.indices.dtype)
     launch(program.find_band_slots, (csr.indptr, csr.indices, csr.n, neighbors, order, places), items=csr.n)
     return with_places(csr, places)
@@ -28,19 +25,15 @@ def find_slots(csr, neighbors, order):
 
 def with_places(csr, places):
     """Known slots of a matrix, with the entries that are on the diagonal or next to it."""
-    program = PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    program = PROGRAM(VALUE=csr.data, INDEX=csr.indices)
     kinds = cupy.zeros(-(-csr.nnz // CHUNK) * BLOCK, np.uint16)
     launch(program.mark_kinds, (csr.indptr, csr.indices, csr.n, kinds), items=csr.n)
     return BandSlots(places, kinds, csr.nnz)
 
 
 def refresh(indptr, indices, data, slots):
-    """The report for `read_report` of CSR arrays that should have the pattern of the slots, and the bands.
-
-    The bands have the entries at the slots, 0 where there is none. No stall. The index arrays may be any of
-    the right lengths: none is followed. The report of the bands' factorization may be read with this one.
-    """
-    program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    """No stall, and no index is followed. The report of a factorization may be read with this one."""
+    program = PROGRAM(VALUE=data, INDEX=indices)
     entries, chunks, places = indices.size, -(-indices.size // CHUNK), slots.places
     report, chunk_sums = Report().take(WORDS), cupy.empty((DIGEST - SUMS, chunks))
     bands = tuple(cupy.empty(places.shape[1:], data.dtype) for _ in range(3))
@@ -54,7 +47,6 @@ def refresh(indptr, indices, data, slots):
 
 
 def read_report(report, dtype):
-    """The `ValueScan` of a report."""
     words = report.get()  # stall: decides whether the bands are used
     total, adjacent = words[SUMS:DIGEST].view(np.float64).tolist()
     return ValueScan(

@@ -7,10 +7,7 @@ import numpy as np
 
 from linforest_precond.backends.returns import ForestArrays
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
-from ..runtime.structs import address
+from ..runtime import INDICES, WEIGHTS, Program, address, cupy, launch
 
 # Counters of the kernels: paths, vertices of the longest one, cycles.
 COUNTERS = 3
@@ -18,7 +15,6 @@ PROGRAM = Program("forest/bidirectional_scan", WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
 def linear_forest(neighbors, values, slots, in_place=False):
-    """Break the cycles and label the paths; the factor's own arrays are changed only if `in_place`."""
     counters = cupy.zeros(COUNTERS, np.uint64)
     neighbors, values, slots = _break_cycles(neighbors, values, slots, in_place, counters)
     labels = _label_paths(neighbors, values.dtype, counters)
@@ -26,30 +22,24 @@ def linear_forest(neighbors, values, slots, in_place=False):
 
 
 def break_cycles(neighbors, values, slots, in_place=False):
-    """Remove the weakest edge of each cycle; the number of cycles is the last result, on the device."""
+    """The number of cycles is on the device."""
     counters = cupy.zeros(COUNTERS, np.uint64)
     return *_break_cycles(neighbors, values, slots, in_place, counters), counters[-1]
 
 
 def label_paths(neighbors):
-    """Path ids, positions, and the length of each path at its id; the factor has no cycles."""
     return _label_paths(neighbors, np.dtype(np.float64), cupy.zeros(COUNTERS, np.uint64))
 
 
 def scan_steps(n):
-    """Steps after which a stride has passed n vertices: ceil(log2(n))."""
     return max(n - 1, 0).bit_length()
-
-
-def _program(weight, index):
-    return PROGRAM(WEIGHT=weight.type, INDEX=index.type)
 
 
 def _break_cycles(neighbors, values, slots, in_place, counters):
     if not in_place:
         neighbors, values = neighbors.copy(), values.copy()
         slots = None if slots is None else slots.copy()
-    n, program = neighbors.shape[0], _program(values.dtype, neighbors.dtype)
+    n, program = neighbors.shape[0], PROGRAM(WEIGHT=values, INDEX=neighbors)
     edges = (2 * n, values.dtype.itemsize + 8)  # bytes of struct Weakest: the bits of a weight, two vertices
     scan, other = ((cupy.empty_like(neighbors), cupy.empty(edges, np.uint8)) for _ in range(2))
     launch(program.begin_cycle_scan, (neighbors, values, n, *scan), items=n)
@@ -61,7 +51,7 @@ def _break_cycles(neighbors, values, slots, in_place, counters):
 
 
 def _label_paths(neighbors, weight, counters):
-    n, program = neighbors.shape[0], _program(weight, neighbors.dtype)
+    n, program = neighbors.shape[0], PROGRAM(WEIGHT=weight, INDEX=neighbors)
     scan, other = ((cupy.empty_like(neighbors), cupy.empty_like(neighbors)) for _ in range(2))
     launch(program.begin_path_scan, (neighbors, n, *scan), items=n)
     for _ in range(scan_steps(n)):

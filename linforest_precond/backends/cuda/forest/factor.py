@@ -1,14 +1,12 @@
-"""The parallel [0,n]-factor: Algorithm 2 of Klein & Strzodka (2022)."""
+"""The [0,n]-factor by proposals, and the greedy one: Algorithms 2 and 1 of Klein & Strzodka (2022)."""
 
 import functools
 
 import numpy as np
 
 from ..matrix.long_row_split import split_long_rows, staged_entries
-from ..runtime import cupy
-from ..runtime.launch import launch, note, recording
-from ..runtime.loader import INDICES, WEIGHTS, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
+from ..runtime.launches import note, recording
 
 # From this share of active vertices on, all rows are read in order instead of those in the active list.
 DENSE_SHARE = 0.6
@@ -23,25 +21,8 @@ AT_ONCE = 1000
 # Runs before the first that is timed.
 WARM_RUNS = 3
 
-# The structs of the kernels.
-PROBLEM = Struct(
-    "Problem",
-    "forest/candidates.cuh",
-    indptr="P",
-    indices="P",
-    values="P",
-    neighbors="P",
-    edge_values="P",
-    slots="P",
-    state="P",
-    rows="q",
-)
-OPTIONS = Struct(
-    "Options", "forest/candidates.cuh",
-    seed="Q", threshold="Q", first="q", last="q", long_row="q", fewest_dense="q",
-    m="i", k_m="i", automatic="i", capacity="i", width="i", md5="i", ties="i",
-    report="P", longest="q",
-)  # fmt: skip
+PROBLEM = Struct("Problem", "forest/candidates.cuh")
+OPTIONS = Struct("Options", "forest/candidates.cuh")
 RECORD = "active", "confirmed", "proposed", "started_at", "proposed_at", "confirmed_at"
 # The codes of `ties`: enum Ties.
 TIES = {"auto": 0, "index": 1, "random": 2}
@@ -112,11 +93,7 @@ def propose_factor(
 
 
 def proposition_times(graph, n, k, repeats):
-    """Seconds of the proposition of iteration k without charging, in each of `repeats` runs.
-
-    By the kernel's own clock; k is below `AT_ONCE`. The second result is the number of vertices that propose:
-    those that still have a free edge. There are no times where the factor is maximal before iteration k.
-    """
+    """By the kernel's own clock; k is below `AT_ONCE`."""
     logs = []
     for _ in range(WARM_RUNS + repeats):
         with recording() as log:
@@ -141,8 +118,8 @@ def program_of(graph, n, switches):
     """The program of a [0,n]-factor, with the code for rows of the graph's lengths alone."""
     mean = _mean_row(graph)
     return PROGRAM(
-        WEIGHT=graph.values.dtype.type,
-        INDEX=graph.indices.dtype.type,
+        WEIGHT=graph.values,
+        INDEX=graph.indices,
         DEGREE=n,
         SWITCHES=int(switches),
         STAGED=int(staged_entries(mean, _entry_bytes(graph)) > 0),
@@ -186,3 +163,15 @@ def _partial_bytes(value, index, n):
     candidate = [("value", value), ("hash", np.uint32), ("places", index, 2)]
     partial = [("best", np.dtype(candidate, align=True), n), ("alive", np.int32)]
     return np.dtype(partial, align=True).itemsize
+
+
+def greedy_factor(graph, n, ties="index", seed=0):
+    """The factor of Algorithm 1 of Klein & Strzodka (2022), by uncharged proposals until it is maximal.
+
+    An edge that both ends propose is among the first ones, in the sweep's order, that each of them has room
+    for; so the sequential sweep takes it, too.
+    """
+    neighbors, values, slots, _ = propose_factor(
+        graph, n, limit=None, automatic=False, m=1, k_m=0, threshold=0, seed=seed, ties=ties
+    )
+    return neighbors, values, slots

@@ -7,10 +7,7 @@ import numpy as np
 
 from linforest_precond.backends.returns import ForestArrays
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
-from ..runtime.structs import Struct, address
+from ..runtime import INDICES, WEIGHTS, Program, Struct, address, cupy, launch
 
 # Upper bounds on the nodes of each stage of the list ranking, as shares of the vertices. Neighbours are never
 # both splitters, so a path needs 3, 5, 9 or 17 vertices to have 2 nodes in that stage.
@@ -24,18 +21,13 @@ ROUNDS = 256
 BLOCK = 512
 
 # The structs and counters of the kernels.
-PATHS = Struct(
-    "Paths", "forest/ranking_stages.cuh",
-    rows="P", records="P", path_id="P", position="P", lengths="P", counters="P", vertices="q",
-    stages="P" * len(NODE_BYTES) * len(SHARES), jumped="P", cyclic="P",
-)  # fmt: skip
-WEAKEST = Struct("Weakest", "forest/linear_forest.cu", weight="P", ends="P")
+PATHS = Struct("Paths", "forest/ranking_stages.cuh", stages="P" * len(NODE_BYTES) * len(SHARES))
+WEAKEST = Struct("Weakest", "forest/linear_forest.cu")
 PATH_COUNT, LONGEST, CYCLES, CYCLIC, NODES = range(5)
 PROGRAM = Program("forest/linear_forest", cooperative=True, WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
 def linear_forest(neighbors, values, slots, in_place=False):
-    """Break the cycles and rank the paths; the factor's own arrays are changed only if `in_place`."""
     run = _Run(neighbors, values)
     run.rank()
     # stall: arrays are copied only if there are cycles
@@ -53,15 +45,9 @@ def linear_forest(neighbors, values, slots, in_place=False):
 
 
 def most_lost(neighbors, values):
-    """The lighter edge of each vertex below both of its neighbours, 0 elsewhere."""
     lost = cupy.empty(neighbors.shape[0], values.dtype)
-    launch(_program(neighbors, values).find_most_lost, (neighbors, values, lost.size, lost))
+    launch(PROGRAM(WEIGHT=values, INDEX=neighbors).find_most_lost, (neighbors, values, lost.size, lost))
     return lost
-
-
-def _program(neighbors, values):
-    types = {"WEIGHT": values.dtype.type, "INDEX": neighbors.dtype.type}
-    return PROGRAM(**types)
 
 
 @functools.lru_cache(256)
@@ -79,7 +65,7 @@ class _Run:
     def __init__(self, neighbors, values):
         n, index = neighbors.shape[0], neighbors.dtype
         self.n = n
-        self.program = _program(neighbors, values)
+        self.program = PROGRAM(WEIGHT=values, INDEX=neighbors)
         self.path_id, self.position = cupy.empty(n, index), cupy.empty(n, index)
         self.lengths = cupy.zeros(n, index)
         # The counters of struct Paths, then the barriers and round counters of the three launches.

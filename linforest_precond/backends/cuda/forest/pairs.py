@@ -5,24 +5,16 @@ import numpy as np
 from ..matrix.entries import rows_of
 from ..matrix.long_row_split import lanes_to_a_row
 from ..matrix.row_merging import LONGEST_ROW, merge_tiles, rows_of_tile, tiles_fit
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 from ..runtime.prefix_sum import add_up
-from ..runtime.structs import Struct
 
-# The struct in grouped_rows.cuh.
-GROUPED_GRAPH = Struct(
-    "GroupedGraph", "forest/grouped_rows.cuh",
-    indptr="P", indices="P", values="P", members="P", places="P", vertices="q", groups="q",
-)  # fmt: skip
+GROUPED_GRAPH = Struct("GroupedGraph", "forest/grouped_rows.cuh")
 PROGRAM = Program("forest/pairs", VALUE=WEIGHTS, INDEX=INDICES)
 
 
 def pair_up(neighbors):
-    """Number the pairs of a [0,1]-factor by their lower members; an unmatched vertex gets a ghost."""
     vertices, index = neighbors.size, neighbors.dtype
-    program = PROGRAM(VALUE=np.float64, INDEX=index.type)
+    program = PROGRAM(VALUE=np.float64, INDEX=index)
     leads, places = cupy.empty(vertices, index), cupy.empty(vertices, index)
     launch(program.mark_leads, (neighbors, vertices, leads))
     opened = add_up(leads)
@@ -33,19 +25,13 @@ def pair_up(neighbors):
 
 
 def members_of(pairs, members):
-    """The two members of each listed pair; those of a ghost are ghosts."""
     found = cupy.empty(2 * pairs.size, members.dtype)
-    program = PROGRAM(VALUE=np.float64, INDEX=members.dtype.type)
-    launch(program.list_members, (pairs, pairs.size, members, found))
+    launch(PROGRAM(VALUE=np.float64, INDEX=members).list_members, (pairs, pairs.size, members, found))
     return found
 
 
 def coarse_graph(graph, members, places):
-    """The graph of the pairs: CSR arrays with ascending columns, and the length of the longest row.
-
-    The last result are the two largest weights of each row, 0 where it has fewer.
-    """
-    program = PROGRAM(VALUE=graph.values.dtype.type, INDEX=graph.indices.dtype.type)
+    program = PROGRAM(VALUE=graph.values, INDEX=graph.indices)
     merge = _merge_by_tiles if fits_blocks(graph) else _merge_by_sorting
     return merge(graph, members, places, program)
 

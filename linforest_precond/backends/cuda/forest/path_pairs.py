@@ -8,19 +8,13 @@ from linforest_precond.backends.returns import NumberedPaths
 
 from ..matrix.entries import lanes_for, magnitudes
 from ..matrix.row_merging import merge_rows
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 from ..runtime.prefix_sum import add_up
-from ..runtime.structs import Struct
 from .pairs import fits_blocks, grouped_graph, merge_groups
 
-# The structs in path_pairs.cu.
-NUMBERED = Struct(
-    "Numbered", "forest/path_pairs.cu", order="P", rank="P", number="P", starts="P", vertices="q", paths="q"
-)
-LINES = Struct("Lines", "forest/path_pairs.cu", path_id="P", position="P", order="P", rank="P")
-MATES = Struct("Mates", "forest/path_pairs.cu", mates="P", counts="P", sums="P", aligned="P", directions="P")
+NUMBERED = Struct("Numbered", "forest/path_pairs.cu")
+LINES = Struct("Lines", "forest/path_pairs.cu")
+MATES = Struct("Mates", "forest/path_pairs.cu")
 PROGRAM = Program("forest/path_pairs", VALUE=WEIGHTS, INDEX=INDICES)
 
 
@@ -32,17 +26,15 @@ class PathSamples(NamedTuple):
 
 
 def drop_weak_edges(neighbors, values):
-    """A [0,2]-factor without the edges below half of the heaviest at both ends; the others come first."""
     kept = cupy.empty_like(neighbors), cupy.empty_like(values)
-    program = _program(values.dtype, neighbors.dtype)
+    program = PROGRAM(VALUE=values, INDEX=neighbors)
     launch(program.drop_weak_edges, (neighbors, values, neighbors.shape[0], *kept))
     return kept
 
 
 def number_paths(order, rank, position, count):
-    """Number the `count` paths of a forest in its order."""
     flags, starts = cupy.zeros_like(order), cupy.empty(count + 1, order.dtype)
-    program = _program(np.float64, order.dtype)
+    program = PROGRAM(VALUE=np.float64, INDEX=order)
     launch(program.mark_starts, (position, rank, order.size, flags))
     paths = NumberedPaths(order, rank, add_up(flags), starts)
     launch(program.list_starts, (_numbered(paths),))
@@ -50,19 +42,14 @@ def number_paths(order, rank, position, count):
 
 
 def sample_rows(graph, paths):
-    """Two neighbouring rows from the middle of each path."""
     index = paths.order.dtype
     samples = PathSamples(cupy.empty((paths.starts.size - 1, 2), index), cupy.empty_like(paths.order))
-    launch(_program(graph.values.dtype, index).sample_rows, (_numbered(paths), *samples))
+    launch(PROGRAM(VALUE=graph.values, INDEX=index).sample_rows, (_numbered(paths), *samples))
     return samples
 
 
 def merge_samples(graph, samples):
-    """The graph of the paths: the sampled weights between any two, as CSR arrays with ascending columns.
-
-    The last result is the length of the longest row.
-    """
-    program = _program(graph.values.dtype, graph.indices.dtype)
+    program = PROGRAM(VALUE=graph.values, INDEX=graph.indices)
     if fits_blocks(graph):
         return merge_groups(program.merge_samples, graph, *samples)
     # A row may be sampled twice: the terms may be too many for the graph's index type.
@@ -77,9 +64,8 @@ def merge_samples(graph, samples):
 
 
 def partners(graph, paths, samples, lines):
-    """The partner of each vertex, at the same distance from the aligned places of both paths; or -1."""
     count, index = paths.starts.size - 1, paths.order.dtype
-    program = _program(graph.values.dtype, index)
+    program = PROGRAM(VALUE=graph.values, INDEX=index)
     sums = cupy.zeros((2, 2, count), np.int64)
     mates, aligned, directions = (cupy.empty(count, index) for _ in range(3))
     found = MATES(mates=mates, counts=sums[0], sums=sums[1], aligned=aligned, directions=directions)
@@ -94,10 +80,6 @@ def partners(graph, paths, samples, lines):
     partners_of = cupy.empty_like(paths.order)
     launch(program.list_partners, (numbered, found, partners_of))
     return partners_of
-
-
-def _program(dtype, index):
-    return PROGRAM(VALUE=np.dtype(dtype).type, INDEX=index.type)
 
 
 def _numbered(paths):

@@ -4,36 +4,22 @@ import numpy as np
 
 from linforest_precond.backends.returns import FactorFinding
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import INDICES, VALUES, Program, Struct, cupy, launch
 from ..runtime.prefix_sum import add_up
-from ..runtime.structs import Struct
 
 WARP = 32
 # Lanes per row of `copy_triangles`.
 TEAM = 8
 
-ELIMINATION = Struct(
-    "Elimination", "ilu/incomplete_factors.cu",
-    indptr="P", indices="P", diagonals="P", data="P", inverse="P", weights="P", dropped="P", ready="P",
-    ticket="P", report="P", n="q", hermitian="q", shift="d",
-)  # fmt: skip
-TRIANGLE = Struct("TriangleArrays", "ilu/incomplete_factors.cu", indptr="P", indices="P", data="P")
+ELIMINATION = Struct("Elimination", "ilu/incomplete_factors.cu")
+TRIANGLE = Struct("TriangleArrays", "ilu/incomplete_factors.cu")
 PROGRAM = Program("ilu/incomplete_factors", VALUE=VALUES, INDEX=INDICES)
 
 
 def factorize(indptr, indices, data, starts, hermitian, shift, weights):
-    """(I + L) D (I + U) on the pattern of a matrix whose diagonal is stored: L, U and the inverse of D.
-
-    Where `hermitian`, all diagonal entries are positive, and L is the conjugate transpose of U. `shift` times
-    its row's norm is added to each diagonal entry, with its sign; the norm is the largest entry, or the
-    diagonal entry where `hermitian`. Also the fill-in that is dropped in each row, the sum of
-    ``weights[i] * weights[j] * |l_ik u_kj|**2``, and counts of the events of `FactorFinding`. The levels that
-    begin at `starts` are not needed here: rows find out by themselves when others are done.
-    """
+    """The levels at `starts` are not needed here: rows find out by themselves when others are done."""
     n, index = indptr.size - 1, indptr.dtype
-    program = PROGRAM(VALUE=data.dtype.type, INDEX=index.type)
+    program = PROGRAM(VALUE=data, INDEX=index)
     diagonals, ends = cupy.empty(n, index), [cupy.zeros(n + 1, index) for _ in range(2)]
     work, inverse, dropped = data.copy(), cupy.empty(n, data.dtype), cupy.empty(n)
     words, report = cupy.zeros(n + 1, np.uint32), cupy.zeros(len(FactorFinding), np.uint64)

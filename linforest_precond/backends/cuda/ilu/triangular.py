@@ -1,4 +1,4 @@
-"""Solves with incomplete factors: exact substitution by levels or tiles, or Jacobi sweeps."""
+"""Solves with incomplete factors: substitution by levels or tiles, or Jacobi sweeps; the levels of rows."""
 
 import math
 
@@ -6,11 +6,8 @@ import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
-from ..runtime import cupy
-from ..runtime.launch import BLOCK, launch, launch_blocks
-from ..runtime.loader import INDICES, STORED_AND_APPLIED, Program
+from ..runtime import BLOCK, INDICES, STORED_AND_APPLIED, Program, Struct, cupy, launch, launch_blocks
 from ..runtime.streams import current
-from ..runtime.structs import Struct
 
 WARP = 32
 # With more levels, one launch substitutes all rows, in tiles; with fewer, each level has a launch.
@@ -18,15 +15,14 @@ MOST_LAUNCHES = 16
 MOST_BLOCKS = 16 * 1056
 VECTORS_OF_SWEEPS = 3
 
-TRIANGLE = Struct("Triangle", "ilu/triangular.cu", indptr="P", indices="P", data="P", scale="P", lanes="q")
-VECTORS = Struct("StridedVectors", "ilu/triangular.cu", at="P", order="P", row="q", column="q")
+TRIANGLE = Struct("Triangle", "ilu/triangular.cu")
+VECTORS = Struct("StridedVectors", "ilu/triangular.cu")
 NOTHING = VECTORS(at=None, order=None, row=0, column=0)
 PROGRAM = Program("ilu/triangular", STORED_AND_APPLIED, same_bits=False, INDEX=INDICES)
+SCHEDULE = Program("ilu/level_schedule", INDEX=INDICES)
 
 
 class Substitution:
-    """Solves with (I + L) D (I + U)."""
-
     def __init__(self, lower, inverse, upper, order, starts, sweeps):
         self._arrays, self._order, self._sweeps = (lower, inverse, upper), order, sweeps
         self._rows, self._dtype = order.size, inverse.dtype
@@ -47,7 +43,6 @@ class Substitution:
             self._tiles = cupy.asarray(tiles_of(begins, WARP // self._lanes))
 
     def solve(self, b, x):
-        """Write the solutions for the columns of b into x, which shares no memory with b."""
         if not b.size:
             return
         columns = b.shape[1]
@@ -62,7 +57,7 @@ class Substitution:
 
     def _solve(self, b, x, columns, dtype, work):
         vectors, tickets = work
-        program = PROGRAM(VALUE=self._dtype.type, RESULT=dtype.type, INDEX=self._order.dtype.type)
+        program = PROGRAM(VALUE=self._dtype, RESULT=dtype, INDEX=self._order)
         if self._sweeps is not None:
             self._relax(program, b, x, columns, vectors)
         elif self._tiles is None:
@@ -132,3 +127,10 @@ def strided(array, order):
 def contiguous(vectors, columns):
     """Work vectors, with the rows of the triangles."""
     return VECTORS(at=vectors, order=None, row=columns, column=1)
+
+
+def find_levels(pattern, order, rank, most):
+    levels, words = cupy.full(pattern.n, -1, np.int32), cupy.zeros(2, np.uint32)
+    arguments = pattern.indptr, pattern.indices, order, rank, pattern.n, most, levels, words
+    launch(SCHEDULE(INDEX=pattern.indptr).find_levels, arguments, items=pattern.n * WARP)
+    return None if words[1].item() else levels  # stall: the levels are of no use where there are too many

@@ -4,19 +4,14 @@ import numpy as np
 
 from linforest_precond.backends.krylov_codes import CycleStep
 
-from ..runtime.loader import VALUES, Program, wide_type
-from ..runtime.structs import Struct
+from ..runtime import VALUES, Program, Struct, wide_type
 from .basis import Basis
 
-ARNOLDI = Struct(
-    "Arnoldi", "krylov/arnoldi.cu", basis="P", preconditioned="P", work="P", partials="P", length="q"
-)
+ARNOLDI = Struct("Arnoldi", "krylov/arnoldi.cu")
 PROGRAM = Program("krylov/arnoldi", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=1)
 
 
 class Arnoldi:
-    """Cycles of GMRES for the columns of a `KrylovSpace`; the parameters are those of the CPU's `Arnoldi`."""
-
     def __init__(self, space, length, flexible):
         self.space = space
         self._basis = Basis(space, PROGRAM, length + 2, length * (length + 5) + 1 + length + 2)
@@ -28,11 +23,9 @@ class Arnoldi:
         )  # fmt: skip
 
     def begin(self):
-        """The first vector of a cycle, v = r / norm(r)."""
         self._basis.launch("begin_cycle", self._struct, self.space["r"], self.space["v"])
 
     def extend(self):
-        """The next basis vector v from w = A z, by classical Gram-Schmidt twice, and norm(r)."""
         space, basis = self.space, self._basis
         w = space["w"]
         basis.launch("project_on_basis", basis.summed, self._struct, w, space["z"])
@@ -56,21 +49,17 @@ class Arnoldi:
         self._basis.launch("take_arnoldi_sums", np.int32(step), self._struct, blocks=1)
 
     def correct(self, target, base):
-        """target = base + Z y with the minimizer y; base None is 0, and Z is V unless flexible."""
         self._basis.launch("solve_triangle", self._struct, blocks=1)
         base = 0 if base is None else self.space[base]
         self._basis.launch("combine_basis", self._struct, base, self.space[target])
 
     def add(self, target):
-        """target += x."""
         self._basis.launch("add_solution", self.space["x"], self.space[target])
 
     def accept(self, name):
-        """x becomes the vector `name` where a cycle has ended."""
         self._basis.launch("accept_solution", self.space[name], self.space["x"])
 
     def restart(self):
-        """r = b - w, where w = A x, and the outcomes of cycles that have ended."""
         space, basis = self.space, self._basis
         basis.launch("restart_cycle", basis.summed, self._struct, space["b"], space["w"], space["r"])
         if not basis.summed:

@@ -4,11 +4,9 @@ import numpy as np
 
 from linforest_precond.backends.krylov_codes import NumberSlot, RunningState
 
-from ..runtime import cupy
-from ..runtime.launch import launch_blocks
-from ..runtime.loader import wide_type
+from ..runtime import cupy, launch_blocks, wide_type
+from ..runtime.column_sums import THREADS
 
-THREADS = 256
 # Blocks at most: the last one adds up the partial sums of all.
 LARGEST_GRID = 528
 
@@ -24,7 +22,7 @@ class Basis:
         vector = space["x"]
         self.n, self.columns = vector.shape
         wide = np.dtype(wide_type(vector.dtype))
-        self._program = program(VALUE=vector.dtype.type)
+        self._program = program(VALUE=vector)
         self._blocks = min(LARGEST_GRID, space.blocks)
         self.work = cupy.zeros((rows, self.columns), wide)
         self.partials = cupy.empty(self._blocks * most_sums * self.columns, wide)

@@ -4,20 +4,14 @@ import numpy as np
 
 from linforest_precond.backends.krylov_codes import CycleStep
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import VALUES, Program, wide_type
-from ..runtime.structs import Struct
+from ..runtime import VALUES, Program, Struct, cupy, launch, wide_type
 from .basis import Basis
 
-IDR = Struct(
-    "Idr", "krylov/idr.cu", images="P", directions="P", shadows="P", work="P", partials="P", count="q"
-)
+IDR = Struct("Idr", "krylov/idr.cu")
 PROGRAM = Program("krylov/idr", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=1)
 
 
 def shadow_values(n, count, seed):
-    """Pseudorandom numbers in [-1, 1), a (count, n) array: the same on every backend."""
     values = cupy.empty((count, n))
     program = PROGRAM(VALUE=np.float64)
     launch(program.shadow_values, (n, count, np.uint64(seed), values), items=max(values.size, 1))
@@ -25,8 +19,6 @@ def shadow_values(n, count, seed):
 
 
 class Idr:
-    """Cycles of IDR(s) for the columns of a `KrylovSpace`; the parameters are those of the CPU's `Idr`."""
-
     def __init__(self, space, shadows):
         self.space, self._count = space, len(shadows)
         count = self._count
@@ -39,21 +31,17 @@ class Idr:
         )  # fmt: skip
 
     def begin(self):
-        """Start with empty bases and f = P* r."""
         basis, r = self._basis, self.space["r"]
         basis.launch("begin_idr", basis.summed, self._struct, r)
         self._take_sums(CycleStep.IDR_BEGIN, [(u, r) for u in self._P])
 
     def direction(self):
-        """v = r - G c, or r in the step for omega."""
         self._basis.launch("idr_direction", self._struct, self.space["r"], self.space["v"])
 
     def extend(self):
-        """u = omega vhat + U c, or vhat in the step for omega."""
         self._basis.launch("idr_extend", self._struct, self.space["vhat"], self.space["u"])
 
     def step(self):
-        """From g = A u: make it biorthogonal to the shadow vectors, step along u, and take norm(r)."""
         space, basis = self.space, self._basis
         x, r, u, g = (space[name] for name in ("x", "r", "u", "g"))
         at_omega = not basis.summed and basis.position() == self._count

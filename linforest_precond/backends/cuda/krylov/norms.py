@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from ..runtime import cupy
+from ..runtime import WEIGHTS, Program, cupy, launch_blocks, wide_type
 from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
-from ..runtime.launch import launch_blocks
-from ..runtime.loader import WEIGHTS, Program, wide_type
 
 SUMS = 3
 ENTRIES_OF_THREAD = 4
@@ -23,8 +21,7 @@ def column_norms(columns):
     sums, _held = sums_of(reals.shape[1], SUMS, np.float64)
     norms = cupy.empty(reals.shape[1])
     blocks = max(1, min(LARGEST_GRID, -(-reals.size // (THREADS * ENTRIES_OF_THREAD))))
-    program = PROGRAM(VALUE=value.type)
-    launch_blocks(program.find_norms, blocks, (rows, sums, reals, norms), block=THREADS)
+    launch_blocks(PROGRAM(VALUE=value).find_norms, blocks, (rows, sums, reals, norms), block=THREADS)
     found = norms.get().reshape(count, -1)  # stall: tolerances are relative to it
     return found[:, 0] if found.shape[1] == 1 else np.hypot(*found.T)
 

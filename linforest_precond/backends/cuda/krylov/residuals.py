@@ -4,14 +4,9 @@ import numpy as np
 
 from linforest_precond.backends.krylov_codes import LONGEST_ROW_OF_LANE
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 
-ENTRIES = Struct(
-    "Entries", "krylov/residuals.cu", indptr="P", indices="P", data="P", rows="q", period="q", parts="q"
-)
+ENTRIES = Struct("Entries", "krylov/residuals.cu")
 # VALUE is the type of the vectors, DATA that of the entries: the same, or single precision.
 PROGRAM = Program(
     "krylov/residuals",
@@ -22,19 +17,15 @@ PROGRAM = Program(
 
 
 class Entries:
-    """The entries of A as residuals read them; the parameters are those of the CPU's `Entries`."""
-
     def __init__(self, indptr, indices, data, period=0):
         self._indptr, self._indices, self._data, self._period = indptr, indices, data, period
 
     @classmethod
     def of_dense(cls, A):
-        """Of an (n, n) array."""
         n, dtype = A.shape[0], np.result_type(A.dtype, np.float32)
         return cls(cupy.arange(n + 1) * n, cupy.arange(n), cupy.ascontiguousarray(A, dtype).reshape(-1), n)
 
     def residual(self, b, x, target):
-        """Write b - A x into `target`; all are (n, k) arrays of one type, `target` is contiguous."""
         rows, real, data = target.shape[0], target.real.dtype, self._data
         if not target.size:
             return
@@ -43,11 +34,10 @@ class Entries:
             indptr=self._indptr, indices=self._indices, data=data, rows=rows, period=self._period,
             parts=2 if data.dtype.kind == "c" else 1,
         )  # fmt: skip
-        program = PROGRAM(VALUE=real.type, DATA=data.real.dtype.type, INDEX=self._indices.dtype.type)
+        program = PROGRAM(VALUE=real, DATA=data.real, INDEX=self._indices)
         launch(program.subtract_products, (matrix, b, x, result.size // rows, result), items=result.size)
 
     def magnitudes(self, x):
-        """|A| |x|, in double precision."""
         sizes, x = (abs(each).astype(np.float64, copy=False) for each in (self._data, x))
         result = cupy.empty(x.shape)
         Entries(self._indptr, self._indices, sizes, self._period).residual(cupy.zeros_like(x), x, result)

@@ -5,10 +5,8 @@ import functools
 import numpy as np
 
 from ..matrix.long_row_split import LONGEST_ROW, PIECE, split_long_rows
-from ..runtime import cupy
+from ..runtime import INDICES, VALUES, Program, cupy, launch, launch_blocks, wide_type
 from ..runtime.column_sums import LARGEST_GRID, THREADS
-from ..runtime.launch import launch_blocks
-from ..runtime.loader import INDICES, VALUES, Program, wide_type
 from .residuals import Entries
 
 # Blocks of a product without sums: many times the resident ones, so that multiprocessors finish together.
@@ -17,22 +15,19 @@ WARPS = THREADS // 32  # of a block
 PROGRAM = Program(
     "krylov/spmv", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=1, INDEX=INDICES, PIECE=PIECE
 )
+ORDERED = Program("krylov/ordered_rows", VALUE=VALUES, BLOCK=1, INDEX=INDICES)
 
 
 class Operator:
-    """A matrix or operator that is applied by its own `@`."""
-
     capturable = False  # in a CUDA graph
 
     def __init__(self, name, matrix):
         self.name, self.matrix = name, matrix
 
     def into(self, space, source, target):
-        """Write the product with vector `source` into vector `target`; both are given by name."""
         self.multiply(space[source], space[target])
 
     def multiply(self, source, target):
-        """Write the product with the columns of `source` into `target`."""
         one = source.shape[1] == 1
         product = self.matrix @ (source[:, 0] if one else source)
         if not isinstance(product, cupy.ndarray):
@@ -48,10 +43,7 @@ class Operator:
 
 
 class Product(Operator):
-    """Products with A: a `CSR` record by our own kernels, anything else by its `@`.
-
-    Only our own kernels are capturable: CuPy refuses to capture cuSPARSE's calls.
-    """
+    """Only our own kernels are capturable: CuPy refuses to capture cuSPARSE's calls."""
 
     def __init__(self, A, dtype, is_csr):
         super().__init__("A", A)
@@ -61,7 +53,7 @@ class Product(Operator):
         self._csr = A.indptr, A.indices, A.data.astype(dtype, copy=False)
         self._long_rows = split_long_rows(A.indptr, A.indices.size, A.longest_row, PIECE, LONGEST_ROW)
         self._partials = cupy.empty(self._long_rows.most_pieces, dtype)
-        self._program = PROGRAM(VALUE=dtype.type, INDEX=A.indices.dtype.type)
+        self._program = PROGRAM(VALUE=dtype, INDEX=A.indices)
 
     def into(self, space, source, target):
         if not self.own:
@@ -81,14 +73,12 @@ class Product(Operator):
 
     @functools.cached_property
     def entries(self):
-        """A's entries as residuals read them; None for an operator, which has none."""
         A = self.matrix
         if self.own:
             return Entries(A.indptr, A.indices, A.data if A.given_data is None else A.given_data)
         return Entries.of_dense(A) if isinstance(A, cupy.ndarray) else None
 
     def residual(self, b, x, target):
-        """Write b - A x into `target`, in twice the working precision unless A is an operator."""
         if self.entries is not None:
             self.entries.residual(b, x, target)
             return
@@ -96,7 +86,6 @@ class Product(Operator):
         cupy.subtract(b, target, out=target)
 
     def magnitudes(self, x):
-        """|A| |x| in double precision; None where A is an operator."""
         return None if self.entries is None else self.entries.magnitudes(x)
 
     def _multiply_one_column(self, space, x, y):
@@ -120,14 +109,11 @@ class Product(Operator):
         blocks = min(LARGEST_GRID, max(1, rows.most_pieces // WARPS))
         launch_blocks(program.multiply_pieces, blocks, (space.struct, *arguments), block=THREADS)
         blocks = min(LARGEST_GRID, max(1, rows.most_rows // WARPS))
-        launch_blocks(
-            program.sum_pieces, blocks, (self._csr[0], rows.struct, self._partials, y), block=THREADS
-        )
+        arguments = self._csr[0], rows.struct, self._partials, y
+        launch_blocks(program.sum_pieces, blocks, arguments, block=THREADS)
 
 
 class Preconditioning(Operator):
-    """Products with M: in place where M can, by its `@` otherwise; None is the identity."""
-
     def __init__(self, M, dtype, in_place):
         super().__init__("M", M.frozen() if in_place else M)  # others may update M meanwhile
         self.is_identity = M is None
@@ -143,3 +129,18 @@ class Preconditioning(Operator):
             self.matrix.apply_into(space[source], space[target], False)
         else:
             super().into(space, source, target)
+
+
+def multiply_in_order(rows, x):
+    """The product of a CSR matrix, which need not be square, with the columns of x.
+
+    cuSPARSE would choose the order of a sum by the shape of the whole matrix.
+    """
+    dtype = np.result_type(rows.dtype, x.dtype)
+    x = cupy.ascontiguousarray(x, dtype)
+    y = cupy.empty((rows.shape[0], *x.shape[1:]), dtype)
+    data = rows.data.astype(dtype, copy=False)
+    columns = x.size // max(x.shape[0], 1)
+    arrays = rows.indptr, rows.indices, data, x, columns, y.size, y
+    launch(ORDERED(VALUE=dtype, INDEX=rows.indices).multiply_rows, arrays, items=y.size)
+    return y

@@ -4,6 +4,7 @@ import numpy as np
 
 from linforest_precond.backends.krylov_codes import (
     LARGEST_SUMS,
+    UPDATES,
     CycleStep,
     MinresNumber,
     NumberSlot,
@@ -12,16 +13,14 @@ from linforest_precond.backends.krylov_codes import (
     ScalarSlot,
     ScalarStep,
     StatusCode,
-    VectorUpdate,
 )
 from linforest_precond.backends.returns import Report
 from linforest_precond.backends.workspaces import Lease
 
-from ..runtime import cupy
-from ..runtime.launch import launch_blocks, launches_of
-from ..runtime.loader import VALUES, Program, wide_type
+from ..runtime import VALUES, Program, Struct, cupy, generate_header, launch_blocks, wide_type
+from ..runtime.column_sums import LARGEST_GRID, THREADS
+from ..runtime.launches import launches_of
 from ..runtime.streams import capturing
-from ..runtime.structs import Struct, generate_header
 
 generate_header(
     "krylov/codes.cuh",
@@ -37,32 +36,8 @@ generate_header(
     LARGEST_SUMS=LARGEST_SUMS,
 )
 
-# Threads of a block, as in runtime/column_sums.cuh.
-THREADS = 256
-# The pairs of vectors whose inner products an update computes, the scalar step that takes these, and the
-# vectors that its kernel takes.
-UPDATES = {
-    VectorUpdate.CG_DIRECTION: ((), None, ("z", "p")),
-    VectorUpdate.CG_STEP: ((("r", "r"),), ScalarStep.CG_STEP, ("x", "r", "p", "q")),
-    VectorUpdate.BICGSTAB_DIRECTION: ((), None, ("r", "p", "v")),
-    VectorUpdate.BICGSTAB_HALF_STEP: ((("r", "r"),), ScalarStep.BICGSTAB_HALF_STEP, ("r", "v")),
-    VectorUpdate.BICGSTAB_STEP: (
-        (("r", "r"), ("shadow", "r")),
-        ScalarStep.BICGSTAB_STEP,
-        ("x", "r", "t", "phat", "shat", "shadow"),
-    ),
-    VectorUpdate.MINRES_BEGIN: ((), None, ("z", "v", "r1", "w1", "w2")),
-    VectorUpdate.MINRES_LANCZOS: ((), None, ("q", "r1", "r2")),
-    VectorUpdate.MINRES_STEP: (
-        (("r", "r"),),
-        ScalarStep.MINRES_STEP,
-        ("x", "r", "r2", "z", "v", "w1", "w2"),
-    ),
-}
-# A thread sums at least this many entries, and a grid has at most this many blocks: with more, the blocks
-# would only contend for the arrival counter.
+# A thread sums at least this many entries.
 ENTRIES_OF_THREAD = 4
-LARGEST_GRID = 1056
 # Iterations of a batch, by the most entries of a vector; a report has room for the records of four batches.
 BATCHES = ((2 * 10**5, 16), (2 * 10**6, 4))
 LEAST_BATCH = 2
@@ -74,21 +49,12 @@ RECORDS_OF_BATCH = 2 * 16
 # Iterations of a batch at most where a run is paused: shorter runs until a pause are not made by graphs.
 PAUSED_BATCH = 4
 
-SPACE = Struct(
-    "KrylovSpace", "krylov/scalar_steps.cuh",
-    scalars="P", numbers="P", report="P", partials="P", arrivals="P", starting="P",
-    rows="q", columns="q", capacity="q", most_iterations="q", epsilon="d", largest_growth="d",
-    unpreconditioned="q",
-)  # fmt: skip
+SPACE = Struct("KrylovSpace", "krylov/scalar_steps.cuh")
 PROGRAM = Program("krylov/updates", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=1)
 
 
 class KrylovSpace:
-    """The vectors and scalars of k systems of n rows that are iterated together.
-
-    The methods are those of `solvers.vector_space.VectorSpace`; the parameters are those of the CPU's
-    `KrylovSpace`. All of them only enqueue kernels; `poll` is where the host reads.
-    """
+    """All methods only enqueue kernels; `poll` is where the host reads."""
 
     def __init__(
         self, n, columns, dtype, names, *, targets, largest_growth, most_iterations, inner=None, x_true=None
@@ -98,7 +64,7 @@ class KrylovSpace:
         self._vectors = {name: cupy.zeros((n, columns), dtype) for name in ("x", "r", *names)}
         self.columns, self.inner, self._x_true = columns, inner, x_true
         wide = np.dtype(wide_type(dtype))
-        self._program = PROGRAM(VALUE=dtype.type)
+        self._program = PROGRAM(VALUE=dtype)
         self._capacity = 4 * RECORDS_OF_BATCH
         self.blocks = min(LARGEST_GRID, max(1, -(-n * columns // (THREADS * ENTRIES_OF_THREAD))))
         self._scalars = cupy.zeros((len(ScalarSlot), columns), wide)
@@ -132,19 +98,16 @@ class KrylovSpace:
         return self._vectors[name]
 
     def alias(self, name, other):
-        """Make `name` another name of the vector `other`."""
         self._vectors[name] = self._vectors[other]
         self._pack()
 
     def start(self, starting):
-        """(Re)start the columns that are True in `starting` from the present r."""
         self._starting[...] = cupy.asarray(starting.astype(float))
         self._sum(ScalarStep.START, ("r", "r"))
         self.record_error(half=False)
         self._send()
 
     def dot(self, step, *pairs):
-        """Compute the inner products of pairs of vectors, then the scalar step."""
         if step == ScalarStep.CG_RHO and self._unpreconditioned:
             return  # r* z is norm(r)^2: the step that found it has set rho already
         self._sum(step, *pairs)
@@ -166,8 +129,7 @@ class KrylovSpace:
         launch_blocks(self._program.take_sums, 1, (self.struct, np.int32(step), sums), block=THREADS)
 
     def update(self, update):
-        """Update vectors, and take the scalar step from the inner products that belong to the update."""
-        pairs, step, names = UPDATES[update]
+        names, pairs, step = UPDATES[update]
         vectors = [self[name] for name in names]
         kernel = getattr(self._program, update.value)
         if step is None:
@@ -178,7 +140,6 @@ class KrylovSpace:
             self._sum_by_inner(step, pairs)
 
     def multiply(self, product, source, target, step=None, *pairs):
-        """Write A times a vector into another, then do as `dot` where a step is given."""
         if step is not None and product.own and self.columns == 1 and self.inner is None:
             product.into_with_sums(self, source, target, np.int32(step), pairs)
             return
@@ -187,7 +148,6 @@ class KrylovSpace:
             self.dot(step, *pairs)
 
     def precondition(self, preconditioning, source, target):
-        """Write M times a vector into another; where M is the identity, the two names are aliases."""
         if not preconditioning.is_identity:
             preconditioning.into(self, source, target)
 
@@ -196,11 +156,9 @@ class KrylovSpace:
         return self._report[len(ReportHead) :][: self.columns].get()  # stall: for users' inner products
 
     def records_errors(self):
-        """Whether x_true is known."""
         return self._x_true is not None
 
     def record_error(self, half, name="x"):
-        """Add norm(x - x_true) to the last record; x includes the half step where `half`."""
         if self._x_true is None:
             return
         if self.inner is not None:

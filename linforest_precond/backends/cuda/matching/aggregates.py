@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime import INDICES, WEIGHTS, Program, cupy, launch
 
 # The most members of an aggregate that one thread sorts.
 FEW_MEMBERS = 32
@@ -12,9 +10,8 @@ PROGRAM = Program("matching/aggregates", WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
 def of_mates(graph, mate, tie_key):
-    """An aggregate for every matched pair; a single vertex joins that of its heaviest matched neighbour."""
     vertices, index = graph.n, graph.indices.dtype
-    program = PROGRAM(WEIGHT=graph.values.dtype.type, INDEX=index.type)
+    program = PROGRAM(WEIGHT=graph.values, INDEX=index)
     roots, claims, marks = (
         cupy.empty(vertices, index),
         cupy.zeros(vertices, index),
@@ -29,9 +26,8 @@ def of_mates(graph, mate, tie_key):
 
 
 def members_of(aggregates, count):
-    """The vertices of all aggregates in CSR form: where each aggregate begins, and its ascending vertices."""
     vertices, index = aggregates.size, aggregates.dtype
-    program = PROGRAM(WEIGHT=np.float64, INDEX=index.type)
+    program = PROGRAM(WEIGHT=np.float64, INDEX=index)
     sizes, arrivals = cupy.zeros(count + 1, np.uint32), cupy.empty(vertices, np.uint32)
     launch(program.count_members, (aggregates, vertices, sizes, arrivals))
     indptr = cupy.cumsum(sizes, dtype=index)

@@ -3,20 +3,16 @@
 import numpy as np
 
 from ..matrix.long_row_split import lanes_to_a_row
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, cupy, launch
 
 PROGRAM = Program("matching/auction", cooperative=True, INDEX=INDICES)
 
 
 def bid(indptr, indices, weights, prices, columns, rows, step, stop):
-    """Match rows until at most `stop` are unmatched, or a limit is reached; in place."""
     n = prices.size
     lists, bids = cupy.empty((3, n), columns.dtype), cupy.zeros(n, np.uint64)
     progress, words = cupy.zeros(3, np.int64), cupy.zeros(4, np.uint64)
     width = lanes_to_a_row(indices.size / max(n, 1))
     state = prices, columns, rows, lists, bids, progress, words, words[3:]
-    program = PROGRAM(INDEX=indices.dtype.type)
-    launch(program.run_auction, (indptr, indices, weights, n, width, step, stop, *state))
+    launch(PROGRAM(INDEX=indices).run_auction, (indptr, indices, weights, n, width, step, stop, *state))
     return progress

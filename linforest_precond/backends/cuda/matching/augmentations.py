@@ -2,27 +2,16 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 
-# The structs in augmentations.cu.
-MATCHED = Struct(
-    "Matched", "matching/augmentations.cu",
-    indptr="P", indices="P", values="P", mate="P", mate_weights="P", scale="d",
-)  # fmt: skip
-AUGMENTATIONS = Struct(
-    "Augmentations", "matching/augmentations.cu",
-    gains="P", arms="P", claims="P", ties="P", dirty="P", changed="P", vertices="q",
-)  # fmt: skip
+MATCHED = Struct("Matched", "matching/augmentations.cu")
+AUGMENTATIONS = Struct("Augmentations", "matching/augmentations.cu")
 PROGRAM = Program("matching/augmentations", WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
 def augment(graph, mate, tie_key, limit):
-    """Augment a matching in place; returns rounds and whether no augmentation is left, and mates' weights."""
     n, index, tie_key = graph.n, graph.indices.dtype, np.uint32(tie_key)
-    program = PROGRAM(WEIGHT=graph.values.dtype.type, INDEX=index.type)
+    program = PROGRAM(WEIGHT=graph.values, INDEX=index)
     mate_weights, gains, arms = cupy.empty(n), cupy.zeros(n), cupy.empty((2, n), index)
     (claims, ties), (dirty, changed) = cupy.zeros((2, n), np.uint64), cupy.zeros((2, n), np.uint8)
     dirty.fill(1)

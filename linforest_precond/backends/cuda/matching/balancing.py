@@ -3,9 +3,7 @@
 import numpy as np
 
 from ..matrix.long_row_split import lanes_to_a_row
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, Program
+from ..runtime import INDICES, Program, cupy, launch
 
 # As in the CPU backend, and in balancing.cu.
 NONE = -(2**62)
@@ -13,10 +11,8 @@ PROGRAM = Program("matching/balancing", cooperative=True, INDEX=INDICES)
 
 
 def balance(indptr, indices, weights, matched, columns, prices, iterations):
-    """Balance the prices of a perfect matching in place; `matched` are the weights of its entries."""
     n = prices.size
     of_rows, of_columns = cupy.full((2, n), NONE, np.int64)
     width, barrier = lanes_to_a_row(indices.size / max(n, 1)), cupy.zeros(1, np.uint32)
     given = indptr, indices, weights, matched, columns, n, width, iterations
-    program = PROGRAM(INDEX=indices.dtype.type)
-    launch(program.balance_prices, (*given, prices, of_rows, of_columns, barrier))
+    launch(PROGRAM(INDEX=indices).balance_prices, (*given, prices, of_rows, of_columns, barrier))

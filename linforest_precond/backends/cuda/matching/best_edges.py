@@ -3,9 +3,7 @@
 import numpy as np
 
 from ..matrix.long_row_split import lanes_to_a_row, staged_entries
-from ..runtime import cupy
-from ..runtime.loader import INDICES, WEIGHTS
-from ..runtime.structs import Struct
+from ..runtime import INDICES, WEIGHTS, Struct, cupy
 
 # Rows longer than this, and than LONG_FACTOR times the mean, are split into pieces, a warp per piece.
 LONG_ROW = 128
@@ -15,11 +13,7 @@ PIECE = 512
 SEARCH_MACROS = {"WEIGHT": WEIGHTS, "INDEX": INDICES, "PIECE": PIECE}
 
 # The structs Search in best_edges.cuh and ListCounts in round_loop.cuh.
-SEARCH = Struct(
-    "Search", "matching/best_edges.cuh",
-    indptr="P", indices="P", values="P", pieces="P", results="P", arrivals="P",
-    most_pieces="q", rows="q", long_row="q", tie_key="I", short_rows="i", capacity="i", width="i",
-)  # fmt: skip
+SEARCH = Struct("Search", "matching/best_edges.cuh")
 LIST_COUNTS = "front", "back", "pieces"
 
 

@@ -2,16 +2,13 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
+from ..runtime import Program, cupy, launch
 from .best_edges import SEARCH_MACROS, Search, counts_and_barrier
 
 PROGRAM = Program("matching/locally_dominant", cooperative=True, **SEARCH_MACROS)
 
 
 def match(graph, tie_key):
-    """The mate of each vertex, -1 where it is single, and an array: rounds that matched edges, maximal."""
     mates, pointers = cupy.empty((2, graph.n), graph.indices.dtype)
     mates.fill(-1)
     return mates, match_rest(graph, tie_key, mates, pointers, 0)
@@ -20,8 +17,7 @@ def match(graph, tie_key):
 def match_rest(graph, tie_key, mates, pointers, rounds):
     """Continue from the mates and pointers after `rounds` rounds; returns an array: all rounds, maximal."""
     search = Search(graph, tie_key)
-    program = PROGRAM(**search.macros)
     lists, progress = cupy.empty((2, graph.n), graph.indices.dtype), cupy.empty(2, np.uint64)
     arguments = search.struct(), rounds, mates, pointers, lists, progress, *counts_and_barrier()
-    launch(program.match_dominant_edges, arguments, shared_memory=search.shared_memory)
+    launch(PROGRAM(**search.macros).match_dominant_edges, arguments, shared_memory=search.shared_memory)
     return progress

@@ -13,11 +13,8 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.host_numbers import batch_ends
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
-from ..runtime.memory import free_bytes
-from ..runtime.structs import Struct
+from ..runtime import Program, Struct, cupy, launch
+from ..runtime.calibration import free_bytes
 from ..runtime.uploads import Uploads, pinned_empty
 from .best_edges import SEARCH_MACROS, Search, search_macros
 from .locally_dominant import match_rest
@@ -32,9 +29,7 @@ STAYING_SHARE = 0.8
 STRIPE_BYTES = 2**25
 
 # The struct Batch in out_of_core_matching.cu, and the words of the struct Report before those of the batches.
-BATCH = Struct(
-    "Batch", "matching/out_of_core_matching.cu", indices="P", values="P", begin="q", first="q", last="q"
-)
+BATCH = Struct("Batch", "matching/out_of_core_matching.cu")
 MATCHED, ENTRIES, REPORT_WORDS = range(3)
 PROGRAM = Program("matching/out_of_core_matching", **SEARCH_MACROS)
 
@@ -230,7 +225,7 @@ class Lane:
 def gathering(indptr, kept, source, begin):
     """Writes parts of the kept rows' entries, from number `begin` on."""
     # Imported here, because work on the GPU alone needs no Numba.
-    from linforest_precond.backends.cpu.matching.kept_entries import gather_entries
+    from linforest_precond.backends.cpu.matching.out_of_core_matching import gather_entries
     from linforest_precond.backends.cpu.runtime.arrays import readonly
 
     arrays = [readonly(array) for array in (indptr, kept, source)]

@@ -2,21 +2,16 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
-from ..runtime.structs import Struct
+from ..runtime import Program, Struct, cupy, launch
 from .best_edges import SEARCH_MACROS, Search, counts_and_barrier
 
-# The struct Options in proposals.cu.
-OPTIONS = Struct("Options", "matching/proposals.cu", seed="Q", threshold="Q", limit="Q", weighted="Q")
+OPTIONS = Struct("Options", "matching/proposals.cu")
 NO_LIMIT = 2**64 - 1
 # MD5: colours by the first quarter of MD5.
 PROGRAM = Program("matching/proposals", cooperative=True, MD5=(0, 1), **SEARCH_MACROS)
 
 
 def match(graph, weighted, threshold, seed, limit, md5):
-    """The mate of each vertex, -1 where it is single, and an array: rounds, whether it is maximal."""
     search = Search(graph)
     program = PROGRAM(MD5=int(md5), **search.macros)
     options = OPTIONS(

@@ -2,21 +2,17 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
+from ..runtime import Program, cupy, launch
 from .best_edges import SEARCH_MACROS, Search, counts_and_barrier
 
 PROGRAM = Program("matching/suitor", cooperative=True, **SEARCH_MACROS)
 
 
 def match(graph, tie_key):
-    """The mate of each vertex, -1 where it is single, and an array: one round, maximal."""
     search = Search(graph, tie_key)
-    program = PROGRAM(**search.macros)
     suitors, offers = cupy.empty(graph.n, graph.indices.dtype), cupy.empty(graph.n, graph.values.dtype)
     suitors.fill(-1)
     lists = cupy.empty((2, graph.n), graph.indices.dtype)
     arguments = search.struct(), suitors, offers, lists, *counts_and_barrier()
-    launch(program.find_suitors, arguments, shared_memory=search.shared_memory)
+    launch(PROGRAM(**search.macros).find_suitors, arguments, shared_memory=search.shared_memory)
     return suitors, cupy.ones(2, np.uint64)

@@ -4,17 +4,15 @@ import itertools
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
-from ..runtime.structs import Struct, address
+from ..runtime import Program, Struct, address, cupy, launch
 
 # The struct in conversion.cu.
 MOST_ARRAYS = 8
 CONVERSION = Struct(
-    "Conversion", "matrix/conversion.cu",
+    "Conversion",
+    "matrix/conversion.cu",
     **{"from": "P" * MOST_ARRAYS, "to": "P" * MOST_ARRAYS, "ends": "q" * MOST_ARRAYS},
-)  # fmt: skip
+)
 PROGRAM = Program("matrix/conversion", INDEX=np.int32)
 
 
@@ -40,5 +38,4 @@ def _narrow(arrays, results):
             "ends": [*ends, *unused],
         }
     )
-    program = PROGRAM()
-    launch(program.narrow_arrays, (conversion, ends[-1]), items=ends[-1])
+    launch(PROGRAM().narrow_arrays, (conversion, ends[-1]), items=ends[-1])

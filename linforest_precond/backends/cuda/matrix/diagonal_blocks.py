@@ -2,21 +2,17 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, STORED_AND_APPLIED, Program
+from ..runtime import INDICES, STORED_AND_APPLIED, Program, cupy, launch
 
 WARP = 32
 PROGRAM = Program("matrix/diagonal_blocks", STORED_AND_APPLIED, INDEX=INDICES)
 
 
 def gather(csr, block_size):
-    """The diagonal blocks in A's order, (blocks, b, b); a short last block is padded with the identity."""
     count = -(-csr.n // block_size)
     blocks = cupy.zeros((count, block_size, block_size), csr.data.dtype)
-    program = _program(csr.data.dtype, index=csr.indices.dtype.type)
     arguments = csr.indptr, csr.indices, csr.data, csr.n, block_size, count, blocks
-    launch(program.copy_diagonal_blocks, arguments)
+    launch(_program(csr.data.dtype, index=csr.indices.dtype.type).copy_diagonal_blocks, arguments)
     return blocks
 
 
@@ -33,15 +29,13 @@ def invert(blocks):
 
 
 def apply(inverse, b, x, transpose):
-    """x = inverse @ b, block by block; b and x are (N, k) arrays of any strides."""
     rows, columns = b.shape
     if not b.size:
         return
     strides = (stride // b.itemsize for stride in (*b.strides, *x.strides))
-    program = _program(inverse.dtype, result=b.dtype)
     arguments = inverse, inverse.shape[1], int(transpose), b, x, rows, columns, *strides
-    launch(program.multiply_blocks, arguments)
+    launch(_program(inverse.dtype, result=b.dtype).multiply_blocks, arguments)
 
 
 def _program(value, result=None, index=np.int32):
-    return PROGRAM(VALUE=value.type, RESULT=(result or value).type, INDEX=index)
+    return PROGRAM(VALUE=value, RESULT=(result or value).type, INDEX=index)

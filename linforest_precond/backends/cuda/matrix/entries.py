@@ -4,9 +4,7 @@ import numpy as np
 
 from linforest_precond.backends.returns import EntryScan
 
-from ..runtime import cupy
-from ..runtime.launch import BLOCK, launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import BLOCK, INDICES, VALUES, Program, cupy, launch
 from ..runtime.prefix_sum import add_up
 from ..runtime.reports import HostCopy
 from .sums import CHUNK, tree_sums_on_device
@@ -25,7 +23,6 @@ SCAN = Program("matrix/entries", cooperative=True, VALUE=VALUES, INDEX=INDICES)
 
 
 def scan(indptr, indices, data, scale=1.0, meanwhile=None):
-    """One pass over the entries: in range, finite, sorted, symmetric? Also the diagonal and the weights."""
     chunks = -(-indices.size // CHUNK)
     report, diagonal = (_described if chunks <= CHUNK else _scanned)(indptr, indices, data, float(scale))
     copy = HostCopy(report)
@@ -53,20 +50,19 @@ def scan(indptr, indices, data, scale=1.0, meanwhile=None):
 def _described(indptr, indices, data, scale):
     """The report and the diagonal of a matrix of few chunks, in one launch."""
     rows, nnz, index = indptr.size - 1, indices.size, indices.dtype
-    program = SCAN(VALUE=data.dtype.type, INDEX=index.type)
     chunks = -(-nnz // CHUNK)
     # The last word is the barrier.
     report, diagonal = cupy.zeros(WORDS + SUMS + 1, np.uint64), cupy.empty(rows, data.dtype)
     chunk_row, chunk_sums = cupy.empty(chunks, index), cupy.empty(2 * chunks)
     arguments = indptr, indices, data, rows, nnz, scale, chunk_row, chunk_sums, diagonal, report
-    launch(program.describe_entries, arguments, items=max(rows, chunks * BLOCK))
+    launch(SCAN(VALUE=data, INDEX=index).describe_entries, arguments, items=max(rows, chunks * BLOCK))
     return report, diagonal
 
 
 def _scanned(indptr, indices, data, scale):
     """The same of a matrix of any size."""
     rows, nnz = indptr.size - 1, indices.size
-    program = ENTRIES(VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    program = ENTRIES(VALUE=data, INDEX=indices)
     chunks = -(-nnz // CHUNK)
     report, diagonal = cupy.zeros(WORDS + SUMS, np.uint64), cupy.zeros(rows, data.dtype)
     chunk_row, chunk_sums = cupy.empty(chunks, indices.dtype), cupy.empty((2, chunks))
@@ -83,14 +79,12 @@ def first_place(word):
 
 
 def sort_entries(rows, cols, n):
-    """The stable order of entries by (row, column), and the row pointers."""
     keys = rows.astype(np.int64) * n + cols
     order = cupy.argsort(keys, kind="stable")
     return order, cupy.searchsorted(keys[order], cupy.arange(n + 1) * n)
 
 
 def canonical(rows, cols, data, n, index_dtype):
-    """The CSR arrays of triplets: stably sorted by (row, column), duplicates summed left to right."""
     keys = rows.astype(np.int64) * n + cols
     order = cupy.argsort(keys, kind="stable")
     keys = keys[order]
@@ -99,7 +93,7 @@ def canonical(rows, cols, data, n, index_dtype):
     heads = cupy.flatnonzero(heads)  # stall: CuPy counts them to allocate
     keys = keys[heads]
     sums = cupy.empty(heads.size, data.dtype)
-    program = ENTRIES(VALUE=data.dtype.type, INDEX=np.dtype(index_dtype).type)
+    program = ENTRIES(VALUE=data, INDEX=np.dtype(index_dtype).type)
     launch(program.sum_duplicates, (cupy.ascontiguousarray(data), order, heads, heads.size, data.size, sums))
     indptr = cupy.searchsorted(keys, cupy.arange(n + 1) * n).astype(index_dtype)
     return indptr, (keys % max(n, 1)).astype(index_dtype), sums
@@ -111,14 +105,12 @@ def lanes_for(nnz, n):
 
 
 def row_of(indptr, slot):
-    """The row that entry `slot` lies in."""
     return int(cupy.searchsorted(indptr, cupy.asarray([slot], indptr.dtype), side="right")[0]) - 1
 
 
 def rows_of(indptr, count):
-    """The row of each of the `count` entries."""
     rows = cupy.empty(count, indptr.dtype)
-    program = ENTRIES(VALUE=np.float64, INDEX=indptr.dtype.type)
+    program = ENTRIES(VALUE=np.float64, INDEX=indptr)
     launch(program.fill_rows, (indptr, indptr.size - 1, lanes_for(count, indptr.size - 1), rows))
     return rows
 
@@ -128,7 +120,7 @@ def transposed(indptr, indices, data, width=None):
     rows, nnz, index = indptr.size - 1, indices.size, indices.dtype
     width = rows if width is None else width
     value = np.float64 if data is None else data.dtype.type
-    program = TRANSPOSITION(VALUE=value, INDEX=index.type)
+    program = TRANSPOSITION(VALUE=value, INDEX=index)
     counts, places, longest = cupy.zeros(width + 1, index), cupy.empty(nnz, index), cupy.zeros(1, np.uint64)
     launch(program.count_column_entries, (indices, nnz, counts, places, longest), items=nnz)
     begins = add_up(counts)
@@ -147,29 +139,22 @@ def transposed(indptr, indices, data, width=None):
 
 
 def transposed_values(indptr, indices, data, width, pattern):
-    """The values of `transposed`, whose pointers and indices are known."""
     begins, rows = pattern
     values, lanes = cupy.empty(data.size, data.dtype), lanes_for(data.size, width)
-    program = TRANSPOSITION(VALUE=data.dtype.type, INDEX=indices.dtype.type)
     arguments = indptr, indices, data, begins, rows, width, lanes, values
-    launch(program.gather_transpose, arguments, items=width * lanes)
+    launch(TRANSPOSITION(VALUE=data, INDEX=indices).gather_transpose, arguments, items=width * lanes)
     return values
 
 
 def magnitudes(data):
-    """Magnitudes by one explicit IEEE formula on every backend; those of finite entries are finite."""
     weights = cupy.empty(data.shape, data.real.dtype)
-    program = ENTRIES(VALUE=data.dtype.type, INDEX=np.int32)
-    launch(program.magnitudes, (data, data.size, weights))
+    launch(ENTRIES(VALUE=data, INDEX=np.int32).magnitudes, (data, data.size, weights))
     return weights
 
 
 def symmetrized(indptr, indices, weights):
-    """|A| + |A|^T as CSR arrays, and whether its pattern is A's own.
-
-    The indices may be the user's own and change: the first kernel checks them, the others follow a copy.
-    """
-    vertices, program = indptr.size - 1, ENTRIES(VALUE=weights.dtype.type, INDEX=indices.dtype.type)
+    """The user may change the indices meanwhile: the first kernel checks them, the others follow a copy."""
+    vertices, program = indptr.size - 1, ENTRIES(VALUE=weights, INDEX=indices)
     lanes = lanes_for(indices.size, vertices)
     sums = cupy.empty(indices.size, weights.dtype)
     unpaired, any_unpaired = cupy.empty(indices.size, bool), cupy.zeros(1, np.uint32)

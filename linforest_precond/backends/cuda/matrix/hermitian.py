@@ -5,9 +5,7 @@ The module of the CPU backend states the rule.
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import INDICES, VALUES, Program, cupy, launch
 
 # Differences in units of eps.
 ULPS = 8
@@ -18,12 +16,8 @@ PROGRAM = Program("matrix/hermitian", VALUE=VALUES, INDEX=INDICES)
 
 
 def values_without_rounding(indptr, indices, data, diagonal):
-    """The values of a matrix that is Hermitian to rounding, as `mirror_upper` makes them.
-
-    None for other matrices, also for those that are exactly Hermitian. The indices may be the user's own and
-    change: the comparison checks them, and the copy follows clipped ones.
-    """
-    rows, program = diagonal.size, PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    """The user may change the indices meanwhile: the comparison checks them, the copy clips them."""
+    rows, program = diagonal.size, PROGRAM(VALUE=data, INDEX=indices)
     scales, report = cupy.empty(rows), cupy.zeros(WORDS, np.uint64)
     tolerance = ULPS * float(np.finfo(data.dtype).eps)
     threads = rows * LANES_PER_ROW
@@ -39,10 +33,4 @@ def values_without_rounding(indptr, indices, data, diagonal):
 
 
 def mirror_upper(indptr, indices, data):
-    """Copy the conjugates of the entries above the diagonal below it, and make the diagonal real, in place.
-
-    For matrices that are Hermitian to rounding, as Galerkin products of Hermitian ones: sums on either side
-    of the diagonal run in different orders. An entry whose mirror image is not stored is 0.
-    """
-    program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
-    launch(program.copy_upper, (indptr, indices, indptr.size - 1, data))
+    launch(PROGRAM(VALUE=data, INDEX=indices).copy_upper, (indptr, indices, indptr.size - 1, data))

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, WEIGHTS, Program
+from ..runtime import INDICES, WEIGHTS, Program, cupy, launch
 from .long_row_split import lanes_to_a_row
 
 # As in the CPU backend, and in log_scaling.cu.
@@ -15,15 +13,13 @@ SCALING = Program("matrix/log_scaling", cooperative=True, INDEX=INDICES)
 
 
 def fixed_logarithms(magnitudes):
-    """The weights of magnitudes, `NO_WEIGHT` for 0."""
     weights = cupy.empty(magnitudes.size, np.int32)
-    program = LOGARITHMS(WEIGHT=magnitudes.dtype.type)
+    program = LOGARITHMS(WEIGHT=magnitudes)
     launch(program.take_logarithms, (magnitudes, magnitudes.size, weights), items=magnitudes.size)
     return weights
 
 
 def powers(exponents):
-    """2**(exponent / UNIT) in float64 for 64-bit integers, clamped to the range of float64."""
     factors = cupy.empty(exponents.size, np.float64)
     program = LOGARITHMS(WEIGHT=np.float64)
     launch(program.raise_to_powers, (exponents, exponents.size, factors), items=exponents.size)
@@ -31,27 +27,21 @@ def powers(exponents):
 
 
 def maxima(indptr, indices, weights):
-    """The largest weight of each row and of each column."""
     n = indptr.size - 1
     rows, columns = cupy.full((2, n), NO_WEIGHT, np.int64)
     arguments = indptr, indices, weights, n, _width(n, indices), rows, columns
-    launch(_program(indices).find_maxima, arguments)
+    launch(SCALING(INDEX=indices).find_maxima, arguments)
     return rows, columns
 
 
 def equilibrated(indptr, indices, weights, iterations):
-    """Shifts of rows and columns after Ruiz iterations: the largest sums of each tend to 0."""
     n = indptr.size - 1
     row_shifts, column_shifts = cupy.zeros((2, n), np.int64)
     columns, barrier = cupy.full(n, NO_WEIGHT, np.int64), cupy.zeros(1, np.uint32)
     shifts = row_shifts, column_shifts, columns, barrier
     arguments = indptr, indices, weights, n, _width(n, indices), iterations, *shifts
-    launch(_program(indices).equilibrate_rows, arguments)
+    launch(SCALING(INDEX=indices).equilibrate_rows, arguments)
     return row_shifts, column_shifts
-
-
-def _program(indices):
-    return SCALING(INDEX=indices.dtype.type)
 
 
 def _width(n, indices):

@@ -4,16 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import BLOCK, launch
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct, address, generate_header
+from ..runtime import BLOCK, INDICES, Program, Struct, address, cupy, generate_header, launch
 
 # Entries of a piece: for searches, for sums, and all lengths that callers choose.
 PIECE, SUMMED_PIECE = 256, 64
 PIECES = (SUMMED_PIECE, PIECE, 2048, 4096)
 # The struct in long_row_split.cuh, as a kernel's argument, and as a field of other structs.
-LONG_ROWS = Struct("LongRows", "matrix/long_row_split.cuh", rows="P", first="P", owners="P", counts="P")
+LONG_ROWS = Struct("LongRows", "matrix/long_row_split.cuh")
 LONG_ROWS_FIELD = "PPPP"
 # The products of longer rows are not summed by one thread in stored order, but in pieces (row_products.cuh).
 LONGEST_ROW = 256
@@ -60,7 +57,7 @@ def split_long_rows(indptr, nnz, longest_row, piece, longest_whole=None):
     rows, first = cupy.empty(most_rows, np.int32), cupy.empty(most_rows, np.uint32)
     owners, counts = cupy.empty(most_pieces, np.uint32), cupy.zeros(2, np.uint32)
     found = LongRows(rows, first, owners, counts, most_rows, most_pieces)
-    program = PROGRAM(INDEX=indptr.dtype.type, PIECE=piece)
+    program = PROGRAM(INDEX=indptr, PIECE=piece)
     launch(program.list_pieces, (indptr, indptr.size - 1, longest_whole, found.struct))
     return found
 

@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, VALUES, Program, Struct, cupy, launch
 
 # As in row_merging.cuh: terms of a row that a warp merges, and that a block sorts; bytes of values
 # that fit into shared memory, but not more terms.
@@ -20,15 +17,13 @@ TILES = 128, 96, 64, 48, 32, 24, 16
 MARGIN = 1.1
 
 # The structs and totals in row_merging.cuh.
-MERGED_ROWS = Struct("MergedRows", "matrix/row_merging.cuh", indptr="P", indices="P", data="P")
-MERGE_ROOM = Struct("MergeRoom", "matrix/row_merging.cuh", indices="P", data="P")
+MERGED_ROWS = Struct("MergedRows", "matrix/row_merging.cuh")
+MERGE_ROOM = Struct("MergeRoom", "matrix/row_merging.cuh")
 TAKEN, ENTRIES, LONGEST, TOTALS = range(4)
 # The structs and sizes in row_merging.cu.
-FINE_MATRIX = Struct(
-    "FineMatrix", "matrix/row_merging.cu", indptr="P", indices="P", data="P", coarse_columns="P"
-)
-GROUPS = Struct("Groups", "matrix/row_merging.cu", begins="P", members="P", starts="P", count="q")
-LONGEST_ROWS = Struct("LongestRows", "matrix/row_merging.cu", rows="P", counts="P", count="q")
+FINE_MATRIX = Struct("FineMatrix", "matrix/row_merging.cu")
+GROUPS = Struct("Groups", "matrix/row_merging.cu")
+LONGEST_ROWS = Struct("LongestRows", "matrix/row_merging.cu")
 SIZES = 3
 PROGRAM = Program("matrix/row_merging", VALUE=VALUES, INDEX=INDICES)
 
@@ -42,7 +37,7 @@ def merge_rows(matrix, begins, members, coarse_columns):
     """
     indptr, indices, data = matrix
     count, index, dtype = begins.size - 1, indices.dtype, data.dtype
-    program = PROGRAM(VALUE=dtype.type, INDEX=index.type)
+    program = PROGRAM(VALUE=dtype, INDEX=index)
     lengths, sizes = cupy.zeros(members.size + 1, index), cupy.zeros(SIZES, np.uint64)
     launch(program.count_entries, (indptr, members, members.size, lengths, sizes))
     starts = cupy.cumsum(lengths, dtype=index)

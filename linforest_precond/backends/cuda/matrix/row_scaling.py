@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import INDICES, VALUES, Program, address, cupy, launch
 from ..runtime.prefix_sum import add_up
 from .long_row_split import lanes_to_a_row
 
@@ -12,36 +10,32 @@ PROGRAM = Program("matrix/row_scaling", VALUE=VALUES, INDEX=INDICES)
 
 
 def scaled_matrix(indptr, indices, data, order, row, column):
-    """CSR arrays of P D_r A D_c; row i is A's row order[i], or its own where order is None."""
     return _moved_rows(indptr, indices, data, order, None, row, column)
 
 
 def permuted_matrix(indptr, indices, data, order, rank):
-    """CSR arrays of P A P^T; row i is A's row order[i] with its entries as they are, column j is rank[j]."""
     return _moved_rows(indptr, indices, data, order, rank, None, None)
 
 
 def _moved_rows(indptr, indices, data, order, rank, row, column):
     n = indptr.size - 1
-    program = PROGRAM(VALUE=data.dtype.type, INDEX=indices.dtype.type)
+    program = PROGRAM(VALUE=data, INDEX=indices)
     permuted, columns, values = indptr, indices, cupy.empty_like(data)
     if order is not None:
         permuted, columns = cupy.empty_like(indptr), cupy.empty_like(indices)
         launch(program.permuted_lengths, (indptr, order, n, permuted), items=n + 1)
         add_up(permuted)
     width = lanes_to_a_row(indices.size / max(n, 1))
-    optional = (_address(array) for array in (order, rank, row, column))
+    optional = map(address, (order, rank, row, column))
     launch(program.move_rows, (indptr, indices, data, *optional, n, width, permuted, columns, values))
     return permuted, columns, values
 
 
 def gather_scaled(b, x, order, factors):
-    """x[i] = factors[p] b[p] for the row p = order[i], or i where order is None; x may then be b."""
     _scale(b, x, order, factors, False)
 
 
 def scatter_scaled(b, x, order, factors):
-    """x[p] = factors[p] b[i] for the row p = order[i], or i where order is None."""
     _scale(b, x, order, factors, True)
 
 
@@ -50,11 +44,5 @@ def _scale(b, x, order, factors, scatter):
         return
     index = np.int32 if order is None else order.dtype.type
     strides = (stride // b.itemsize for stride in (*b.strides, *x.strides))
-    program = PROGRAM(VALUE=b.dtype.type, INDEX=index)
-    arguments = b, x, _address(order), factors, *b.shape, *strides, int(scatter)
-    launch(program.scale_vectors, arguments, items=b.size)
-
-
-def _address(array):
-    """A null pointer for what there is none of."""
-    return np.uint64(0) if array is None else array
+    arguments = b, x, address(order), factors, *b.shape, *strides, int(scatter)
+    launch(PROGRAM(VALUE=b, INDEX=index).scale_vectors, arguments, items=b.size)

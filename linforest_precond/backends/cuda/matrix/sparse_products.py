@@ -4,11 +4,8 @@ import math
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import BLOCK, launch, launch_blocks, resident_blocks
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import BLOCK, INDICES, VALUES, Program, Struct, cupy, launch, launch_blocks, resident_blocks
 from ..runtime.prefix_sum import add_up
-from ..runtime.structs import Struct
 from .entries import lanes_for
 
 # As in product_rows.cuh: the classes of rows, the first of which are short ones in either phase.
@@ -32,23 +29,16 @@ GROUPS_MEMORY = 47 * 1024
 # A limit on the dense work space of the longest rows, in bytes.
 MOST_WORK_SPACE = 2**29
 
-FACTORS = Struct(
-    "Factors", "matrix/product_rows.cuh",
-    left_indptr="P", left_indices="P", left_data="P", right_indptr="P", right_indices="P", right_data="P",
-)  # fmt: skip
-ROW_LIST = Struct("RowList", "matrix/product_rows.cuh", rows="P", count="q")
-PRODUCT = Struct("Product", "matrix/product_rows.cuh", indptr="P", indices="P", data="P")
-TALLY = Struct("Tally", "matrix/product_rows.cuh", rows="Q" * CLASSES, listed="Q" * CLASSES, entries="Q")
-DENSE_ROWS = Struct("DenseRows", "matrix/sparse_products.cu", sums="P", owners="P", bitmaps="P", width="q")
+FACTORS = Struct("Factors", "matrix/product_rows.cuh")
+ROW_LIST = Struct("RowList", "matrix/product_rows.cuh")
+PRODUCT = Struct("Product", "matrix/product_rows.cuh")
+TALLY = Struct("Tally", "matrix/product_rows.cuh", rows="Q" * CLASSES, listed="Q" * CLASSES)
+DENSE_ROWS = Struct("DenseRows", "matrix/sparse_products.cu")
 PROGRAM = Program("matrix/sparse_products", VALUE=VALUES, INDEX=INDICES)
 
 
 def multiply(left, right, width):
-    """The CSR arrays of a product of CSR arrays; `width` is that of the second matrix.
-
-    Terms are added in the order of the first matrix's entries. Entries that sum to zero stay stored. Rows of
-    the second matrix have no duplicates.
-    """
+    """Rows of the second matrix have no duplicates."""
     return multiply_and_plan(left, right, width)[0]
 
 
@@ -64,7 +54,6 @@ def multiply_and_plan(left, right, width, most=math.inf):
 
 
 def multiply_again(plan, left, right, width):
-    """`multiply` for factors with the patterns of those that a plan was made for."""
     return _Phases(left, right, width).add(*plan)
 
 
@@ -74,7 +63,7 @@ class _Phases:
     def __init__(self, left, right, width):
         self.rows, self.width = left[0].size - 1, width
         self.index, self.dtype = left[1].dtype, left[2].dtype
-        self.program = PROGRAM(VALUE=self.dtype.type, INDEX=self.index.type)
+        self.program = PROGRAM(VALUE=self.dtype, INDEX=self.index)
         self.factors = FACTORS(**dict(zip(FACTORS.fields, (*left, *right))))
         self.left_lanes = lanes_for(left[1].size, self.rows)
         self.right_lanes = lanes_for(right[1].size, right[0].size - 1)

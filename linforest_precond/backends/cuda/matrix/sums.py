@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch_blocks
-from ..runtime.loader import WEIGHTS, Program
-from ..runtime.structs import Struct, address, generate_header
+from ..runtime import WEIGHTS, Program, Struct, address, cupy, generate_header, launch_blocks
 
 CHUNK = 2048
 # Arrays of one launch.
@@ -16,12 +13,10 @@ PROGRAM = Program("matrix/sums", VALUE=WEIGHTS, INDEX=np.int32)
 
 
 def tree_sum(x, scale=1.0):
-    """The sum of the magnitudes of reals, each times `scale`, in float64."""
     return tree_sums((x,), scale)[0]
 
 
 def tree_sums(arrays, scale=1.0):
-    """As `tree_sum` of each array; they have one type."""
     parts = [tree_sums_on_device(arrays[i : i + MOST], scale=scale) for i in range(0, len(arrays), MOST)]
     return [each for sums in parts for each in sums.tolist()]  # stall: the sums are wanted on the host
 
@@ -40,5 +35,5 @@ def tree_sums_on_device(arrays, out=None, scale=1.0):
     place = address(words)
     arguments = summands, float(scale), place + 8 * MOST, place + 16 * MOST, place if out is None else out
     if any(chunks):
-        launch_blocks(PROGRAM(VALUE=arrays[0].dtype.type).tree_sums, sum(chunks), arguments)
+        launch_blocks(PROGRAM(VALUE=arrays[0]).tree_sums, sum(chunks), arguments)
     return words[: len(arrays)]

@@ -2,17 +2,14 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import INDICES, VALUES, Program, cupy, launch
 
 PROGRAM = Program("multigrid/node_graph", VALUE=VALUES, INDEX=INDICES)
 
 
 def node_matrix(indptr, indices, data, block_size):
-    """The CSR arrays of the matrix of Frobenius norms of the b x b blocks, in double precision."""
     nodes, index = (indptr.size - 1) // block_size, indices.dtype
-    program = PROGRAM(VALUE=data.dtype.type, INDEX=index.type)
+    program = PROGRAM(VALUE=data, INDEX=index)
     width = 1 << (block_size - 1).bit_length()  # lanes of a node: one per row
     shape = nodes, np.int32(block_size), np.int32(width)
     counts = cupy.zeros(nodes + 1, index)

@@ -2,24 +2,16 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, WEIGHTS, Program
+from ..runtime import INDICES, VALUES, WEIGHTS, Program, Struct, cupy, launch
 from ..runtime.prefix_sum import add_up
-from ..runtime.structs import Struct
 
-# The struct in path_interpolation.cu.
-PATHS = Struct(
-    "Paths", "multigrid/path_interpolation.cu",
-    neighbors="P", positions="P", slots="P", data="P", values="P",
-)  # fmt: skip
+PATHS = Struct("Paths", "multigrid/path_interpolation.cu")
 PROGRAM = Program("multigrid/path_interpolation", VALUE=VALUES, WEIGHT=WEIGHTS, INDEX=INDICES)
 
 
 def interpolate(graph, paths, data, tie_key):
-    """The CSR arrays of the prolongator, in the type of `data`, and the number of vertices that are kept."""
     n, index = graph.n, graph.indices.dtype
-    program = PROGRAM(VALUE=data.dtype.type, WEIGHT=graph.values.dtype.type, INDEX=index.type)
+    program = PROGRAM(VALUE=data, WEIGHT=graph.values, INDEX=index)
     along = PATHS(
         neighbors=paths.neighbors, positions=paths.position, slots=paths.slots, data=data, values=paths.values
     )

@@ -8,10 +8,7 @@ from linforest_precond.backends.returns import StrongGraph
 
 from ..csgraph.independent_set import independent_set
 from ..matrix.entries import SHORT_COLUMN, canonical, lanes_for, rows_of, symmetrized, transposed
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program, wide_type
-from ..runtime.structs import Struct, address
+from ..runtime import INDICES, VALUES, Program, Struct, address, cupy, launch, wide_type
 
 # Lanes per row, for the given mean number of entries at most; else MOST_LANES.
 TEAMS, MOST_LANES = {1: 10, 4: 24}, 8
@@ -25,20 +22,11 @@ MOST_ENTRIES, MOST_PLACES = 2**15 - 1, 2**32 - 1
 MOST_BLOCKS = 4096
 
 MATRIX_FIELD = "PPPPq"
-MATRIX = Struct("Matrix", "multigrid/row_teams.cuh", indptr="P", indices="P", data="P", diagonal="P", n="q")
-COUPLINGS = Struct(
-    "Couplings", "multigrid/strong_couplings.cuh",
-    matrix=MATRIX_FIELD, scales="P", strongest="P", strength="d", is_signed="q",
-)  # fmt: skip
-FILTER = Struct(
-    "Filter", "multigrid/prolongator_rows.cuh",
-    matrix=MATRIX_FIELD, least="P", known="P", marks="P", is_signed="q",
-)  # fmt: skip
-STRONG_GRAPH = Struct("StrongGraph", "multigrid/joined_neighbors.cuh", indptr="P", columns="P", degrees="P")
-ADJOINT = Struct(
-    "Adjoint", "multigrid/prolongator_adjoint.cuh",
-    indptr="P", indices="P", data="P", columns="P", slots="P", rows="P", count="q", entries="q", lanes="q",
-)  # fmt: skip
+MATRIX = Struct("Matrix", "multigrid/row_teams.cuh")
+COUPLINGS = Struct("Couplings", "multigrid/strong_couplings.cuh", matrix=MATRIX_FIELD)
+FILTER = Struct("Filter", "multigrid/prolongator_rows.cuh", matrix=MATRIX_FIELD)
+STRONG_GRAPH = Struct("StrongGraph", "multigrid/joined_neighbors.cuh")
+ADJOINT = Struct("Adjoint", "multigrid/prolongator_adjoint.cuh")
 # The words of a setup before the totals, in the order of `Word`; the host reads the first READ.
 COUNT, BALANCE, MOST, ENTRIES, LONGEST, READ, TOTALS = *range(5), 5, 9
 PROGRAM = Program(
@@ -59,7 +47,6 @@ class Measured(NamedTuple):
 
 
 def aggregate(csr, strength, seed, signed=True):
-    """The number of each unknown's aggregate, the count of aggregates, and what the prolongator needs."""
     if not csr.n:
         return cupy.empty(0, csr.indices.dtype), 0, None
     words = _new_words(csr)
@@ -76,7 +63,6 @@ def aggregate(csr, strength, seed, signed=True):
 
 
 def smoothed_prolongator(csr, strength, numbers, count, signed=True, strong=None):
-    """The CSR arrays of P = (I - W F) T, for the tentative prolongator T of aggregates, and those of P^H."""
     index, marks = csr.indices.dtype, cupy.zeros(csr.nnz, np.uint8)
     if not csr.n:
         empty = cupy.zeros(1, index), cupy.empty(0, index), cupy.empty(0, csr.data.dtype)
@@ -125,7 +111,6 @@ def prolongator_values(csr, numbers, count, kept, indptr, indices):
 
 
 def l1_weights(csr, factor, stored):
-    """`factor` over the sum of each row's magnitudes, with the sign of the diagonal, in the type `stored`."""
     narrow = stored.itemsize < csr.data.dtype.itemsize
     weights = cupy.empty(csr.n, stored if narrow else csr.data.dtype)
     tiny = float(np.finfo(stored).tiny)
@@ -150,8 +135,7 @@ def _launch(csr, name, arguments):
 
 def program_of(csr, lanes):
     """The program for teams of `lanes` lanes per row."""
-    types = {"VALUE": csr.data.dtype.type, "INDEX": csr.indices.dtype.type}
-    return PROGRAM(TEAM=lanes, **types)
+    return PROGRAM(TEAM=lanes, VALUE=csr.data, INDEX=csr.indices)
 
 
 def likely_lanes(csr):

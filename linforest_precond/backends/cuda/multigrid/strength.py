@@ -6,9 +6,7 @@ import numpy as np
 
 from linforest_precond.backends.returns import RowFacts
 
-from ..runtime import cupy
-from ..runtime.launch import BLOCK, launch, launch_blocks, resident_blocks
-from ..runtime.loader import INDICES, VALUES, Program
+from ..runtime import BLOCK, INDICES, VALUES, Program, cupy, launch, launch_blocks, resident_blocks
 
 # As in strength.cu: lanes per row, and the words before the blocks' sums.
 WIDTH = 8
@@ -41,14 +39,12 @@ def row_facts(csr, tolerance, tiny):
 
 
 def row_sums(csr):
-    """The sum of the magnitudes of each row, and the magnitude of its sum, in double precision."""
     sizes, sums = cupy.empty(csr.n), cupy.empty(csr.n)
     launch(_program(csr).add_rows, (csr.indptr, csr.data, csr.n, sizes, sums))
     return sizes, sums
 
 
 def coupling_sums(csr):
-    """The sum and the largest of 2 |a_ij| / (|a_ii| + |a_jj|) of each row; 0 where a_ii is 0."""
     data, diagonal = (abs(array).astype(np.float64) for array in (csr.data, csr.diagonal))
     positive = replace(csr, data=-data, diagonal=diagonal)
     weights, largest, _ = weigh(positive, 0.0)
@@ -57,7 +53,6 @@ def coupling_sums(csr):
 
 
 def weigh(csr, strength):
-    """The strength of connection of every entry, and the largest of each row, in double precision; flags."""
     program, matrix = _program(csr), (csr.indptr, csr.indices, csr.data, csr.diagonal, csr.n)
     strongest, weights, flags = cupy.empty(csr.n), cupy.empty(csr.nnz), cupy.zeros(FLAGS, np.uint8)
     launch(program.find_strongest, (*matrix, strongest, flags), items=csr.n * WIDTH)
@@ -66,4 +61,4 @@ def weigh(csr, strength):
 
 
 def _program(csr):
-    return PROGRAM(VALUE=csr.data.dtype.type, INDEX=csr.indices.dtype.type)
+    return PROGRAM(VALUE=csr.data, INDEX=csr.indices)

@@ -7,22 +7,15 @@ elliptic problems" (1996), doi:10.1007/BF02238511.
 import numpy as np
 
 from ..matching.aggregates import members_of
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program, wide_type
-from ..runtime.structs import Struct
+from ..runtime import INDICES, VALUES, Program, Struct, cupy, launch, wide_type
 
-# The struct in tentative.cu.
-AGGREGATES = Struct(
-    "Aggregates", "multigrid/tentative.cu", starts="P", members="P", count="q", block_size="q"
-)
+AGGREGATES = Struct("Aggregates", "multigrid/tentative.cu")
 PROGRAM = Program("multigrid/tentative", VALUE=VALUES, WIDE=wide_type, INDEX=INDICES)
 
 
 def tentative_prolongator(node_numbers, count, block_size, B):
-    """CSR arrays of the tentative prolongator P, and the candidates on the coarse level: B = P coarse B."""
     (n, k), index, nodes = B.shape, node_numbers.dtype, node_numbers.size
-    program, aggregated = _program(B.dtype, index), node_numbers >= 0
+    program, aggregated = PROGRAM(VALUE=B, INDEX=index), node_numbers >= 0
     starts, members = members_of(cupy.where(aggregated, node_numbers, index.type(count)), count + 1)
     indptr, before = cupy.empty(n + 1, index), cupy.cumsum(aggregated, dtype=index)
     launch(program.point_to_rows, (node_numbers, before, nodes, block_size, k, indptr), items=n + 1)
@@ -37,19 +30,13 @@ def tentative_prolongator(node_numbers, count, block_size, B):
 
 
 def add_tentative(tentative, weights, product):
-    """P - diag(weights) A P in place of the product A P; returns whether its pattern contains that of P."""
-    program, missing = _program(tentative[2].dtype, tentative[1].dtype), cupy.zeros(1, np.uint32)
+    program, missing = PROGRAM(VALUE=tentative[2], INDEX=tentative[1]), cupy.zeros(1, np.uint32)
     rows = tentative[0].size - 1
     launch(program.subtract_product, (*tentative, weights, rows, *product, missing), items=8 * rows)
     return not missing.item()  # stall: entries that need room
 
 
 def fill_dropped(coarse, indptr, indices, data):
-    """Fill the zeros on the diagonal of a coarse matrix, in place, where a candidate was dropped."""
-    program, k = _program(data.dtype, indices.dtype), coarse.shape[1]
+    program, k = PROGRAM(VALUE=data, INDEX=indices), coarse.shape[1]
     nodes = coarse.shape[0] // k
     launch(program.fill_diagonal, (coarse, nodes, k, indptr, indices, data), items=nodes)
-
-
-def _program(dtype, index):
-    return PROGRAM(VALUE=dtype.type, INDEX=index.type)

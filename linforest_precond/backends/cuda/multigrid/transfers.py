@@ -1,24 +1,23 @@
-"""Restriction and prolongation by aggregates."""
+"""Grid transfer by plain aggregates: restriction, prolongation, and the Galerkin product P^T A P."""
 
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program
+from ..matrix.row_merging import merge_rows
+from ..runtime import INDICES, VALUES, Program, launch
 
 PROGRAM = Program("multigrid/transfers", VALUE=VALUES, INDEX=INDICES)
 
 
 def restrict(indptr, members, fine, coarse):
-    """coarse = P^T fine: the sum over the members of each aggregate."""
-    program = PROGRAM(VALUE=coarse.dtype.type, INDEX=members.dtype.type)
+    program = PROGRAM(VALUE=coarse, INDEX=members)
     rows = coarse.shape[0]
-    launch(
-        program.sum_members,
-        (indptr, members, fine, rows, coarse.size // max(rows, 1), coarse),
-        items=coarse.size,
-    )
+    arguments = indptr, members, fine, rows, coarse.size // max(rows, 1), coarse
+    launch(program.sum_members, arguments, items=coarse.size)
 
 
 def prolong_add(aggregates, coarse, fine):
-    """fine += P coarse: each unknown adds the value of its aggregate."""
-    program = PROGRAM(VALUE=fine.dtype.type, INDEX=aggregates.dtype.type)
+    program = PROGRAM(VALUE=fine, INDEX=aggregates)
     rows = fine.shape[0]
     launch(program.add_values, (aggregates, coarse, rows, fine.size // max(rows, 1), fine), items=fine.size)
+
+
+def coarse_matrix(csr, aggregates, indptr, members):
+    return merge_rows((csr.indptr, csr.indices, csr.data), indptr, members, aggregates)

@@ -10,25 +10,22 @@ import math
 import numpy as np
 
 from ..matrix.long_row_split import LONGEST_ROW
-from ..runtime import cupy
+from ..runtime import INDICES, VALUES, Program, Struct, address, cupy, launch_blocks, wide_type
 from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
-from ..runtime.launch import launch_blocks
-from ..runtime.loader import INDICES, VALUES, Program, wide_type
-from ..runtime.structs import Struct, address
 
 # The constants and the structs of vector_ops.cu.
 SCALARS = 3
 SUMS_AT_ONCE = 3
 # The most columns of a vector: a thread keeps to one column.
 MOST_COLUMNS = THREADS
-MATRIX = Struct("Matrix", "multigrid/vector_ops.cu", indptr="P", indices="P", data="P", rows="q", lanes="q")
+MATRIX = Struct("Matrix", "multigrid/vector_ops.cu")
 # CSR-Stream multiplies MANY_ROWS rows (they fill the device) of at most MEDIUM_ROWS entries on average.
 MANY_ROWS, MEDIUM_ROWS = 2**17, 16
 # Blocks of a product without sums: many times the resident ones, so that multiprocessors finish together.
 MOST_BLOCKS = 16 * LARGEST_GRID
 WARP = 32
 INT32 = np.dtype(np.int32)
-STRIDED = Struct("Strided", "multigrid/vector_ops.cu", at="P", wide="q", row="q", column="q")
+STRIDED = Struct("Strided", "multigrid/vector_ops.cu")
 PROGRAM = Program(
     "multigrid/vector_ops",
     same_bits=False,
@@ -78,8 +75,6 @@ def lanes_of_row(rows, entries, longest_row):
 
 
 class KrylovSteps:
-    """The two Krylov steps of a K-cycle: the best combination of two directions c and d for A x = b."""
-
     def __init__(self, rows, columns, dtype, definite):
         self._definite, self._scalars = np.int32(definite), cupy.zeros((SCALARS, columns), wide_type(dtype))
         self._sums, self._held = sums_of(columns, SUMS_AT_ONCE, wide_type(dtype))
@@ -87,24 +82,19 @@ class KrylovSteps:
         self._program = _program(dtype)
 
     def first_step(self, matrix, c, b, v, rest):
-        """The factor of c; v = A c, and `rest` is the residual b - factor v."""
         arguments = self._sums, c, b, v, self._definite, self._scalars
         matrix.launch("first_step", c.shape[1], *arguments, most=LARGEST_GRID)
         _launch_entries(self._program.subtract, v, (self._rows, self._columns, self._scalars, b, v, rest))
 
     def second_step(self, matrix, d, v, rest):
-        """The factors of d and c, after d was orthogonalized against c."""
         arguments = self._sums, d, v, rest, self._definite, self._scalars
         matrix.launch("second_step", d.shape[1], *arguments, most=LARGEST_GRID)
 
     def combine(self, c, d):
-        """c = (factor of c) c + (factor of d) d."""
         _launch_entries(self._program.combine, c, (self._rows, self._columns, self._scalars, c, d))
 
 
 class Center:
-    """Subtracts the mean of each column."""
-
     def __init__(self, rows, columns, dtype):
         self._sums, self._held = sums_of(columns, SUMS_AT_ONCE, wide_type(dtype))
         self._means = cupy.zeros(columns, wide_type(dtype))
@@ -128,82 +118,65 @@ class DotProducts:
         self._at = [address(self.values) + 8 * number for number in range(count)]
 
     def dot(self, number, u, v):
-        """The product of u and v."""
         _launch_entries(self._program.dot, u, (u.size, self._sums, u, v, self._at[number]))
 
     def multiply(self, number, matrix, x, y):
-        """y = A x, and the product of x and y."""
         matrix.launch("multiply_dot", 1, self._sums, x, y, self._at[number], most=LARGEST_GRID)
 
     def subtract(self, above, below, q, r):
-        """r -= factor q, for the ratio of two products."""
         arguments = r.size, self._at[above], self._at[below], q, r
         _launch_entries(self._program.subtract_multiple, r, arguments)
 
     def extend(self, above, below, z, p):
-        """p = z + factor p, for the ratio of two products."""
         arguments = p.size, self._at[above], self._at[below], z, p
         _launch_entries(self._program.extend, p, arguments)
 
 
 def pseudorandom_vector(n, dtype, first=0):
-    """A column of numbers between -1/2 and 1/2 by multiplicative hashing, the same on every device.
-
-    Of a longer vector, the part from the row `first` on.
-    """
     x = cupy.empty((n, 1), dtype)
     _launch_entries(_program(dtype).fill_pseudorandom, x, (n, first, x))
     return x
 
 
 def residual(matrix, b, x, r):
-    """r = b - A x."""
     matrix.launch("find_residual", x.shape[1], np.int32(x.shape[1]), b, x, r)
 
 
 def scale_residual(matrix, weights, factor, b, x, r):
-    """x = factor weights b and r = b - A x; b may be of double precision where x and r are not."""
     columns = x.shape[1]
     kernel = "scale_residual" if b.dtype == x.dtype else "scale_residual_wide"
     matrix.launch(kernel, columns, np.int32(columns), weights, float(factor), b, x, r)
 
 
 def relax(matrix, weights, b, x, y, momentum, factor):
-    """y = x + momentum (x - y) + factor weights (b - A x)."""
     columns = x.shape[1]
     kernel = "relax" if y.dtype == x.dtype else "relax_wide"
     matrix.launch(kernel, columns, np.int32(columns), weights, b, x, y, float(momentum), float(factor))
 
 
 def multiply(matrix, x, y):
-    """y = A x."""
     matrix.launch("multiply", x.shape[1], np.int32(x.shape[1]), x, y, np.int32(0))
 
 
 def multiply_add(matrix, x, y):
-    """y += A x."""
     matrix.launch("multiply", x.shape[1], np.int32(x.shape[1]), x, y, np.int32(1))
 
 
 def scale(weights, factor, b, x):
-    """x = factor weights b, row by row."""
     rows, columns = x.shape
     arguments = weights, float(factor), rows, np.int32(columns), b, x
     _launch_entries(_program(x.dtype).scale, x, arguments)
 
 
 def add(z, x):
-    """x += z."""
     _launch_entries(_program(x.dtype).add, x, (x.size, z, x))
 
 
 def clear(x):
-    """x = 0."""
     _launch_entries(_program(x.dtype).clear, x, (x.size, x))
 
 
 def copy(source, target):
-    """Copy (n, k) arrays of any strides; one of them may be of double precision."""
     narrow = min(source.dtype, target.dtype, key=lambda dtype: dtype.itemsize)
     rows, columns = source.shape
     both = (_strided(array, narrow) for array in (source, target))
@@ -211,14 +184,13 @@ def copy(source, target):
 
 
 def multiply_dense(inverse, b, x):
-    """x = inverse @ b."""
     rows, columns = x.shape
     _launch(_program(x.dtype).multiply_dense, rows, (inverse, rows, np.int32(columns), b, x))
 
 
 @functools.cache
 def _program(value, index=INT32, teams=1):
-    return PROGRAM(VALUE=value.type, INDEX=index.type, TEAMS=teams)
+    return PROGRAM(VALUE=value, INDEX=index, TEAMS=teams)
 
 
 def _launch(kernel, blocks, arguments):

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
+from ..runtime import Program, cupy, launch
 
 # As in the CPU backend, and in fixed_logarithm.cuh.
 UNIT = 2**32
@@ -12,7 +10,6 @@ PROGRAM = Program("reordering/gap_metrics", INDEX=np.int32)
 
 
 def sorted_positions(indptr, neighbours, order):
-    """For each vertex the positions of its neighbours in an order, ascending; rows as in the pattern."""
     n = order.size
     rank = cupy.empty(n, np.int64)
     rank[order] = cupy.arange(n)
@@ -21,9 +18,7 @@ def sorted_positions(indptr, neighbours, order):
 
 
 def log_sum(numbers):
-    """The sum of the natural logarithms of positive 32-bit integers, in units of 2**-32."""
     sums = cupy.zeros(2, np.uint64)
-    program = PROGRAM(INDEX=numbers.dtype.type)
-    launch(program.sum_logarithms, (numbers, numbers.size, sums), items=numbers.size)
+    launch(PROGRAM(INDEX=numbers).sum_logarithms, (numbers, numbers.size, sums), items=numbers.size)
     whole, fraction = sums.tolist()  # stall: the answer
     return whole * UNIT + fraction

@@ -5,10 +5,7 @@ import numpy as np
 from linforest_precond.backends.batch_options import BatchOptions
 
 from ..matrix.entries import WIDTHS
-from ..runtime import cupy
-from ..runtime.launch import launch_blocks, resident_blocks
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, Program, Struct, cupy, launch_blocks, resident_blocks
 from .rcm_leveled import NOT_MARKED
 
 # Batches of a fixed number of vertices, one at a time for each block: the simplest ones.
@@ -20,12 +17,7 @@ BATCH_BYTES = 6200
 # Polls without progress after which the watchdog expires; one takes some hundred nanoseconds.
 PATIENCE = 1 << 23
 
-BATCH_TRAVERSAL = Struct(
-    "BatchTraversal", "reordering/batch_queue.cuh",
-    spans="P", neighbours="P", marks="P", order="P", ranges="P", signals="P", statistics="P", vertices="i",
-    start_count="i", most_batches="I", batch_size="I", capacity="I", concurrent="I", early="i", packing="i",
-    patience="I",
-)  # fmt: skip
+BATCH_TRAVERSAL = Struct("BatchTraversal", "reordering/batch_queue.cuh")
 # 64-bit words of the struct Signals: the offsets of `counted`, of its words for odd batches, of `done` and
 # `failed`, and its size.
 COUNTED, ODD, ENDED, SIGNAL_WORDS = 1, 5, 9, 10
@@ -76,8 +68,7 @@ def profile_rows(rows, starts, options=None):
 
 def _launch(rows, arguments, options, block):
     """The requested number of workers, limited to those that are resident at once."""
-    program = PROGRAM(**rows.macros)
-    kernel, shared_memory = program.traverse_batches, options.concurrent * BATCH_BYTES
+    kernel, shared_memory = PROGRAM(**rows.macros).traverse_batches, options.concurrent * BATCH_BYTES
     multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
     workers = min(options.workers or multiprocessors, resident_blocks(kernel, shared_memory, block))
     launch_blocks(kernel, workers, (arguments,), shared_memory=shared_memory, block=block)

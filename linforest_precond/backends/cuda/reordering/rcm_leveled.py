@@ -4,17 +4,11 @@ import numpy as np
 
 from ..csgraph.frontier import ITEM_BYTES, FrontierLaunch
 from ..matrix.entries import WIDTHS
-from ..runtime import cupy
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, Program, Struct, cupy
 
 NOT_MARKED = np.iinfo(np.int32).max
 
-TRAVERSAL = Struct(
-    "Traversal", "reordering/rcm_leveled.cu",
-    spans="P", neighbours="P", starts="P", marks="P", order="P", even="P", odd="P", totals="P", sum_words="P",
-    handoff="P", start_count="i",
-)  # fmt: skip
+TRAVERSAL = Struct("Traversal", "reordering/rcm_leveled.cu")
 PROGRAM = Program("reordering/rcm_leveled", cooperative=True, INDEX=INDICES, WIDTH=WIDTHS)
 
 
@@ -31,6 +25,5 @@ def traverse(rows, starts, **sizes):
         even=items[0], odd=items[1], totals=launch_state.totals, sum_words=launch_state.sum_words,
         handoff=launch_state.handoff, start_count=starts.size,
     )  # fmt: skip
-    program = PROGRAM(**rows.macros)
-    launch_state.launch(program.traverse, arguments)
+    launch_state.launch(PROGRAM(**rows.macros).traverse, arguments)
     return order

@@ -4,10 +4,7 @@ import numpy as np
 
 from ..csgraph import breadth_first
 from ..matrix.entries import WIDTHS
-from ..runtime import cupy
-from ..runtime.launch import launch_blocks, resident_blocks
-from ..runtime.loader import INDICES, Program
-from ..runtime.structs import Struct
+from ..runtime import INDICES, Program, Struct, cupy, launch_blocks, resident_blocks
 from .rcm_leveled import NOT_MARKED
 
 # Threads of a block, and positions that it processes at a time, no more than threads.
@@ -15,11 +12,7 @@ BLOCK, ROWS = 256, 64
 # Polls without progress after which the watchdog expires; one takes some hundred nanoseconds.
 PATIENCE = 1 << 23
 
-LEVEL_TRAVERSAL = Struct(
-    "LevelTraversal", "reordering/rcm_unordered.cu",
-    spans="P", neighbours="P", depths="P", offsets="P", marks="P", order="P", signals="P", levels="i",
-    rows="I", patience="I",
-)  # fmt: skip
+LEVEL_TRAVERSAL = Struct("LevelTraversal", "reordering/rcm_unordered.cu")
 # 32-bit words of the struct LevelSignals, and the offset of `failed`.
 SIGNAL_WORDS, FAILED = 3, 2
 PROGRAM = Program("reordering/rcm_unordered", cooperative=True, INDEX=INDICES, WIDTH=WIDTHS)

@@ -2,17 +2,10 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
-from ..runtime.structs import Struct
+from ..runtime import Program, Struct, cupy, launch
 from .gap_metrics import sorted_positions
 
-REFINEMENT = Struct(
-    "Refinement", "reordering/refinement.cu",
-    indptr="P", neighbours="P", positions="P", rank="P", order="P", candidates="P", partners="P", owners="P",
-    pending="P", counts="P", swaps="P", vertices="q", candidate_count="q", max_degree="q", max_rounds="q",
-)  # fmt: skip
+REFINEMENT = Struct("Refinement", "reordering/refinement.cu")
 # No swap has reserved the row.
 NO_OWNER = 2**64 - 1
 LANES = 32
@@ -20,10 +13,10 @@ PROGRAM = Program("reordering/refinement", cooperative=True, LOGARITHMIC=(0, 1))
 
 
 def refine(indptr, neighbours, order, candidates, logarithmic, max_degree, max_rounds):
-    """The refined order, and the number of swaps, as in the CPU backend.
+    """Rounds of deterministic reservations (Blelloch, Fineman, Gibbons & Shun 2012).
 
-    Rounds of deterministic reservations (Blelloch, Fineman, Gibbons & Shun 2012): a swap is completed when it
-    comes first in all rows that it changes. This gives the result of completing the swaps one by one.
+    A swap is completed when it comes first in all rows that it changes. This gives the result of completing
+    the swaps one by one.
     """
     n, count = order.size, candidates.size
     order, rank = order.copy(), cupy.empty_like(order)

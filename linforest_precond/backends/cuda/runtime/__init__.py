@@ -1,17 +1,11 @@
 """The lowest subpackage, used by all others: CuPy on demand, compiling and launching of kernels."""
 
-import importlib
+from .launches import BLOCK, blocks_for, launch, launch_blocks, resident_blocks
+from .lazy_cupy import cupy
+from .loader import INDICES, STORED_AND_APPLIED, VALUES, WEIGHTS, Program, wide_type
+from .structs import Struct, address, generate_header
 
-
-class _Lazy:
-    """CuPy, imported on first use: every module of the package can be imported without it."""
-
-    def __getattr__(self, name):
-        if name.startswith("__"):  # Python's introspection must not import CuPy
-            raise AttributeError(name)
-        found = getattr(importlib.import_module("cupy"), name)
-        setattr(self, name, found)
-        return found
-
-
-cupy = _Lazy()
+__all__ = [
+    "BLOCK", "INDICES", "STORED_AND_APPLIED", "VALUES", "WEIGHTS", "Program", "Struct", "address",
+    "blocks_for", "cupy", "generate_header", "launch", "launch_blocks", "resident_blocks", "wide_type",
+]  # fmt: skip

@@ -1,6 +1,6 @@
-"""What work takes on this GPU: the numbers of the chooser's cost model."""
+"""What work takes on this GPU, the numbers of the chooser's cost model; the memory that is left."""
 
-from . import cupy
+from .lazy_cupy import cupy
 from .streams import Stopwatch
 
 # Flops a second of cuDSS, which may not be installed; products reach this share of a copy's bandwidth.
@@ -26,3 +26,9 @@ def _seconds(work):
 def device():
     """What tells this GPU from others of the machine."""
     return f", GPU {cupy.cuda.Device().pci_bus_id}"
+
+
+def free_bytes():
+    """The free memory of the device, and the unused memory that CuPy's pool holds."""
+    pool = cupy.get_default_memory_pool()
+    return cupy.cuda.Device().mem_info[0] + pool.total_bytes() - pool.used_bytes()

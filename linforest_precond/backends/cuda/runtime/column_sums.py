@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from . import cupy
+from .lazy_cupy import cupy
 from .structs import Struct
 
 # Threads of a block, and the most blocks: with more, they would only contend for the arrival counter.
 THREADS = 256
 LARGEST_GRID = 1056
-SUMS = Struct("Sums", "runtime/column_sums.cuh", partials="P", arrivals="P", columns="q")
+SUMS = Struct("Sums", "runtime/column_sums.cuh")
 
 
 def sums_of(columns, count, wide):

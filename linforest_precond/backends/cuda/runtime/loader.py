@@ -11,14 +11,13 @@ import itertools
 import os
 import re
 import threading
-from importlib import resources
 
 import numpy as np
 
 from linforest_precond.backends.compilation_notice import CompilationNotice
 
-from . import cupy
-from .structs import HEADERS, layout_checks
+from . import structs
+from .lazy_cupy import cupy
 
 # The names of types in CUDA C++; the two structs are defined in runtime/types.cuh.
 TYPE_NAMES = {
@@ -31,7 +30,8 @@ TYPE_NAMES = {
 }
 
 NOTICE = CompilationNotice()
-KERNELS = resources.files(__package__.rpartition(".")[0]).joinpath("kernels")
+# The header at the head of every program.
+PRELUDE = "runtime/common.cuh"
 OPTIONS = ("--std=c++17",)
 # A fused multiply-add rounds once where the CPU rounds twice. Both backends give the same bits, except in the
 # programs that solve, whose results agree to rounding.
@@ -83,8 +83,11 @@ class Program:
         PROGRAMS[name] = self
 
     def __call__(self, **macros):
-        """Compile the program (once; CuPy loads it on each device that uses it) and return its kernels."""
-        return kernels(self, self.options(**macros))
+        """Compile the program (once; CuPy loads it on each device that uses it) and return its kernels.
+
+        The macro of a type may be an array or a dtype.
+        """
+        return kernels(self, self.options(**{macro: _plain(meaning) for macro, meaning in macros.items()}))
 
     def text(self):
         """The text with its headers inlined."""
@@ -114,6 +117,13 @@ def macro_options(**macros):
     return tuple(f"-D{macro}={_spelled(macros[macro])}" for macro in sorted(macros))
 
 
+def _plain(meaning):
+    """A number or a type; that of an array or a dtype."""
+    if isinstance(meaning, int | type):
+        return meaning
+    return (meaning if isinstance(meaning, np.dtype) else meaning.dtype).type
+
+
 def _spelled(meaning):
     return str(meaning) if isinstance(meaning, int) else TYPE_NAMES[np.dtype(meaning)]
 
@@ -121,31 +131,25 @@ def _spelled(meaning):
 @functools.cache
 def _text(name):
     """The text of a program with its headers inlined."""
-    return _inlined(f"{name}.cu")
+    return _inlined(PRELUDE) + _inlined(f"{name}.cu")
 
 
 def _inlined(file):
     """A file with its headers inlined; `#line` makes compiler messages refer to the real files."""
     lines = [f'#line 1 "{_shown(file)}"']
-    for number, line in enumerate(_read(file).splitlines(), start=1):
+    for number, line in enumerate(structs.source(file).splitlines(), start=1):
         included = re.fullmatch(r'#include "([\w/]+\.cuh)"', line.strip())
         if included:
             lines += [_inlined(included[1]), f'#line {number + 1} "{_shown(file)}"']
         else:
             lines.append(line)
-    lines += layout_checks(file)
+    lines += structs.layout_checks(file)
     return "\n".join(lines) + "\n"
 
 
 def _shown(file):
     # No absolute path: the text is the key of CuPy's compile cache and should be the same in every checkout.
     return f"linforest_precond/backends/cuda/kernels/{file}"
-
-
-def _read(file):
-    if file in HEADERS:
-        return HEADERS[file]
-    return KERNELS.joinpath(file).read_text(encoding="utf-8")
 
 
 # Each is held by the thread that compiles a program, by its name and options.

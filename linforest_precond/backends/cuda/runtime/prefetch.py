@@ -13,7 +13,7 @@ import functools
 import os
 import threading
 
-from . import cupy
+from .lazy_cupy import cupy
 
 # A compilation takes a core and some hundred megabytes.
 MOST_THREADS = 8

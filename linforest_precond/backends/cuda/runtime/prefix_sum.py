@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from . import cupy
-from .launch import launch_blocks
+from .launches import launch_blocks
+from .lazy_cupy import cupy
 from .loader import INDICES, Program
 
 # The numbers of a tile, THREADS * AT_A_TIME in prefix_sum.cu.
@@ -18,6 +18,6 @@ def add_up(numbers, out=None):
     tiles = -(-numbers.size // TILE)
     if tiles:
         words = cupy.zeros(1 + tiles, np.uint64)
-        program = PROGRAM(INDEX=numbers.dtype.type)
+        program = PROGRAM(INDEX=numbers)
         launch_blocks(program.add_up, tiles, (numbers, numbers.size, out, words), block=THREADS)
     return out

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import cupy
+from .lazy_cupy import cupy
 
 # Words of all parts together.
 CAPACITY = 64

@@ -2,7 +2,7 @@
 
 import threading
 
-from . import cupy
+from .lazy_cupy import cupy
 
 # A device must not be synchronized while one of its streams is captured.
 capturing = threading.Lock()
@@ -39,8 +39,6 @@ def finish_all():
 
 
 class Stopwatch:
-    """Started when constructed; `milliseconds` is the time until `stop`."""
-
     def __init__(self):
         self._start = mark()
 

@@ -3,44 +3,79 @@
 The compiler checks that the layouts of a struct and its mirror agree.
 """
 
+import functools
+import re
 import struct
+from importlib import resources
 
 import numpy as np
 
+KERNELS = resources.files(__package__.rpartition(".")[0]).joinpath("kernels")
 # The mirrors of each source file that defines structs: the loader appends their checks to the file.
 MIRRORS = {}
 # The text of each generated header, by the name that kernels include; the loader inlines it like a file.
 HEADERS = {}
+# The format characters of numbers in module `struct`, by their types in C++.
+FORMATS = {"int": "i", "u32": "I", "i64": "q", "u64": "Q", "double": "d"}
+# A declaration of members: `const u32* first, *second;` or `In<u32> first;`. Functions have parentheses.
+MEMBERS = re.compile(r"^ {4}(?:const |struct )*([\w<>]+)([^\w(){};][^(){};]*);", re.MULTILINE)
+
+
+def source(file):
+    """The text of a file of kernels/."""
+    if file in HEADERS:
+        return HEADERS[file]
+    return KERNELS.joinpath(file).read_text(encoding="utf-8")
 
 
 class Struct:
     """The mirror of a C struct that is passed by value; `file` is that of kernels/ that defines it.
 
-    The type of a field is a format character of module `struct` (`P` for a pointer), or several where the
-    field is an array or a struct itself.
+    Its fields are read from there. A field that is an array or a struct itself is given by format characters
+    of module `struct`, one for each number (`P` for a pointer).
     """
 
-    def __init__(self, name, file, **fields):
-        self.name, self.fields = name, fields
-        letters = "".join(fields.values())
-        widest = max(letters, key=struct.calcsize)
-        self._layout = struct.Struct(f"{letters}0{widest}")  # with trailing padding
-        self.size = self._layout.size
-        # CuPy passes a NumPy array of one void item by value.
-        self._dtype = np.dtype((np.void, self.size))
-        self._kinds = [(name, own == "P", len(own) > 1) for name, own in fields.items()]
+    def __init__(self, name, file, **several):
+        self.name, self.file, self._several = name, file, several
         MIRRORS.setdefault(file, []).append(self)
+
+    @functools.cached_property
+    def fields(self):
+        """The format characters of each field."""
+        text = re.sub("//.*", "", source(self.file))
+        body = re.search(rf"^struct {self.name} \{{\n(.*?)^\}}", text, re.DOTALL | re.MULTILINE)[1]
+        fields = {}
+        for kind, declarators in MEMBERS.findall(body):
+            for declarator in declarators.replace("__restrict__", "").split(","):
+                name = re.search(r"\w+", declarator)[0]
+                letters = "P" if "*" in declarator or kind.startswith("In<") else FORMATS.get(kind)
+                fields[name] = self._several.get(name, letters)
+        return fields
+
+    @functools.cached_property
+    def _packing(self):
+        """The layout, with trailing padding; the type of a packed struct; how each field is packed."""
+        letters = "".join(self.fields.values())
+        layout = struct.Struct(f"{letters}0{max(letters, key=struct.calcsize)}")
+        kinds = [(name, own == "P", len(own) > 1) for name, own in self.fields.items()]
+        # CuPy passes a NumPy array of one void item by value.
+        return layout, np.dtype((np.void, layout.size)), kinds
+
+    @property
+    def size(self):
+        return self._packing[0].size
 
     def __call__(self, **values):
         """Pack the values of all fields: arrays as addresses, a list for a field of several characters."""
+        layout, dtype, kinds = self._packing
         flat = []  # every launch packs: few steps a field
-        for name, is_pointer, is_several in self._kinds:
+        for name, is_pointer, is_several in kinds:
             value = values[name]
             if is_several:
                 flat += value
             else:
                 flat.append(address(value) if is_pointer else value)
-        return np.frombuffer(self._layout.pack(*flat), self._dtype)
+        return np.frombuffer(layout.pack(*flat), dtype)
 
     def checks(self):
         """`static_assert`s of the struct's size, and of the offset and size of every field.

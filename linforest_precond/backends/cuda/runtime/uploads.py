@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from . import cupy
+from .lazy_cupy import cupy
 from .streams import finish_all
 
 # Bytes of a slot. Half as many double the overhead of the threads; with twice as many an upload begins and

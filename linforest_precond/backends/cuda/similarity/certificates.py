@@ -2,16 +2,13 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
+from ..runtime import Program, cupy, launch
 from .set_pairs import WARP, pair_arrays
 
 PROGRAM = Program("similarity/certificates", INDEX=np.int32)
 
 
 def largest_weight_bounds(weights, pairs):
-    """The sum of each row's largest weight or of each column's, whichever is less."""
     bounds = cupy.empty(pairs.starts.size, np.float64)
     arguments = pair_arrays(pairs), weights, bounds
     launch(PROGRAM().sum_largest_weights, arguments, items=WARP * bounds.size)
@@ -19,7 +16,6 @@ def largest_weight_bounds(weights, pairs):
 
 
 def overlaps(weights, pairs, mates):
-    """The weights of matchings."""
     sums = cupy.empty(pairs.starts.size, np.float64)
     arguments = pair_arrays(pairs), weights, mates, sums
     launch(PROGRAM().sum_matched_weights, arguments, items=sums.size)
@@ -27,7 +23,6 @@ def overlaps(weights, pairs, mates):
 
 
 def dual_bounds(weights, pairs, row_duals, column_duals):
-    """The sums of feasible duals, after each dual has been reduced, in place, as far as its edges allow."""
     bounds = cupy.empty(pairs.starts.size, np.float64)
     arguments = pair_arrays(pairs), weights, row_duals, column_duals, bounds
     launch(PROGRAM().reduce_duals, arguments, items=WARP * bounds.size)

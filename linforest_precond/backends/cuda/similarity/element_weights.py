@@ -2,31 +2,23 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import BLOCK, blocks_for, launch, launch_blocks
-from ..runtime.loader import Program
-from ..runtime.structs import Struct
+from ..runtime import BLOCK, Program, Struct, blocks_for, cupy, launch, launch_blocks
 from .set_pairs import WARP, pair_arrays
 
-ELEMENTS = Struct(
-    "ElementArrays", "similarity/element_weights.cu", indptr="P", elements="P", symbol_ptr="P", symbols="P"
-)
+ELEMENTS = Struct("ElementArrays", "similarity/element_weights.cu")
 # Entries of the table of edit distances, which has a row for each thread.
 TABLE = 2**28
 PROGRAM = Program("similarity/element_weights", INDEX=np.int32)
 
 
 def jaccard_weights(sets, symbols, pairs):
-    """The Jaccard similarities of the elements' tokens, a row-major block for each pair."""
     weights = cupy.empty(pairs.cells, np.float64)
     arguments = _elements(sets, symbols), pair_arrays(pairs), weights
-    kernel = PROGRAM().fill_jaccard
-    launch(kernel, arguments, items=WARP * pairs.starts.size)
+    launch(PROGRAM().fill_jaccard, arguments, items=WARP * pairs.starts.size)
     return weights
 
 
 def edit_weights(sets, symbols, pairs):
-    """The normalized edit similarities of the elements' characters, a row-major block for each pair."""
     weights = cupy.empty(pairs.cells, np.float64)
     kernel = PROGRAM().fill_edit
     row = symbols.longest + 1

@@ -5,34 +5,20 @@ As in the CPU's module of the same name; greedy's matching is found by locally d
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
-from ..runtime.structs import Struct
+from ..runtime import Program, Struct, cupy, launch
 from .set_pairs import WARP, pair_arrays
 
-MATCHING = Struct(
-    "MatchingArrays",
-    "similarity/set_matchings.cu",
-    mates="P",
-    owners="P",
-    pointers="P",
-    back_pointers="P",
-    row_duals="P",
-    column_duals="P",
-)
+MATCHING = Struct("MatchingArrays", "similarity/set_matchings.cu")
 NO_VERTEX = -1
 STALE = -2  # a pointer that has to be searched again
 PROGRAM = Program("similarity/set_matchings", INDEX=np.int32)
 
 
 def greedy(weights, pairs):
-    """The edges in their total order, each taken if both ends are free."""
     return locally_dominant(weights, pairs)
 
 
 def locally_dominant(weights, pairs):
-    """Edges that each end points at as its first are taken."""
     state = _state(pairs)
     arguments = pair_arrays(pairs), MATCHING(**state), weights
     launch(PROGRAM().match_pointers, arguments, items=WARP * pairs.starts.size)
@@ -40,7 +26,6 @@ def locally_dominant(weights, pairs):
 
 
 def paz_schwartzman(weights, pairs, epsilon):
-    """The semi-streaming algorithm by local ratios; edges come row by row."""
     state = _state(pairs)
     stacks = cupy.empty(pairs.cells, np.int32)
     arguments = pair_arrays(pairs), MATCHING(**state), weights, np.float64(1.0 + 0.5 * epsilon), stacks

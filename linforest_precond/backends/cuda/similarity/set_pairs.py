@@ -1,19 +1,8 @@
 """Pairs of sets as an argument of kernels."""
 
-from ..runtime.structs import Struct
+from ..runtime import Struct
 
-PAIRS = Struct(
-    "PairArrays",
-    "similarity/set_pairs.cuh",
-    lefts="P",
-    rights="P",
-    rows="P",
-    columns="P",
-    starts="P",
-    row_starts="P",
-    column_starts="P",
-    pairs="q",
-)
+PAIRS = Struct("PairArrays", "similarity/set_pairs.cuh")
 # Lanes that work on one pair.
 WARP = 32
 

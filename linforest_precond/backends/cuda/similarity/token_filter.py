@@ -2,15 +2,12 @@
 
 import numpy as np
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import Program
+from ..runtime import Program, cupy, launch
 
 PROGRAM = Program("similarity/token_filter", INDEX=np.int32)
 
 
 def shares_enough(token_sets, lefts, rights, left_slacks, right_slacks):
-    """Whether the tokens of each side that the other side lacks weigh no more than that side's slack."""
     kept = cupy.empty(lefts.size, np.bool_)
     tokens = token_sets.indptr, token_sets.tokens, token_sets.weights
     arguments = (*tokens, lefts, rights, left_slacks, right_slacks, lefts.size, kept)

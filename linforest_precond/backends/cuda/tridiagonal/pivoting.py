@@ -7,11 +7,8 @@ import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
-from ..runtime import cupy
-from ..runtime.launch import launch, launch_blocks
-from ..runtime.loader import VALUES, Program, wide_type
+from ..runtime import VALUES, Program, Struct, address, cupy, launch, launch_blocks, wide_type
 from ..runtime.streams import current
-from ..runtime.structs import Struct, address
 from .refinement import NOTHING, VECTORS, Gathered, Refined, backward_error, vectors
 from .repairs import perturb_singular
 from .sweeps import Sweeps
@@ -34,13 +31,8 @@ SMALL_ERROR = 2.5
 LARGEST_RANGE = 10
 REFINEMENTS, REFINEMENTS_OF_BLOCKS = 2, 4
 
-ROWS = Struct(
-    "EquilibratedRows", "tridiagonal/pivoting.cu",
-    lower="P", diagonal="P", upper="P", row_exponents="P", column_exponents="P", count="q", transposed="q",
-)  # fmt: skip
-KEPT_LEVEL = Struct(
-    "KeptLevel", "tridiagonal/kept_reflections.cuh", kept="P", rights="P", pairs="P", count="q"
-)  # fmt: skip
+ROWS = Struct("EquilibratedRows", "tridiagonal/pivoting.cu")
+KEPT_LEVEL = Struct("KeptLevel", "tridiagonal/kept_reflections.cuh")
 # SINGULAR is the size of the solutions' type; 0 for a system that is not singular.
 PROGRAM = Program(
     "tridiagonal/pivoting",
@@ -53,11 +45,6 @@ PROGRAM = Program(
 
 
 class Pivoted:
-    """A tridiagonal system that needs pivoting.
-
-    Where the inverses of pivots without pivoting are given, singular segments are perturbed before.
-    """
-
     def __init__(self, lower, diagonal, upper, inverse=None):
         changed, count = diagonal, None
         if inverse is not None:
@@ -130,7 +117,7 @@ class _Elimination:
         self._dtype = dtype = diagonal.dtype
         self._count = diagonal.size
         size = np.finfo(singular).bits // 8 if singular else 0
-        self._program = PROGRAM(VALUE=dtype.type, SINGULAR=size)
+        self._program = PROGRAM(VALUE=dtype, SINGULAR=size)
         self._equilibrate(lower, diagonal, upper)
         self._levels = _Levels(self._count)
         self._relations, self._reflections = Workspaces(), None

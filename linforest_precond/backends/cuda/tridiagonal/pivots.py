@@ -6,11 +6,8 @@ import numpy as np
 
 from linforest_precond.backends.returns import PivotFinding
 
-from ..runtime import cupy
-from ..runtime.launch import launch, launch_blocks
-from ..runtime.loader import VALUES, Program
+from ..runtime import VALUES, Program, Struct, cupy, generate_header, launch, launch_blocks
 from ..runtime.reports import Report
-from ..runtime.structs import Struct, generate_header
 from .tiles import BLOCK_SIZES, aligned, block_size
 
 generate_header("tridiagonal/findings.cuh", enums=(("FOUND_", PivotFinding),))
@@ -64,7 +61,7 @@ def is_at_once(rows):
 
 def program_of(rows, dtype, block):
     """The program that factors a system of (block) rows."""
-    return (AT_ONCE if is_at_once(rows) else PROGRAM)(VALUE=dtype.type, BLOCK=block)
+    return (AT_ONCE if is_at_once(rows) else PROGRAM)(VALUE=dtype, BLOCK=block)
 
 
 @functools.lru_cache(256)

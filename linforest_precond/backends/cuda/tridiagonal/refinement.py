@@ -6,20 +6,13 @@ import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import VALUES, Program, wide_type
+from ..runtime import VALUES, Program, Struct, cupy, launch, wide_type
 from ..runtime.streams import current
-from ..runtime.structs import Struct
 from .tiles import BLOCK_SIZES, block_size
 
 PROGRAM = Program("tridiagonal/refinement", same_bits=False, VALUE=VALUES, WIDE=wide_type, BLOCK=BLOCK_SIZES)
 # Right-hand sides and solutions as kernels take them: strided 2-D arrays with an optional row order.
-VECTORS = Struct(
-    "Vectors", "tridiagonal/strided_vectors.cuh",
-    source="P", target="P", wide="q", order="P", wide_order="q",
-    source_row="q", source_column="q", target_row="q", target_column="q", columns="q",
-)  # fmt: skip
+VECTORS = Struct("Vectors", "tridiagonal/strided_vectors.cuh")
 # Neither right-hand side nor solution.
 NOTHING = {name: None if letters == "P" else 0 for name, letters in VECTORS.fields.items()}
 
@@ -109,7 +102,7 @@ class _Residual:
         diagonal = bands[1]
         dtype, block = diagonal.dtype, block_size(diagonal)
         self.bands, self.rows = bands, diagonal.shape[0] * block
-        self.program = PROGRAM(VALUE=dtype.type, BLOCK=block)
+        self.program = PROGRAM(VALUE=dtype, BLOCK=block)
 
     def find(self, right, x, remainder, sizes, transpose):
         """Write right - T x into `remainder`; raise `sizes` to the largest entries of x and of it."""

@@ -1,12 +1,11 @@
-"""Repairs of (block) tridiagonal systems: clipped couplings of paths with weak pivots, singular segments."""
+"""Repairs of (block) tridiagonal systems: clipped couplings, perturbed singular segments."""
 
 import numpy as np
 
 from ..matrix.diagonal_blocks import invert
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import VALUES, Program
+from ..runtime import VALUES, Program, cupy, launch
 from ..runtime.prefix_sum import add_up
+from . import pivots
 from .tiles import BLOCK_SIZES, block_size
 
 # The words of the sums over a segment, as in repairs.cu.
@@ -15,7 +14,7 @@ PROGRAM = Program("tridiagonal/repairs", VALUE=VALUES, BLOCK=BLOCK_SIZES)
 
 
 def rows_to_repair(lower, diagonal, upper, inverse, magnitudes, order=None):
-    """A mask of the (block) rows of all paths that are to be repaired, if any; no stall."""
+    """No stall."""
     rows, program = diagonal.shape[0], _program(diagonal)
     segments = _segments(lower, upper, rows, program, both_ways=False)
     sums, repaired = cupy.zeros((rows, SEGMENT_WORDS), np.int64), cupy.empty(rows, bool)
@@ -28,7 +27,6 @@ def rows_to_repair(lower, diagonal, upper, inverse, magnitudes, order=None):
 
 
 def clip_paths(lower, diagonal, upper, rows):
-    """The lower and upper bands with the couplings of marked paths clipped; the numbers of both."""
     inverse = invert(diagonal if diagonal.ndim == 3 else diagonal.reshape(-1, 1, 1))[0]
     clipped, report = [cupy.empty_like(band) for band in (lower, upper)], cupy.zeros(2, np.int64)
     arguments = lower, upper, inverse, rows, rows.size, *clipped, report
@@ -55,4 +53,11 @@ def _segments(lower, upper, rows, program, both_ways):
 
 
 def _program(diagonal):
-    return PROGRAM(VALUE=diagonal.dtype.type, BLOCK=block_size(diagonal))
+    return PROGRAM(VALUE=diagonal, BLOCK=block_size(diagonal))
+
+
+def clip(lower, diagonal, upper):
+    program = pivots.PROGRAM(VALUE=diagonal, BLOCK=block_size(diagonal))
+    clipped = [cupy.empty_like(diagonal) for _ in range(3)]
+    launch(program.clip_couplings, (diagonal, upper, diagonal.shape[0], *clipped))
+    return tuple(clipped)

@@ -6,12 +6,9 @@ import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
-from ..runtime import cupy
-from ..runtime.launch import launch_blocks
-from ..runtime.loader import VALUES, Program
+from ..runtime import VALUES, Program, Struct, address, cupy, launch_blocks
 from ..runtime.reports import Report
 from ..runtime.streams import current
-from ..runtime.structs import Struct, address
 from . import tiles
 from .refinement import backward_error, vectors
 from .tiles import aligned, block_size
@@ -26,11 +23,9 @@ SMALL_GROWTH = {1: 1 + 2.0**-12, 2: 4096.0, 4: 4096.0}
 LARGEST_GROWTH = {1: 2.0**30, 2: 4096.0, 4: 4096.0}
 SMALL_ERROR = 1.0
 
-SYSTEM = Struct("System", "tridiagonal/sweeps.cu", lower="P", inverse="P", upper="P", count="q")
-BOUNDARIES = Struct(
-    "Boundaries", "tridiagonal/sweeps.cu", step="q", count="q", step_of_many="q", count_of_many="q"
-)
-CARRIES = Struct("Carries", "tridiagonal/sweeps.cu", z="P", x="P", tiles="q")
+SYSTEM = Struct("System", "tridiagonal/sweeps.cu")
+BOUNDARIES = Struct("Boundaries", "tridiagonal/sweeps.cu")
+CARRIES = Struct("Carries", "tridiagonal/sweeps.cu")
 PROGRAM = Program(
     "tridiagonal/sweeps",
     [tiles.macros(*each) for each in itertools.product(VALUES, tiles.BLOCK_SIZES, tiles.KINDS)],
@@ -57,7 +52,7 @@ class Sweeps:
             direction.settle()
 
     def keep_digits(self, diagonal):
-        """Whether the solutions are about as accurate as those of elimination with pivoting; settles."""
+        """Settles."""
         self.settle()
         bands, block = (self._lower, diagonal, self._upper), block_size(diagonal)
         # A dict: the two directions of a symmetric system are one object.

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from ..runtime.loader import wide_type
+from ..runtime import wide_type
 
 # Columns that `sweep_many` solves at once.
 COLUMNS = 4

@@ -2,10 +2,8 @@
 
 // Gives slots below `capacity` to the columns of a row of a matrix that have none; the row of S keeps its values.
 // Where the row has a list, only the columns without a slot in it are met, and the list gets their slots.
-__device__ __forceinline__ void meet(RowSystem& system, const INDEX* __restrict__ indices,
-                                     const VALUE* __restrict__ start_data, const double* __restrict__ diagonal,
-                                     INDEX begin, int length, short* list, int capacity, bool is_final,
-                                     RowState& state) {
+DEVICE void meet(RowSystem& system, In<INDEX> indices, In<VALUE> start_data, In<double> diagonal, INDEX begin,
+                 int length, short* list, int capacity, bool is_final, RowState& state) {
     const Team& team = system.team;
     ROLLED
     for (int base = 0; team.any(base < length); base += TEAM) {
@@ -33,8 +31,7 @@ __device__ __forceinline__ void meet(RowSystem& system, const INDEX* __restrict_
 }
 
 // Meets the columns of the rows of N that the last round has added.
-__device__ __forceinline__ void meet_columns(RowSystem& system, const Functional& f, bool is_final, bool is_open,
-                                             RowState& state) {
+DEVICE void meet_columns(RowSystem& system, const Functional& f, bool is_final, bool is_open, RowState& state) {
     const int size = is_open ? state.size : state.met;
     ROLLED
     for (int place = state.met, last = system.team.largest(size - state.met) + place; place < last; ++place) {
@@ -52,26 +49,23 @@ struct PatternRows {
     int place, last, offset;
     PatternRow row;
 
-    __device__ __forceinline__ PatternRows(const RowSystem& system, int first, int last) : last(last) {
-        open(system, first);
-    }
-    __device__ __forceinline__ void open(const RowSystem& system, int next) {
+    DEVICE PatternRows(const RowSystem& system, int first, int last) : last(last) { open(system, first); }
+    DEVICE void open(const RowSystem& system, int next) {
         place = next;
         offset = system.team.lane;
         row = is_over() ? PatternRow{0, NONE, 0} : system.rows[place];
     }
-    __device__ __forceinline__ bool is_over() const { return place >= last; }
-    __device__ __forceinline__ bool has_entry() const { return offset < row.length; }
-    __device__ __forceinline__ i64 entry() const { return row.begin + offset; }
-    __device__ __forceinline__ void advance(const RowSystem& system) {
+    DEVICE bool is_over() const { return place >= last; }
+    DEVICE bool has_entry() const { return offset < row.length; }
+    DEVICE i64 entry() const { return row.begin + offset; }
+    DEVICE void advance(const RowSystem& system) {
         offset += TEAM;
         if (offset - system.team.lane >= row.length) open(system, place + 1);
     }
 };
 
 // gradient = s + x N, in the order of the pattern.
-__device__ __forceinline__ void find_gradient(RowSystem& system, const Functional& functional, const RowState& state,
-                                              int size) {
+DEVICE void find_gradient(RowSystem& system, const Functional& functional, const RowState& state, int size) {
     const Team& team = system.team;
     ROLLED
     for (int slot = team.lane; slot < state.used; slot += TEAM)
@@ -101,7 +95,7 @@ __device__ __forceinline__ void find_gradient(RowSystem& system, const Functiona
 }
 
 // Replaces gradients by gains: -1 in the pattern, and for columns that were rejected.
-__device__ __forceinline__ void find_gains(RowSystem& system, const Functional& functional, int used) {
+DEVICE void find_gains(RowSystem& system, const Functional& functional, int used) {
     ROLLED
     for (int first = system.team.lane; first < used; first += CHUNKS * TEAM) {
         double diagonal[CHUNKS];
@@ -119,7 +113,7 @@ __device__ __forceinline__ void find_gains(RowSystem& system, const Functional& 
 }
 
 // The slot of the largest gain of those of a lane; of equal gains, of the lowest column.
-__device__ __forceinline__ int best_slot(const RowSystem& system, int used, double& gain) {
+DEVICE int best_slot(const RowSystem& system, int used, double& gain) {
     int best = NONE;
     gain = -1;
     ROLLED
@@ -134,7 +128,7 @@ __device__ __forceinline__ int best_slot(const RowSystem& system, int used, doub
 }
 
 // Of the lanes of a mask, the one whose slot has the lowest column.
-__device__ __forceinline__ u32 lowest_column(const RowSystem& system, u32 lanes, int slot) {
+DEVICE u32 lowest_column(const RowSystem& system, u32 lanes, int slot) {
     const Team& team = system.team;
     const bool is_on = lanes >> team.lane & 1;
     i64 lowest = is_on ? (i64)system.columns[slot] : 0x7fffffffffffffffll;
@@ -146,7 +140,7 @@ __device__ __forceinline__ u32 lowest_column(const RowSystem& system, u32 lanes,
 // Lists the slots of the largest gains above a bound after those of the pattern, at most `most`: the lowest columns of
 // equal gains first. Those below a share of the largest are left out. Returns how many there are, of which only those
 // that have a place are listed.
-__device__ __forceinline__ int choose(RowSystem& system, int used, int size, int places, int most, double bound) {
+DEVICE int choose(RowSystem& system, int used, int size, int places, int most, double bound) {
     const Team& team = system.team;
     int count = 0;
     double gain;

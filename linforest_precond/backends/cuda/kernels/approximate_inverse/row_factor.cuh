@@ -5,18 +5,18 @@ struct NewRows {
     int ends[STEP];  // entries up to the end of each row
 
     // Lane k knows the length of the k-th row.
-    __device__ __forceinline__ NewRows(const Team& team, int length) {
+    DEVICE NewRows(const Team& team, int length) {
         EACH (k, STEP) ends[k] = (k ? ends[k - 1] : 0) + team.from(length, k);
     }
-    __device__ __forceinline__ int total() const { return ends[STEP - 1]; }
-    __device__ __forceinline__ int end_of(int row) const {
+    DEVICE int total() const { return ends[STEP - 1]; }
+    DEVICE int end_of(int row) const {
         int end = ends[0];
         EACH (k, STEP - 1)
             if (row > k) end = ends[k + 1];
         return end;
     }
     // The row of an entry, and where that begins and ends.
-    __device__ __forceinline__ int owner(int entry, int& begin, int& end) const {
+    DEVICE int owner(int entry, int& begin, int& end) const {
         int row = begin = 0;
         end = ends[0];
         EACH (k, STEP - 1)
@@ -28,8 +28,8 @@ struct NewRows {
 // Finds the slots of the columns of the rows of N after those of the pattern, and puts their entries, conjugated, in the
 // columns of the pattern and of the rows before into rows of the factor. The rows end before columns that cannot be in
 // patterns. With `is_kept` they get lists of their slots. Lane k knows where the k-th row begins, and its length.
-__device__ __forceinline__ void gather_couplings(RowSystem& system, const Functional& functional, RowState& state,
-                                                 int count, INDEX begin, int length, bool is_kept) {
+DEVICE void gather_couplings(RowSystem& system, const Functional& functional, RowState& state, int count, INDEX begin,
+                             int length, bool is_kept) {
     const Team& team = system.team;
     const NewRows rows(team, length);
     const int total = rows.total(), last = state.size + count;
@@ -79,7 +79,7 @@ __device__ __forceinline__ void gather_couplings(RowSystem& system, const Functi
 
 // Solves for the rows of the factor after those of the pattern, in the columns of the pattern. Blocks of TEAM columns:
 // a lane has a column, and subtracts those before it from its entries, in their order.
-__device__ __forceinline__ void substitute(RowSystem& system, int size, int count) {
+DEVICE void substitute(RowSystem& system, int size, int count) {
     const Team& team = system.team;
     const int steps = team.largest(size), most = team.largest(count);
     ROLLED
@@ -122,7 +122,7 @@ struct NewRow {
 
 // The products of the new rows of the factor in the columns of the pattern, subtracted from what they start with:
 // diagonals of N, couplings, and the row of -S.
-__device__ __forceinline__ void find_products(RowSystem& system, const RowState& state, int count, NewRow& own) {
+DEVICE void find_products(RowSystem& system, const RowState& state, int count, NewRow& own) {
     const int size = state.size, k = system.team.lane, most = system.team.largest(count);
     if (k >= count) return;
     const VALUE* const row = system.row_of(size + k);
@@ -147,8 +147,8 @@ __device__ __forceinline__ void find_products(RowSystem& system, const RowState&
 }
 
 // Subtracts the products with the k-th row, where that is taken for `place`, from those of the later ones.
-__device__ __forceinline__ void eliminate(RowSystem& system, int k, int first, int place, int count, int most,
-                                          double scale, VALUE right, bool is_taken, NewRow& own) {
+DEVICE void eliminate(RowSystem& system, int k, int first, int place, int count, int most, double scale, VALUE right,
+                      bool is_taken, NewRow& own) {
     const Team& team = system.team;
     const bool is_later = is_taken && team.lane > k && team.lane < count;
     const VALUE value = is_later ? scaled(system.products[k * STEP + team.lane], scale) : VALUE{};
@@ -164,7 +164,7 @@ __device__ __forceinline__ void eliminate(RowSystem& system, int k, int first, i
 }
 
 // Makes the row of `from`, with its number of the pivot and of `right`, that of a place at most as high.
-__device__ __forceinline__ void place_row(RowSystem& system, int from, int place, double scale, VALUE right) {
+DEVICE void place_row(RowSystem& system, int from, int place, double scale, VALUE right) {
     const Team& team = system.team;
     if (from != place) {
         ROLLED
@@ -179,8 +179,7 @@ __device__ __forceinline__ void place_row(RowSystem& system, int from, int place
 
 // Takes the new rows of the factor one after the other. Rejects a column where it depends on those before it, or where
 // the functional would fall too much, as the matrix is not definite.
-__device__ __forceinline__ void take_rows(RowSystem& system, const Functional& functional, RowState& state, int count,
-                                          NewRow& own) {
+DEVICE void take_rows(RowSystem& system, const Functional& functional, RowState& state, int count, NewRow& own) {
     const Team& team = system.team;
     const int first = state.size, most = team.largest(count);
     ROLLED
@@ -207,8 +206,7 @@ __device__ __forceinline__ void take_rows(RowSystem& system, const Functional& f
 }
 
 // Adds the columns that are listed after those of the pattern, where they are independent. A team without any is idle.
-__device__ __forceinline__ void append(RowSystem& system, const Functional& functional, RowState& state, int count,
-                                       bool is_kept) {
+DEVICE void append(RowSystem& system, const Functional& functional, RowState& state, int count, bool is_kept) {
     const Team& team = system.team;
     if (!team.any(count > 0)) return;
     NewRow own = {};
@@ -230,7 +228,7 @@ __device__ __forceinline__ void append(RowSystem& system, const Functional& func
 }
 
 // x = L^-H right, by columns of L^H from the last one on, in blocks of TEAM places.
-__device__ __forceinline__ void solve(RowSystem& system, int size) {
+DEVICE void solve(RowSystem& system, int size) {
     const Team& team = system.team;
     const int steps = team.largest(size);
     ROLLED

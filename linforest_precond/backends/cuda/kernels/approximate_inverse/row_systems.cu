@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "approximate_inverse/row_systems.cuh"
 #include "approximate_inverse/candidates.cuh"
@@ -29,8 +28,8 @@ struct Rows {
 
 // Adds the columns of the largest gains, a few in each round, until the pattern is full or no gain is left. A row for
 // which the system is too small is abandoned, unless nothing larger will be tried.
-__device__ __forceinline__ void grow_row(RowSystem& system, const Functional& f, const Sizes& sizes, double tolerance,
-                                         bool is_active, RowState& state) {
+DEVICE void grow_row(RowSystem& system, const Functional& f, const Sizes& sizes, double tolerance, bool is_active,
+                     RowState& state) {
     const Team& team = system.team;
     const INDEX begin = is_active ? f.start_indptr[state.row] : 0, end = is_active ? f.start_indptr[state.row + 1] : 0;
     const int most = sizes.entries - (f.triangular ? 1 : 0);
@@ -56,9 +55,9 @@ __device__ __forceinline__ void grow_row(RowSystem& system, const Functional& f,
 }
 
 // Writes the columns, ascending, and values of a row to row-major arrays of `entries` columns.
-__device__ __forceinline__ void write_row(const RowSystem& system, const Functional& functional, const RowState& state,
-                                          i64 entries, INDEX* __restrict__ columns, VALUE* __restrict__ values,
-                                          INDEX* __restrict__ counts, u64* report) {
+DEVICE void write_row(const RowSystem& system, const Functional& functional, const RowState& state, i64 entries,
+                      INDEX* __restrict__ columns, VALUE* __restrict__ values, INDEX* __restrict__ counts,
+                      u64* report) {
     const i64 row = state.row;
     const int size = state.size;
     const double scale = functional.triangular ? 1 / sqrt(state.left) : 1.0;
@@ -84,7 +83,7 @@ __device__ __forceinline__ void write_row(const RowSystem& system, const Functio
 }
 
 // Grows the pattern of each of the rows, and lists those whose system was too small.
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+KERNEL __launch_bounds__(THREADS, BLOCKS)
     grow_rows(Functional functional, Sizes sizes, Rows rows, double tolerance, INDEX* __restrict__ columns,
               VALUE* __restrict__ values, INDEX* __restrict__ counts, INDEX* __restrict__ abandoned, u64* report) {
     extern __shared__ __align__(16) char memory[];
@@ -111,10 +110,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 }
 
 // Packs the rows of row-major arrays of `entries` columns into CSR arrays.
-extern "C" __global__ void pack_rows(i64 n, i64 entries, const INDEX* __restrict__ columns,
-                                     const VALUE* __restrict__ values, const INDEX* __restrict__ indptr,
-                                     INDEX* __restrict__ indices, VALUE* __restrict__ data) {
-    for (i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x; at < n * entries; at += (i64)gridDim.x * blockDim.x) {
+KERNEL pack_rows(i64 n, i64 entries, In<INDEX> columns, In<VALUE> values, In<INDEX> indptr, INDEX* __restrict__ indices,
+                 VALUE* __restrict__ data) {
+    GRID_STRIDE (i64, at, n * entries) {
         const i64 row = at / entries, place = indptr[row] + at % entries;
         if (place >= indptr[row + 1]) continue;
         indices[place] = columns[at];
@@ -123,9 +121,8 @@ extern "C" __global__ void pack_rows(i64 n, i64 entries, const INDEX* __restrict
 }
 
 // Computes the values of every row on its given pattern; dependent columns get 0.
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    refill_rows(Functional functional, Sizes sizes, const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                VALUE* __restrict__ data, u64* report) {
+KERNEL __launch_bounds__(THREADS, BLOCKS) refill_rows(Functional functional, Sizes sizes, In<INDEX> indptr,
+                                                      In<INDEX> indices, VALUE* __restrict__ data, u64* report) {
     extern __shared__ __align__(16) char memory[];
     RowSystem system(memory, sizes);
     const Team& team = system.team;
@@ -165,9 +162,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 }
 
 // The squared norm of each row, added up in the order of its entries.
-extern "C" __global__ void row_squares(i64 n, const INDEX* __restrict__ indptr, const VALUE* __restrict__ data,
-                                       double* __restrict__ squares) {
-    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < n; row += (i64)gridDim.x * blockDim.x) {
+KERNEL row_squares(i64 n, In<INDEX> indptr, In<VALUE> data, double* __restrict__ squares) {
+    GRID_STRIDE (i64, row, n) {
         double sum = 0;
         for (i64 at = indptr[row]; at < indptr[row + 1]; ++at) sum += squared(data[at]);
         squares[row] = sum;

@@ -21,11 +21,9 @@
 #define BUCKET 4
 
 struct Functional {
-    const INDEX* indptr;
-    const INDEX* indices;
+    const INDEX *indptr, *indices;
     const VALUE* data;
-    const INDEX* start_indptr;
-    const INDEX* start_indices;
+    const INDEX *start_indptr, *start_indices;
     const VALUE* start_data;
     const double* diagonal;
     i64 n, triangular;
@@ -40,40 +38,34 @@ struct Sizes {
         bytes;
 };
 
-__device__ __forceinline__ double squared(double a) { return a * a; }
-__device__ __forceinline__ double squared(Complex128 a) { return a.re * a.re + a.im * a.im; }
+DEVICE double squared(double a) { return a * a; }
+DEVICE double squared(Complex128 a) { return a.re * a.re + a.im * a.im; }
 
 struct Team {
     int lane, shift;
 
-    __device__ __forceinline__ Team() : lane(threadIdx.x % TEAM), shift(threadIdx.x % 32 / TEAM * TEAM) {}
+    DEVICE Team() : lane(threadIdx.x % TEAM), shift(threadIdx.x % 32 / TEAM * TEAM) {}
     // Makes writes to shared memory visible to the team.
-    __device__ __forceinline__ void sync() const { __syncwarp(); }
+    DEVICE void sync() const { __syncwarp(); }
     // The lanes for which `flag` holds, lane 0 in the lowest bit.
-    __device__ __forceinline__ u32 vote(bool flag) const {
-        return __ballot_sync(FULL_WARP, flag) >> shift & FULL_WARP >> (32 - TEAM);
-    }
+    DEVICE u32 vote(bool flag) const { return __ballot_sync(FULL_WARP, flag) >> shift & FULL_WARP >> (32 - TEAM); }
     // Whether `flag` holds for any team of the warp.
-    __device__ __forceinline__ bool any(bool flag) const { return __any_sync(FULL_WARP, flag); }
+    DEVICE bool any(bool flag) const { return __any_sync(FULL_WARP, flag); }
     // The largest number of the warp's teams.
-    __device__ __forceinline__ int largest(int number) const {
+    DEVICE int largest(int number) const {
         for (int distance = TEAM; distance < 32; distance *= 2) number = max(number, across(number, distance));
         return number;
     }
     template <typename T>
-    __device__ __forceinline__ T across(T value, int distance) const {
+    DEVICE T across(T value, int distance) const {
         return __shfl_xor_sync(FULL_WARP, value, distance);
     }
     // The value of a lane of the team.
-    __device__ __forceinline__ int from(int value, int lane) const { return __shfl_sync(FULL_WARP, value, lane, TEAM); }
-    __device__ __forceinline__ double from(double value, int lane) const {
-        return __shfl_sync(FULL_WARP, value, lane, TEAM);
-    }
-    __device__ __forceinline__ Complex128 from(Complex128 value, int lane) const {
-        return {from(value.re, lane), from(value.im, lane)};
-    }
+    DEVICE int from(int value, int lane) const { return __shfl_sync(FULL_WARP, value, lane, TEAM); }
+    DEVICE double from(double value, int lane) const { return __shfl_sync(FULL_WARP, value, lane, TEAM); }
+    DEVICE Complex128 from(Complex128 value, int lane) const { return {from(value.re, lane), from(value.im, lane)}; }
     // The largest number of the team; negative ones are equal.
-    __device__ __forceinline__ double top(double number) const {
+    DEVICE double top(double number) const {
 #if __CUDA_ARCH__ >= 800
         if (TEAM == 32) {  // in the order of their bits
             const int high = __reduce_max_sync(FULL_WARP, __double2hiint(number));
@@ -109,7 +101,7 @@ struct RowSystem {
     int capacity, bits, most_listed;
     Team team;
 
-    __device__ __forceinline__ RowSystem(char* memory, const Sizes& sizes) {
+    DEVICE RowSystem(char* memory, const Sizes& sizes) {
         capacity = sizes.capacity;
         bits = sizes.bits;
         most_listed = sizes.listed;
@@ -127,22 +119,22 @@ struct RowSystem {
         pattern = (short*)(memory + sizes.pattern);
         lists = (short*)(memory + sizes.lists);
     }
-    __device__ __forceinline__ VALUE* row_of(int place) const { return factor + place * (place - 1) / 2; }
+    DEVICE VALUE* row_of(int place) const { return factor + place * (place - 1) / 2; }
 
-    __device__ __forceinline__ u32 hash(INDEX column) const { return (u32)column * 2654435769u; }
+    DEVICE u32 hash(INDEX column) const { return (u32)column * 2654435769u; }
     // The first cell of the bucket of a hash.
-    __device__ __forceinline__ u32 first_cell(u32 hash) const { return hash >> (32 - bits) & ~(BUCKET - 1u); }
-    __device__ __forceinline__ u32 after(u32 cell, u32 cells) const { return (cell + cells) & ((1u << bits) - 1); }
+    DEVICE u32 first_cell(u32 hash) const { return hash >> (32 - bits) & ~(BUCKET - 1u); }
+    DEVICE u32 after(u32 cell, u32 cells) const { return (cell + cells) & ((1u << bits) - 1); }
     // Bits of a hash below those of the bucket: those of most other columns differ.
-    __device__ __forceinline__ u32 tag(u32 hash) const { return max(1u, (hash << bits) >> (16 + SLOT_BITS)); }
+    DEVICE u32 tag(u32 hash) const { return max(1u, (hash << bits) >> (16 + SLOT_BITS)); }
 
     // The top bits of those of two cells that have the tag of `wanted`.
-    __device__ __forceinline__ static u32 matches(u32 cells, u32 wanted) {
+    DEVICE static u32 matches(u32 cells, u32 wanted) {
         const u32 difference = (cells ^ wanted) & ~(SLOT_MASK << 16 | SLOT_MASK);
         return (difference - 0x00010001u) & ~difference & 0x80008000u;
     }
     // The slot of a column, or NONE.
-    __device__ __forceinline__ int find(INDEX column) const {
+    DEVICE int find(INDEX column) const {
         const u32 own = hash(column), wanted = tag(own) * 0x00010001u << SLOT_BITS;
         ROLLED
         for (u32 cell = first_cell(own);; cell = after(cell, BUCKET)) {
@@ -159,7 +151,7 @@ struct RowSystem {
         }
     }
     // Gives a column that has none a slot. Lanes may do so at once, for different columns.
-    __device__ __forceinline__ void take_slot(int slot, INDEX column) {
+    DEVICE void take_slot(int slot, INDEX column) {
         columns[slot] = column;
         places[slot] = NONE;
         const u32 own = hash(column);
@@ -168,7 +160,7 @@ struct RowSystem {
         ROLLED
         while (atomicCAS(table + cell, (u16)0, entry) != 0) cell = after(cell, 1);
     }
-    __device__ __forceinline__ void clear() {
+    DEVICE void clear() {
         team.sync();
         ROLLED
         for (int i = team.lane; i < 1 << bits >> 2; i += TEAM) ((u64*)table)[i] = 0;
@@ -185,7 +177,7 @@ struct RowState {
     double left, least;
     bool is_dependent, is_abandoned;
 
-    __device__ __forceinline__ RowState(const Functional& functional, i64 row, bool is_active)
+    DEVICE RowState(const Functional& functional, i64 row, bool is_active)
         : row(row),
           most((INDEX)(functional.triangular ? row : functional.n)),
           used(0),
@@ -201,6 +193,6 @@ struct RowState {
 };
 
 // The functionals of a definite matrix stay positive; those of least squares may vanish.
-__device__ __forceinline__ double most_gain(const Functional& functional, const RowState& state) {
+DEVICE double most_gain(const Functional& functional, const RowState& state) {
     return functional.triangular ? state.left - state.least : __longlong_as_double(0x7ff0000000000000);
 }

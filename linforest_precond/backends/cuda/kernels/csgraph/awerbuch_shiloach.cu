@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "csgraph/weighted_edges.cuh"
 
 // Trees as parents. A star is a tree whose vertices are all children of its root; `is_star` holds for all of its
@@ -15,16 +14,15 @@ struct Stars {
 
 // Calls visit(v) for all vertices.
 template <typename Visit>
-__device__ __forceinline__ void for_each_vertex(const Graph& graph, Visit visit) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < graph.n; v += (i64)gridDim.x * blockDim.x)
-        visit((int)v);
+DEVICE void for_each_vertex(const Graph& graph, Visit visit) {
+    GRID_STRIDE (i64, v, graph.n) visit((int)v);
 }
 
 // Calls visit(slot, root) for every entry between two trees and each of its ends that is in a star with that root. The
 // trees differ if the parents do, because one of the trees is a star.
 template <typename Visit>
-__device__ __forceinline__ void for_each_leaving_edge(const Graph& graph, const Stars& stars, Visit visit) {
-    for (i64 slot = (i64)blockIdx.x * blockDim.x + threadIdx.x; slot < graph.nnz; slot += (i64)gridDim.x * blockDim.x) {
+DEVICE void for_each_leaving_edge(const Graph& graph, const Stars& stars, Visit visit) {
+    GRID_STRIDE (i64, slot, graph.nnz) {
         const i64 row = (i64)graph.rows[slot], column = (i64)graph.indices[slot];
         const int one = __ldcg(stars.parents + row), other = __ldcg(stars.parents + column);
         if (one == other) continue;
@@ -63,7 +61,7 @@ __device__ void find_first_edges(const Graph& graph, const Stars& stars, u32& ge
 // The root of a star is hooked along its first edge, to the parent of the edge's other end. Of two stars that have the
 // same first edge, the lower root stays a root. There are no other cycles: along a chain of hooks the edges descend in a
 // total order, and a tree that is no star ends it.
-__device__ __forceinline__ int parent_after_hooking(const Graph& graph, const Stars& stars, int v, int parent) {
+DEVICE int parent_after_hooking(const Graph& graph, const Stars& stars, int v, int parent) {
     const u64 word = __ldcg(stars.first_edges + v);
     if (word == NONE) return parent;
     const int low = (int)(word >> 32), high = (int)((u32)word >> 1);
@@ -78,7 +76,7 @@ __device__ __forceinline__ int parent_after_hooking(const Graph& graph, const St
 // PRAM" (IEEE Trans. Comput. C-36, 1987, doi:10.1109/TC.1987.1676869), in one cooperative launch: in every round each
 // star hooks its root along the first edge that leaves it, and all vertices are moved to their grandparents once. When
 // nothing was hooked and nothing moved, all trees are stars that no edge leaves.
-extern "C" __global__ void __launch_bounds__(512) awerbuch_shiloach(Graph graph, Stars stars) {
+KERNEL __launch_bounds__(512) awerbuch_shiloach(Graph graph, Stars stars) {
     u32 generation = 0;
     const auto reset = [&](int v, int parent) {
         __stcg(stars.parents + v, parent);

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "csgraph/sorted_neighbors.cuh"
 #include "csgraph/frontier.cuh"
 
@@ -43,7 +42,7 @@ struct PullState {
 };
 
 // The items that a vertex of a given depth adds to the next frontier.
-__device__ __forceinline__ u32 items_of_row(const BreadthFirst& s, const Span& span, u32 depth) {
+DEVICE u32 items_of_row(const BreadthFirst& s, const Span& span, u32 depth) {
     return span.length > (depth ? s.dead_end : 0) ? pieces(span.length) : 0;
 }
 
@@ -51,12 +50,12 @@ __device__ __forceinline__ u32 items_of_row(const BreadthFirst& s, const Span& s
 // than the CAS. With short rows frontiers are narrow and latency-bound: the row is loaded ahead of the CAS instead.
 #define CHECK_FIRST (WIDTH >= 16)
 
-__device__ __forceinline__ void lower_parent(const BreadthFirst& s, u32 vertex, u32 parent) {
+DEVICE void lower_parent(const BreadthFirst& s, u32 vertex, u32 parent) {
     if (s.parents && (!CHECK_FIRST || parent < __ldcg(s.parents + vertex))) atomicMin(s.parents + vertex, parent);
 }
 
 // Visits a vertex; returns its row, or an empty one if it was already visited.
-__device__ __forceinline__ Span visit(const BreadthFirst& s, u32 vertex, u32 parent, u32 depth) {
+DEVICE Span visit(const BreadthFirst& s, u32 vertex, u32 parent, u32 depth) {
     Span span = {0, 0};
     if (vertex == EMPTY) return span;
     if (!CHECK_FIRST) span = load_span(s.spans, vertex);
@@ -69,8 +68,8 @@ __device__ __forceinline__ Span visit(const BreadthFirst& s, u32 vertex, u32 par
 
 // Appends the `own` items of each thread's row to the queue: at *tail, which is advanced, plus `offset`; without a tail
 // at `offset`. Called by all threads of the block; returns how many items it appended.
-__device__ __forceinline__ u32 append_rows(const BreadthFirst& s, ScanStorage& scan, u32 own, const Span& span,
-                                           int vertex, u32* tail, u32 offset) {
+DEVICE u32 append_rows(const BreadthFirst& s, ScanStorage& scan, u32 own, const Span& span, int vertex, u32* tail,
+                       u32 offset) {
     const u32 warp = threadIdx.x / 32;
     u64 warp_total;
     const u64 before = warp_scan(own ? CHILD + own : 0, warp_total);
@@ -103,8 +102,7 @@ __device__ __forceinline__ u32 append_rows(const BreadthFirst& s, ScanStorage& s
 }
 
 // Expands the frontier by push. The order of items within a frontier is arbitrary; the depths and parents are not.
-__device__ __forceinline__ void push(const BreadthFirst& s, ScanStorage& scan, Frontier& frontier, u32 blocks,
-                                     u32 block) {
+DEVICE void push(const BreadthFirst& s, ScanStorage& scan, Frontier& frontier, u32 blocks, u32 block) {
     const u32 first = share_begin(frontier.items, block, blocks), end = share_begin(frontier.items, block + 1, blocks);
     const u32 step = blockDim.x / WIDTH, slot = threadIdx.x / WIDTH, lane = threadIdx.x % WIDTH;
     const u32 queue_end = frontier.depth ? (u32)frontier.placed + frontier.items : 0;
@@ -136,8 +134,8 @@ __device__ __forceinline__ void push(const BreadthFirst& s, ScanStorage& scan, F
     ++frontier.depth;
 }
 
-__device__ __forceinline__ bool prefers_pull(const BreadthFirst& s, const Frontier& frontier,
-                                             const SingleBlockLimits& limits, const PullState& state) {
+DEVICE bool prefers_pull(const BreadthFirst& s, const Frontier& frontier, const SingleBlockLimits& limits,
+                         const PullState& state) {
     if (!s.most_items || !frontier.depth || frontier.items <= limits.wide) return false;
     const u64 items = frontier.items, left = (u64)s.most_items - (u32)frontier.placed - state.skipped;
     return items * ALPHA > left && items * BETA > (u64)s.n;
@@ -145,7 +143,7 @@ __device__ __forceinline__ bool prefers_pull(const BreadthFirst& s, const Fronti
 
 // The first of a row's leading neighbours that has the given depth, or EMPTY. Loads are batched by four for
 // memory-level parallelism.
-__device__ __forceinline__ u32 leading_parent(const BreadthFirst& s, const Span& span, int parent_depth) {
+DEVICE u32 leading_parent(const BreadthFirst& s, const Span& span, int parent_depth) {
     for (int first = 0; first < LEADING && first < span.length; first += 4) {
         u32 neighbours[4];
         int depths[4];
@@ -163,10 +161,9 @@ __device__ __forceinline__ u32 leading_parent(const BreadthFirst& s, const Span&
 
 // First pass of a pull, a thread per unvisited vertex: searches the leading entries of its row, and appends the rest of
 // the row as items if they hold no parent. Returns the number of these, and adds up the items of the next frontier.
-__device__ __forceinline__ u32 pull_leading(const BreadthFirst& s, ScanStorage& scan, u32 depth, u32 leftover,
-                                            u32& items) {
+DEVICE u32 pull_leading(const BreadthFirst& s, ScanStorage& scan, u32 depth, u32 leftover, u32& items) {
     u32 appended = 0;
-    for (i64 base = (i64)blockIdx.x * blockDim.x; base < s.n; base += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, base, s.n) {
         const i64 v = base + threadIdx.x;
         Span span = {0, 0};
         u32 own = 0;
@@ -189,7 +186,7 @@ __device__ __forceinline__ u32 pull_leading(const BreadthFirst& s, ScanStorage& 
 }
 
 // Second pass of a pull, WIDTH lanes per item: the rest of the rows.
-__device__ __forceinline__ void pull_rest(const BreadthFirst& s, u32 count, u32 depth, u32& items) {
+DEVICE void pull_rest(const BreadthFirst& s, u32 count, u32 depth, u32& items) {
     const u32 first = share_begin(count, blockIdx.x, gridDim.x), end = share_begin(count, blockIdx.x + 1, gridDim.x);
     for (u32 item = first + threadIdx.x / WIDTH; item < end; item += blockDim.x / WIDTH) {
         const Item piece = load_item(s.queue + item);
@@ -204,7 +201,7 @@ __device__ __forceinline__ void pull_rest(const BreadthFirst& s, u32 count, u32 
 }
 
 // The sum of a value over the block, in all threads.
-__device__ __forceinline__ u32 block_sum(ScanStorage& scan, u32 value) {
+DEVICE u32 block_sum(ScanStorage& scan, u32 value) {
     value = warp_sum32(value);
     __syncthreads();
     if (threadIdx.x % 32 == 0) scan.warps[threadIdx.x / 32] = value;
@@ -215,9 +212,9 @@ __device__ __forceinline__ u32 block_sum(ScanStorage& scan, u32 value) {
 }
 
 // Appends the rows of all vertices of a depth to the queue: a push follows a pull.
-__device__ __forceinline__ u32 queue_frontier(const BreadthFirst& s, ScanStorage& scan, u32 depth) {
+DEVICE u32 queue_frontier(const BreadthFirst& s, ScanStorage& scan, u32 depth) {
     u32 appended = 0;
-    for (i64 base = (i64)blockIdx.x * blockDim.x; base < s.n; base += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, base, s.n) {
         const i64 v = base + threadIdx.x;
         Span span = {0, 0};
         if (v < s.n && __ldcg(s.depths + v) == (int)depth) span = load_span(s.spans, (u32)v);
@@ -229,8 +226,8 @@ __device__ __forceinline__ u32 queue_frontier(const BreadthFirst& s, ScanStorage
 
 // Expands the frontier by pull; by all blocks. Next to a wide frontier most vertices find a parent after few entries.
 // The new frontier is queued only if it will be pushed.
-__device__ __forceinline__ void pull(const BreadthFirst& s, ScanStorage& scan, Frontier& frontier,
-                                     const SingleBlockLimits& limits, PullState& state) {
+DEVICE void pull(const BreadthFirst& s, ScanStorage& scan, Frontier& frontier, const SingleBlockLimits& limits,
+                 PullState& state) {
     if (state.queued) frontier.placed += (int)frontier.items;
     else state.skipped += frontier.items;
     u32 items = 0;
@@ -245,7 +242,7 @@ __device__ __forceinline__ void pull(const BreadthFirst& s, ScanStorage& scan, F
 }
 
 // Breadth-first search from all sources at once, in one cooperative launch.
-extern "C" __global__ void __launch_bounds__(1024) search(BreadthFirst s, SingleBlockLimits limits) {
+KERNEL __launch_bounds__(1024) search(BreadthFirst s, SingleBlockLimits limits) {
     __shared__ ScanStorage scan;
     Frontier frontier = {pieces(s.source_count), 0, 0, 0};
     PullState state = {0, 0, true};
@@ -256,23 +253,22 @@ extern "C" __global__ void __launch_bounds__(1024) search(BreadthFirst s, Single
 }
 
 // Counts the visited vertices.
-extern "C" __global__ void count_reached(const int* __restrict__ depths, int n, u64* count) {
+KERNEL count_reached(In<int> depths, int n, u64* count) {
     u64 reached = 0;
-    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x) reached += depths[v] >= 0;
+    GRID_STRIDE (int, v, n) reached += depths[v] >= 0;
     reached = warp_sum(reached);
     if (threadIdx.x % 32 == 0 && reached) atomicAdd(count, reached);
 }
 
 // Atomic maximum; the load before it saves most of the atomics.
-__device__ __forceinline__ void raise_to(u64* place, u64 candidate) {
+DEVICE void raise_to(u64* place, u64 candidate) {
     if (candidate > __ldcg(place)) atomicMax(place, candidate);
 }
 
 // The deepest vertex of each component, among equals that of lowest (degree, index): depth + 1 in the upper half of the
 // word, the complement of its rank in the lower. Depths or labels that are not given are 0.
-extern "C" __global__ void find_deepest(const int* __restrict__ depths, const int* __restrict__ labels,
-                                        const int* __restrict__ ranks, int n, u64* deepest) {
-    for (int base = blockIdx.x * blockDim.x; base < n; base += gridDim.x * blockDim.x) {
+KERNEL find_deepest(In<int> depths, In<int> labels, In<int> ranks, int n, u64* deepest) {
+    BLOCK_STRIDE (int, base, n) {
         const int v = base + threadIdx.x;
         const int depth = v >= n ? -1 : depths ? depths[v] : 0;
         const int label = v < n && labels ? labels[v] : 0;
@@ -290,9 +286,9 @@ extern "C" __global__ void find_deepest(const int* __restrict__ depths, const in
 // A round of the George-Liu search for pseudo-peripheral vertices (ACM TOMS 5, 1979, doi:10.1145/355841.355845): a
 // component whose depth has grown continues from its deepest vertex, the others keep their start and get source -1.
 // `count` is increased by the number of the former.
-extern "C" __global__ void continue_search(u64* deepest, const int* __restrict__ by_rank, int components, int* starts,
-                                           int* sources, int* depths, u32* count) {
-    for (int base = blockIdx.x * blockDim.x; base < components; base += gridDim.x * blockDim.x) {
+KERNEL continue_search(u64* deepest, In<int> by_rank, int components, int* starts, int* sources, int* depths,
+                       u32* count) {
+    BLOCK_STRIDE (int, base, components) {
         const int c = base + threadIdx.x;
         bool continues = false;
         if (c < components && sources[c] >= 0) {
@@ -310,9 +306,8 @@ extern "C" __global__ void continue_search(u64* deepest, const int* __restrict__
 }
 
 // The first source of each component: its vertex of lowest (degree, index).
-extern "C" __global__ void first_sources(u64* deepest, const int* __restrict__ by_rank, int components, int* starts,
-                                         int* sources, int* depths) {
-    for (int c = blockIdx.x * blockDim.x + threadIdx.x; c < components; c += gridDim.x * blockDim.x) {
+KERNEL first_sources(u64* deepest, In<int> by_rank, int components, int* starts, int* sources, int* depths) {
+    GRID_STRIDE (int, c, components) {
         starts[c] = sources[c] = by_rank[~(u32)deepest[c]];
         depths[c] = -1;
         deepest[c] = 0;

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matrix/long_row_split.cuh"
 #include "csgraph/worklist.cuh"
 #include "csgraph/predecessors.cuh"
@@ -29,7 +28,7 @@ __device__ void initialize(const Coloring& c, i64 items) {
 
 // Whether the search need not be scanned yet. A piece of a long row has nothing to do either while its predecessors
 // leave the candidate to the row.
-__device__ __forceinline__ bool is_blocked(const Coloring& c, const Search& search, u32 item, u32 candidate) {
+DEVICE bool is_blocked(const Coloring& c, const Search& search, u32 item, u32 candidate) {
     const u32 blocker = c.blockers[item];
     if (blocker == NO_BLOCKER) return false;
     if (search.kind == ROW_PIECE && ~c.bounds[item - c.n] > candidate) return true;
@@ -37,7 +36,7 @@ __device__ __forceinline__ bool is_blocked(const Coloring& c, const Search& sear
 }
 
 // Publishes what a scan has found. Returns whether the item stays.
-__device__ __forceinline__ bool conclude(const Coloring& c, const Search& search, u32 item, const Scan& scan) {
+DEVICE bool conclude(const Coloring& c, const Search& search, u32 item, const Scan& scan) {
     c.blockers[item] = scan.is_complete ? scan.blocker() : NO_BLOCKER;
     if (search.kind == ROW_PIECE) {
         *(volatile u32*)(c.bounds + (item - c.n)) = scan.has_passed() ? ALL_COLORED : ~scan.bound();
@@ -50,7 +49,7 @@ __device__ __forceinline__ bool conclude(const Coloring& c, const Search& search
 
 // Colours the vertex of an item if no predecessor contends for its candidate. Returns whether the item stays. Called by
 // all lanes of a warp.
-__device__ __forceinline__ bool color_vertex(const Coloring& c, const VertexOrder& order, u32 item, u32 pieces) {
+DEVICE bool color_vertex(const Coloring& c, const VertexOrder& order, u32 item, u32 pieces) {
     const u32 lane = threadIdx.x % 32;
     const Search search = search_of(c, item, pieces);
     const u32 state = search.vertex == NOBODY ? 0 : fresh(c.states + search.vertex);
@@ -71,7 +70,7 @@ __device__ __forceinline__ bool color_vertex(const Coloring& c, const VertexOrde
 }
 
 // All vertices, in one cooperative launch. Items: rows, pieces of long rows, and long rows themselves.
-extern "C" __global__ void __launch_bounds__(256, 4) color(Coloring c) {
+KERNEL __launch_bounds__(256, 4) color(Coloring c) {
     u32 generation = 0;
     const u32 pieces = piece_count(c.long_rows), long_rows = row_count(c.long_rows);
     initialize(c, c.n + pieces + long_rows);

@@ -1,9 +1,8 @@
-#include "runtime/common.cuh"
 #include "csgraph/load_balance.cuh"
 
 // Union-find: a parent is never above its child, so the root of a finished tree is the lowest vertex of its component.
 // A stale parent is still an ancestor, so reading it from L1 is safe; L2 reads of a few hot roots would serialise.
-__device__ __forceinline__ int parent_of(const int* parents, int v) {
+DEVICE int parent_of(const int* parents, int v) {
     int parent;
     asm volatile("ld.global.ca.s32 %0, [%1];" : "=r"(parent) : "l"(parents + v));
     return parent;
@@ -11,7 +10,7 @@ __device__ __forceinline__ int parent_of(const int* parents, int v) {
 
 // Find. Path compression updates the vertex itself only: writes to the other vertices of the path would contend. Roots
 // are never written.
-__device__ __forceinline__ int find_root(int* parents, int v) {
+DEVICE int find_root(int* parents, int v) {
     int parent = parent_of(parents, v);
     for (int grandparent; parent > (grandparent = parent_of(parents, parent)); parent = grandparent)
         *(volatile int*)(parents + v) = grandparent;
@@ -19,7 +18,7 @@ __device__ __forceinline__ int find_root(int* parents, int v) {
 }
 
 // Union: hooks the higher root to the lower by CAS; where another thread was first, continues from its parent.
-__device__ __forceinline__ void link(int* parents, int one, int other) {
+DEVICE void link(int* parents, int one, int other) {
     if (parent_of(parents, one) == parent_of(parents, other)) return;
     one = find_root(parents, one);
     other = find_root(parents, other);
@@ -46,17 +45,15 @@ __device__ void find_largest(int* parents, int n, int* largest) {
     if (threadIdx.x == 0) *largest = (int)(u32)most;
 }
 
-__device__ __forceinline__ void compress(int* parents, int n) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < n; v += (i64)gridDim.x * blockDim.x)
-        find_root(parents, (int)v);
+DEVICE void compress(int* parents, int n) {
+    GRID_STRIDE (i64, v, n) find_root(parents, (int)v);
 }
 
 // Afforest (M. Sutton, T. Ben-Nun, A. Barak, IPDPS 2018, doi:10.1109/IPDPS.2018.00012), in one cooperative launch:
 // links with two neighbours of each vertex join nearly all of a large component. If the pattern is symmetric, the rows
 // of that component are then skipped: edges that leave it are stored in other rows too. `parents` become the roots.
-extern "C" __global__ void __launch_bounds__(1024)
-    afforest(const INDEX* __restrict__ indptr, const int* __restrict__ indices, int n, i64 nnz, int symmetric,
-             int* parents, int* is_root, u32* barrier, int* largest) {
+KERNEL __launch_bounds__(1024) afforest(In<INDEX> indptr, In<int> indices, int n, i64 nnz, int symmetric, int* parents,
+                                        int* is_root, u32* barrier, int* largest) {
     const int first = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
     u32 generation = 0;
     // The parent is the first neighbour, the lowest because columns ascend, if it is below the vertex.
@@ -84,7 +81,6 @@ extern "C" __global__ void __launch_bounds__(1024)
 }
 
 // Replaces roots by labels: `numbers` is the inclusive scan of the roots' flags.
-extern "C" __global__ void number_roots(const int* __restrict__ numbers, int n, int* __restrict__ labels) {
-    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x)
-        labels[v] = numbers[labels[v]] - 1;
+KERNEL number_roots(In<int> numbers, int n, int* __restrict__ labels) {
+    GRID_STRIDE (int, v, n) labels[v] = numbers[labels[v]] - 1;
 }

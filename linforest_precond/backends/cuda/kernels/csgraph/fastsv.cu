@@ -1,8 +1,7 @@
-#include "runtime/common.cuh"
 #include "csgraph/load_balance.cuh"
 
 // Atomic minimum of a parent; the load before it saves most of the atomics.
-__device__ __forceinline__ void hook(int* parents, int v, int grandparent) {
+DEVICE void hook(int* parents, int v, int grandparent) {
     if (__ldcg(parents + v) > grandparent) atomicMin(parents + v, grandparent);
 }
 
@@ -10,9 +9,8 @@ __device__ __forceinline__ void hook(int* parents, int v, int grandparent) {
 // stochastic hooking (of an end's parent), aggressive hooking (of the end) and shortcutting. Parents only decrease, and
 // grandparents are written only between barriers, so the order of the hooks does not matter. When a round changes no
 // grandparent, the parent of each vertex is the lowest vertex of its component. `changes` are three flags in rotation.
-extern "C" __global__ void __launch_bounds__(1024)
-    hook_and_shortcut(const INDEX* __restrict__ indptr, const int* __restrict__ indices, int n, i64 nnz, int* parents,
-                      int* grandparents, int* is_root, u32* barrier, u32* changes) {
+KERNEL __launch_bounds__(1024) hook_and_shortcut(In<INDEX> indptr, In<int> indices, int n, i64 nnz, int* parents,
+                                                 int* grandparents, int* is_root, u32* barrier, u32* changes) {
     const int first = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
     u32 generation = 0;
     for (i64 v = first; v < n; v += stride) parents[v] = grandparents[v] = (int)v;

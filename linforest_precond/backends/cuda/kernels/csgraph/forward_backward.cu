@@ -1,14 +1,11 @@
-#include "runtime/common.cuh"
-
 // The class of vertices whose component is known, as of those that a pivot reaches and that reach it. Other vertices:
 // 0 for those not reached, 1 for those reached forwards, 2 for those reached backwards.
 #define SETTLED 3
 
 // The pivot of each region: its first unsettled vertex in a hashed order. `pivots` are words of hash and vertex, ~0 at
 // first; as a vertex that is -1.
-extern "C" __global__ void choose_pivots(const int* __restrict__ regions, const int* __restrict__ members, int n,
-                                         u64* pivots) {
-    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x) {
+KERNEL choose_pivots(In<int> regions, In<int> members, int n, u64* pivots) {
+    GRID_STRIDE (int, v, n) {
         if (members[v] >= 0) continue;
         const u64 word = (u64)mix32((u32)v) << 32 | (u32)v;
         u64* const place = pivots + regions[v];
@@ -17,20 +14,18 @@ extern "C" __global__ void choose_pivots(const int* __restrict__ regions, const 
 }
 
 // Whether no edge leaves a vertex, or none enters it.
-__device__ __forceinline__ bool is_trimmed(const INDEX* forward, const INDEX* backward, int v) {
+DEVICE bool is_trimmed(const INDEX* forward, const INDEX* backward, int v) {
     return forward[v] == forward[v + 1] || backward[v] == backward[v + 1];
 }
 
 // The vertices that the pivot of their region reaches, and that reach it, are the pivot's component; a trimmed vertex is
 // one by itself. `members` become the pivot, and `lowest` of the pivot the lowest of them. The others are counted in
 // `left`. `forward` and `backward` are the row pointers of the edges and of their transpose.
-extern "C" __global__ void settle_components(const INDEX* __restrict__ forward, const INDEX* __restrict__ backward,
-                                             const int* __restrict__ regions, const u64* __restrict__ pivots,
-                                             const int* __restrict__ ahead, const int* __restrict__ behind, int n,
-                                             int* __restrict__ members, int* lowest, u8* __restrict__ classes,
-                                             u64* left) {
+KERNEL settle_components(In<INDEX> forward, In<INDEX> backward, In<int> regions, In<u64> pivots, In<int> ahead,
+                         In<int> behind, int n, int* __restrict__ members, int* lowest, u8* __restrict__ classes,
+                         u64* left) {
     u64 unsettled = 0;
-    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x) {
+    GRID_STRIDE (int, v, n) {
         const bool known = members[v] >= 0, trimmed = !known && is_trimmed(forward, backward, v);
         const int reached = known || trimmed ? SETTLED : (ahead[v] >= 0) + 2 * (behind[v] >= 0);
         classes[v] = (u8)reached;
@@ -46,18 +41,16 @@ extern "C" __global__ void settle_components(const INDEX* __restrict__ forward, 
 }
 
 // 1 for the edges that a component can still contain: within a class of unsettled vertices.
-extern "C" __global__ void mark_edges(const INDEX* __restrict__ rows, const int* __restrict__ indices,
-                                      const u8* __restrict__ classes, i64 nnz, INDEX* __restrict__ kept) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < nnz; i += (i64)gridDim.x * blockDim.x) {
+KERNEL mark_edges(In<INDEX> rows, In<int> indices, In<u8> classes, i64 nnz, INDEX* __restrict__ kept) {
+    GRID_STRIDE (i64, i, nnz) {
         const i64 row = (i64)rows[i], column = indices[i];
         kept[i] = row != column && classes[row] != SETTLED && classes[row] == classes[column];
     }
 }
 
 // Stream compaction of the marked edges; `ends` is the inclusive scan of the marks.
-extern "C" __global__ void compact_edges(const INDEX* __restrict__ indptr, const int* __restrict__ indices,
-                                         const INDEX* __restrict__ ends, int n, i64 nnz, INDEX* __restrict__ new_indptr,
-                                         int* __restrict__ new_indices) {
+KERNEL compact_edges(In<INDEX> indptr, In<int> indices, In<INDEX> ends, int n, i64 nnz, INDEX* __restrict__ new_indptr,
+                     int* __restrict__ new_indices) {
     const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x, stride = (i64)gridDim.x * blockDim.x;
     for (i64 v = first; v <= n; v += stride) new_indptr[v] = indptr[v] ? ends[indptr[v] - 1] : 0;
     for (i64 i = first; i < nnz; i += stride)
@@ -65,9 +58,8 @@ extern "C" __global__ void compact_edges(const INDEX* __restrict__ indptr, const
 }
 
 // The root of each vertex: the lowest vertex of its component.
-extern "C" __global__ void roots_of_members(const int* __restrict__ members, const int* __restrict__ lowest, int n,
-                                            int* __restrict__ roots, int* __restrict__ is_root) {
-    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x) {
+KERNEL roots_of_members(In<int> members, In<int> lowest, int n, int* __restrict__ roots, int* __restrict__ is_root) {
+    GRID_STRIDE (int, v, n) {
         roots[v] = lowest[members[v]];
         is_root[v] = roots[v] == v;
     }

@@ -10,11 +10,11 @@ struct __align__(16) Item {
 #define DEFERRED 0x80000000u
 
 // Blocks exchange items through L2.
-__device__ __forceinline__ Item load_item(const Item* items) {
+DEVICE Item load_item(const Item* items) {
     const longlong2 words = __ldcg((const longlong2*)items);
     return {words.x, (int)(u32)words.y, (u32)((u64)words.y >> 32)};
 }
-__device__ __forceinline__ void store_item(Item* place, i64 begin, int position, u32 length) {
+DEVICE void store_item(Item* place, i64 begin, int position, u32 length) {
     longlong2 words;
     words.x = begin;
     words.y = (i64)((u64)length << 32 | (u32)position);
@@ -22,11 +22,11 @@ __device__ __forceinline__ void store_item(Item* place, i64 begin, int position,
 }
 
 // Stores item number `piece` of a row.
-__device__ __forceinline__ void store_piece(Item* first, u32 piece, i64 begin, i64 length, int position, u32 flag) {
+DEVICE void store_piece(Item* first, u32 piece, i64 begin, i64 length, int position, u32 flag) {
     const i64 offset = (i64)piece * WIDTH;
     store_item(first + piece, begin + offset, position, (u32)min((i64)WIDTH, length - offset) | flag);
 }
-__device__ __forceinline__ u32 pieces(i64 length) { return (u32)((length + WIDTH - 1) / WIDTH); }
+DEVICE u32 pieces(i64 length) { return (u32)((length + WIDTH - 1) / WIDTH); }
 
 // The current frontier, as all blocks know it: its number of items, the items queued before it (breadth-first search)
 // or the positions assigned so far (Cuthill-McKee), the depth that its children get, and the number of grid-wide sums.
@@ -38,15 +38,11 @@ struct Frontier {
 };
 
 // Where a block's share of `count` items begins.
-__device__ __forceinline__ u32 share_begin(u32 count, u32 block, u32 blocks) {
-    return (u32)((u64)count * block / blocks);
-}
+DEVICE u32 share_begin(u32 count, u32 block, u32 blocks) { return (u32)((u64)count * block / blocks); }
 
 // A value with a stamp in the upper half of its word: one 64-bit store publishes both, one load sees both.
-__device__ __forceinline__ void publish(u64* word, u32 stamp, u32 value) {
-    *(volatile u64*)word = (u64)stamp << 32 | value;
-}
-__device__ __forceinline__ u32 wait_for(const u64* word, u32 stamp) {
+DEVICE void publish(u64* word, u32 stamp, u32 value) { *(volatile u64*)word = (u64)stamp << 32 | value; }
+DEVICE u32 wait_for(const u64* word, u32 stamp) {
     for (;;) {
         const u64 seen = *(const volatile u64*)word;
         if ((u32)(seen >> 32) == stamp) return (u32)seen;
@@ -54,7 +50,7 @@ __device__ __forceinline__ u32 wait_for(const u64* word, u32 stamp) {
     }
 }
 
-__device__ __forceinline__ u32 warp_sum32(u32 value) {
+DEVICE u32 warp_sum32(u32 value) {
     for (int half = 16; half > 0; half /= 2) value += __shfl_xor_sync(FULL_WARP, value, half);
     return value;
 }
@@ -63,11 +59,11 @@ __device__ __forceinline__ u32 warp_sum32(u32 value) {
 // their rows in the lower.
 #define CHILD (1ull << 32)
 
-__device__ __forceinline__ u32 children_of(u64 counts) { return (u32)(counts >> 32); }
-__device__ __forceinline__ u32 items_of(u64 counts) { return (u32)counts; }
+DEVICE u32 children_of(u64 counts) { return (u32)(counts >> 32); }
+DEVICE u32 items_of(u64 counts) { return (u32)counts; }
 
 // Exclusive scan of the counts over a warp; `total` is the warp's sum. Ballots suffice where no count exceeds one.
-__device__ __forceinline__ u64 warp_scan(u64 counts, u64& total) {
+DEVICE u64 warp_scan(u64 counts, u64& total) {
     const u32 lane = threadIdx.x % 32;
     if (!__any_sync(FULL_WARP, items_of(counts) > 1 || children_of(counts) > 1)) {
         const u32 children = __ballot_sync(FULL_WARP, counts != 0),
@@ -94,7 +90,7 @@ struct ScanStorage {
 };
 
 // Exclusive scan of the warps' sums, starting at `base`; by the first warp. Returns the block's sum.
-__device__ __forceinline__ u64 scan_warps(ScanStorage& scan, u64 base) {
+DEVICE u64 scan_warps(ScanStorage& scan, u64 base) {
     const u32 lane = threadIdx.x;
     const u64 own = lane < blockDim.x / 32 ? scan.warps[lane] : 0;
     u64 sum = own;
@@ -106,12 +102,12 @@ __device__ __forceinline__ u64 scan_warps(ScanStorage& scan, u64 base) {
     return __shfl_sync(FULL_WARP, sum, 31);
 }
 
-__device__ __forceinline__ void prefetch(const void* place) { asm volatile("prefetch.global.L1 [%0];" ::"l"(place)); }
+DEVICE void prefetch(const void* place) { asm volatile("prefetch.global.L1 [%0];" ::"l"(place)); }
 
 // A grid barrier that also sums one value per block, given by its thread 0. Writes before it are visible to all blocks
 // after it. The words are double-buffered: a block that is one sum ahead does not overwrite a word others still poll.
 // Stamps start at 1, so zeroed memory is no published value.
-__device__ __forceinline__ u32 grid_sum(u64* words, u32& sums, u32 value) {
+DEVICE u32 grid_sum(u64* words, u32& sums, u32 value) {
     __shared__ u32 total;
     ++sums;
     __syncthreads();
@@ -138,7 +134,7 @@ struct Handoff {
     Frontier frontier;
 };
 
-__device__ __forceinline__ void resume_grid(Handoff* handoff, const Frontier& frontier, u32 phase) {
+DEVICE void resume_grid(Handoff* handoff, const Frontier& frontier, u32 phase) {
     __syncthreads();
     if (threadIdx.x) return;
     volatile u32* const fields = (volatile u32*)&handoff->frontier;
@@ -149,7 +145,7 @@ __device__ __forceinline__ void resume_grid(Handoff* handoff, const Frontier& fr
     *(volatile u32*)&handoff->phase = phase;
 }
 
-__device__ __forceinline__ void sleep_until_resumed(const Handoff* handoff, Frontier& frontier, u32 phase) {
+DEVICE void sleep_until_resumed(const Handoff* handoff, Frontier& frontier, u32 phase) {
     __shared__ u32 fields[3];
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -170,8 +166,7 @@ struct SingleBlockLimits {
 
 // Expands frontiers until one is empty: `expand(frontier, blocks, block)` replaces a frontier by the next one.
 template <typename Expand>
-__device__ __forceinline__ void traverse_frontiers(Frontier& frontier, const SingleBlockLimits& limits,
-                                                   Handoff* handoff, Expand expand) {
+DEVICE void traverse_frontiers(Frontier& frontier, const SingleBlockLimits& limits, Handoff* handoff, Expand expand) {
     u32 phase = 0;
     bool alone = false;
     while (frontier.items) {

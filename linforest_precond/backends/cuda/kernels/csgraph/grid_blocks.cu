@@ -1,17 +1,12 @@
 // Blocks of an adjacency matrix on a grid of ranks: push and pull along the edges of listed rows (chapter 6 of Mandulak,
 // 2025, whose Manhattan collapse is the prefix sum `starts` of the rows' lengths).
 
-#include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 #include "csgraph/load_balance.cuh"
 
-__device__ __forceinline__ i64 first_item() { return (i64)blockIdx.x * blockDim.x + threadIdx.x; }
-__device__ __forceinline__ i64 stride() { return (i64)gridDim.x * blockDim.x; }
-
 // Calls visit(place, row, slot) for every entry of the listed rows.
 template <typename Visit>
-__device__ __forceinline__ void for_each_listed(const i64* __restrict__ starts, const i64* __restrict__ rows, i64 count,
-                                                const i64* __restrict__ indptr, Visit visit) {
+DEVICE void for_each_listed(In<i64> starts, In<i64> rows, i64 count, In<i64> indptr, Visit visit) {
     if (count == 0) return;
     for_each_entry(
         starts, (int)count, starts[count], [](int) { return true; },
@@ -19,8 +14,8 @@ __device__ __forceinline__ void for_each_listed(const i64* __restrict__ starts, 
 }
 
 // The place in the list of each entry's row, and its slot.
-extern "C" __global__ void expand(const i64* __restrict__ starts, const i64* __restrict__ rows, i64 count,
-                                  const i64* __restrict__ indptr, i64* __restrict__ places, i64* __restrict__ slots) {
+KERNEL expand(In<i64> starts, In<i64> rows, i64 count, In<i64> indptr, i64* __restrict__ places,
+              i64* __restrict__ slots) {
     for_each_listed(starts, rows, count, indptr, [&](int place, i64 row, i64 slot) {
         const i64 entry = starts[place] + slot - indptr[row];
         places[entry] = place;
@@ -30,9 +25,8 @@ extern "C" __global__ void expand(const i64* __restrict__ starts, const i64* __r
 
 // Push: each listed row lowers the states of its neighbours; pull: it lowers its own. A stale state is never below the
 // current one, so that a value that is not below it can be dropped.
-extern "C" __global__ void lower_along(const i64* __restrict__ starts, const i64* __restrict__ rows, i64 count,
-                                       const i64* __restrict__ indptr, const i64* __restrict__ indices, i64 first_row,
-                                       i64 pull, const i64* __restrict__ values, i64* state) {
+KERNEL lower_along(In<i64> starts, In<i64> rows, i64 count, In<i64> indptr, In<i64> indices, i64 first_row, i64 pull,
+                   In<i64> values, i64* state) {
     for_each_listed(starts, rows, count, indptr, [&](int, i64 row, i64 slot) {
         const i64 own = row + first_row, other = indices[slot], target = pull ? own : other;
         const i64 value = values[pull ? other : own];
@@ -41,10 +35,8 @@ extern "C" __global__ void lower_along(const i64* __restrict__ starts, const i64
 }
 
 // Each row adds its share, times the weight, to its neighbours: in fixed point, whose sums have no order.
-extern "C" __global__ void add_along(const i64* __restrict__ indptr, i64 rows, const i64* __restrict__ indices,
-                                     i64 first_column, const double* __restrict__ shares,
-                                     const double* __restrict__ weights, double unit, double lower_unit, i64 columns,
-                                     u64* __restrict__ sums) {
+KERNEL add_along(In<i64> indptr, i64 rows, In<i64> indices, i64 first_column, In<double> shares, In<double> weights,
+                 double unit, double lower_unit, i64 columns, u64* __restrict__ sums) {
     if (rows == 0) return;
     for_each_entry(
         indptr, (int)rows, indptr[rows], [&](int row) { return shares[row] != 0.0; },
@@ -58,28 +50,24 @@ extern "C" __global__ void add_along(const i64* __restrict__ indptr, i64 rows, c
 }
 
 // The largest weight of each row; the bits of positive doubles order as these.
-extern "C" __global__ void row_maxima(const i64* __restrict__ indptr, i64 rows, const double* __restrict__ weights,
-                                      i64* __restrict__ maxima) {
+KERNEL row_maxima(In<i64> indptr, i64 rows, In<double> weights, i64* __restrict__ maxima) {
     if (rows == 0) return;
     for_each_entry(
         indptr, (int)rows, indptr[rows], [](int) { return true; },
         [&](int row, i64 slot) { atomicMax(maxima + row, __double_as_longlong(weights[slot])); });
 }
 
-extern "C" __global__ void minimum_at(i64* __restrict__ state, const i64* __restrict__ ids,
-                                      const i64* __restrict__ values, i64 count) {
-    for (i64 i = first_item(); i < count; i += stride()) atomicMin(state + ids[i], values[i]);
+KERNEL minimum_at(i64* __restrict__ state, In<i64> ids, In<i64> values, i64 count) {
+    GRID_STRIDE (i64, i, count) atomicMin(state + ids[i], values[i]);
 }
 
-extern "C" __global__ void add_at(u64* __restrict__ sums, const i64* __restrict__ ids, const u64* __restrict__ values,
-                                  i64 count) {
-    for (i64 i = first_item(); i < count; i += stride()) atomicAdd(sums + ids[i], values[i]);
+KERNEL add_at(u64* __restrict__ sums, In<i64> ids, In<u64> values, i64 count) {
+    GRID_STRIDE (i64, i, count) atomicAdd(sums + ids[i], values[i]);
 }
 
 // Thread per run: the values of a run are added from left to right.
-extern "C" __global__ void run_sums(const double* __restrict__ values, i64 count, const i64* __restrict__ begins,
-                                    i64 runs, double* __restrict__ sums) {
-    for (i64 run = first_item(); run < runs; run += stride()) {
+KERNEL run_sums(In<double> values, i64 count, In<i64> begins, i64 runs, double* __restrict__ sums) {
+    GRID_STRIDE (i64, run, runs) {
         const i64 end = run + 1 < runs ? begins[run + 1] : count;
         double sum = values[begins[run]];
         for (i64 i = begins[run] + 1; i < end; ++i) sum += values[i];
@@ -87,7 +75,6 @@ extern "C" __global__ void run_sums(const double* __restrict__ values, i64 count
     }
 }
 
-extern "C" __global__ void hash_edges(const i64* __restrict__ sources, const i64* __restrict__ targets, u32 key,
-                                      i64 count, i64* __restrict__ hashes) {
-    for (i64 i = first_item(); i < count; i += stride()) hashes[i] = edge_hash(sources[i], targets[i], key);
+KERNEL hash_edges(In<i64> sources, In<i64> targets, u32 key, i64 count, i64* __restrict__ hashes) {
+    GRID_STRIDE (i64, i, count) hashes[i] = edge_hash(sources[i], targets[i], key);
 }

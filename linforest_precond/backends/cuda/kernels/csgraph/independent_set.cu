@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matrix/long_row_split.cuh"
 #include "csgraph/worklist.cuh"
 
@@ -10,12 +9,11 @@
 #define NO_PRIORITY (~0ull)
 
 // Whether a priority is that of a member: the state is its class.
-__device__ __forceinline__ bool is_member(u64 priority) { return priority >> 59 == MEMBER; }
+DEVICE bool is_member(u64 priority) { return priority >> 59 == MEMBER; }
 
 struct Selection {
-    const INDEX* __restrict__ indptr;
-    const int* __restrict__ indices;
-    const int* __restrict__ degrees;
+    In<INDEX> indptr;
+    In<int> indices, degrees;
     LongRows long_rows;
     u8* states;
     // The entries of each item that have been passed.
@@ -53,33 +51,30 @@ __device__ void initialize(const Selection& s) {
 }
 
 __device__ void write_members(const Selection& s) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < s.n; v += (i64)gridDim.x * blockDim.x)
-        s.members[v] = __ldcg(s.states + v) == MEMBER;
+    GRID_STRIDE (i64, v, s.n) s.members[v] = __ldcg(s.states + v) == MEMBER;
 }
 
 // The Problem of worklist.cuh: undecided neighbours of higher priority block a vertex, members reject it.
 struct SelectionProblem {
     typedef u8 State;
-    const int* __restrict__ indices;
+    In<int> indices;
     const u8* states;
     u32 tie_key;
 
-    __device__ __forceinline__ u8 fetch(int neighbour) const { return *(const volatile u8*)(states + neighbour); }
-    __device__ __forceinline__ u64 priority(int vertex, u8 state) const {
+    DEVICE u8 fetch(int neighbour) const { return *(const volatile u8*)(states + neighbour); }
+    DEVICE u64 priority(int vertex, u8 state) const {
         return state == EXCLUDED ? NO_PRIORITY : priority_word(state, (u32)vertex, tie_key);
     }
-    __device__ __forceinline__ Outcome check(u64 own, int neighbour, u8 state) const {
+    DEVICE Outcome check(u64 own, int neighbour, u8 state) const {
         if (state == MEMBER) return REJECTED;
         return priority(neighbour, state) < own ? BLOCKED : PASSED;
     }
 };
 
-__device__ __forceinline__ SelectionProblem problem_of(const Selection& s) {
-    return {s.indices, s.states, (u32)iteration_key(s.seed, 2)};
-}
+DEVICE SelectionProblem problem_of(const Selection& s) { return {s.indices, s.states, (u32)iteration_key(s.seed, 2)}; }
 
 // Excludes all neighbours of new members, by the lanes whose part is `wanted`.
-__device__ __forceinline__ void exclude_neighbours(const Selection& s, const Part& part, bool wanted) {
+DEVICE void exclude_neighbours(const Selection& s, const Part& part, bool wanted) {
     if (wanted && part.length <= THREAD_ENTRIES)
         for (int i = 0; i < part.length; ++i) {
             const int neighbour = __ldg(s.indices + part.begin + i);
@@ -97,7 +92,7 @@ __device__ __forceinline__ void exclude_neighbours(const Selection& s, const Par
 // A vertex that precedes all its undecided neighbours joins the set and excludes them; one with a member as its
 // neighbour is excluded. Returns whether the item stays in the worklist: a finished piece stays until its row is
 // decided.
-__device__ __forceinline__ bool decide(const Selection& s, const SelectionProblem& problem, u32 item) {
+DEVICE bool decide(const Selection& s, const SelectionProblem& problem, u32 item) {
     const Part part = part_of(s.indptr, (u32)s.n, s.long_rows, item);
     const u8 state = part.vertex == NOBODY ? (u8)EXCLUDED : problem.fetch(part.vertex);
     const bool open = state != EXCLUDED && (state != MEMBER || part.owner != WHOLE);
@@ -121,12 +116,11 @@ __device__ __forceinline__ bool decide(const Selection& s, const SelectionProble
 // fixed priorities, which give the sequential greedy set (G. Blelloch, J. Fineman, J. Shun, SPAA 2012,
 // doi:10.1145/2312005.2312058). Asynchronous, as ECL-MIS (M. Burtscher, S. Devale, S. Azimi, J. Jaiganesh, E. Powers,
 // ACM Trans. Parallel Comput. 5, 2018, doi:10.1145/3291525).
-extern "C" __global__ void __launch_bounds__(256) select_distance_1(Selection s) {
+KERNEL __launch_bounds__(256) select_distance_1(Selection s) {
     u32 generation = 0;
     initialize(s);
     const u64 pieces = piece_count(s.long_rows), items = s.n + pieces;
-    for (u64 item = (u64)blockIdx.x * blockDim.x + threadIdx.x; item < items; item += (u64)gridDim.x * blockDim.x)
-        s.offsets[item] = 0;
+    GRID_STRIDE (u64, item, items) s.offsets[item] = 0;
     grid_barrier(s.barrier, generation);
     const SelectionProblem problem = problem_of(s);
     process_own_items(s.lists, s.n, pieces, [&](u32 item) { return decide(s, problem, item); });
@@ -135,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(256) select_distance_1(Selection s)
 // The minimum of `word(u)` over the neighbours u of a vertex, by its lanes and for all of them; NO_PRIORITY where it is not
 // `wanted`, on which its lanes agree. Called by all lanes of a warp.
 template <typename Word>
-__device__ __forceinline__ u64 least_near(const Selection& s, u32 vertex, bool wanted, Word word) {
+DEVICE u64 least_near(const Selection& s, u32 vertex, bool wanted, Word word) {
     const int lanes = (int)s.lanes, lane = threadIdx.x & (lanes - 1);
     u64 least = NO_PRIORITY;
     if (wanted) {
@@ -163,7 +157,7 @@ __device__ void find_first_minima(const Selection& s, const SelectionProblem& pr
     const auto priority = [&](int v) { return problem.priority(v, state_of(v)); };
     const int lanes = (int)s.lanes;
     const i64 threads = s.n * lanes;
-    for (i64 base = (i64)blockIdx.x * blockDim.x; base < threads; base += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, base, threads) {
         const i64 thread = base + threadIdx.x;
         const u32 vertex = (u32)(thread >> (31 - __clz(lanes)));
         const u64 least = least_near(s, vertex, thread < threads, priority);
@@ -174,7 +168,7 @@ __device__ void find_first_minima(const Selection& s, const SelectionProblem& pr
 }
 
 // A new member excludes its neighbours, and is their minimum for good; by the lanes of the vertex.
-__device__ __forceinline__ void join_set(const Selection& s, const SelectionProblem& problem, u32 vertex) {
+DEVICE void join_set(const Selection& s, const SelectionProblem& problem, u32 vertex) {
     const int lanes = (int)s.lanes, lane = threadIdx.x & (lanes - 1);
     const u64 word = problem.priority((int)vertex, MEMBER);
     volatile u8* const states = s.states;
@@ -195,7 +189,7 @@ __device__ __forceinline__ void join_set(const Selection& s, const SelectionProb
 // Brings a vertex's minimum up to date, which changes only where its holder has been excluded or joins, and decides the
 // vertex: it joins if it is the minimum of all neighbours, and is excluded if one of them has a member as its minimum.
 // Returns whether the vertex stays in the worklist: until its minimum is final. Called by all lanes of a warp.
-__device__ __forceinline__ bool settle(const Selection& s, const SelectionProblem& problem, u32 item) {
+DEVICE bool settle(const Selection& s, const SelectionProblem& problem, u32 item) {
     // One lane reads for all of its vertex: others may write at the same time.
     const auto agreed = [&](u64 word) { return __shfl_sync(FULL_WARP, word, 0, (int)s.lanes); };
     const auto is_final = [](u64 word) { return word == NO_PRIORITY || is_member(word); };
@@ -223,7 +217,7 @@ __device__ __forceinline__ bool settle(const Selection& s, const SelectionProble
 // The set for k = 2 without very long rows, in one cooperative launch: as `select_distance_k`, by work that is linear in
 // the entries, with a worklist and one barrier per round. Minima that are read while they change do no harm: all that
 // precede the vertex of one have been excluded for good.
-extern "C" __global__ void __launch_bounds__(256, 4) select_distance_2(Selection s, Worklist work, u32* barrier) {
+KERNEL __launch_bounds__(256, 4) select_distance_2(Selection s, Worklist work, u32* barrier) {
     u32 generation = 0;
     const SelectionProblem problem = problem_of(s);
     find_first_minima(s, problem);
@@ -236,9 +230,9 @@ extern "C" __global__ void __launch_bounds__(256, 4) select_distance_2(Selection
 // For every vertex for which `wanted(vertex)` holds: the minimum of `priority(v)` over the vertex and its neighbours,
 // given to `finish(vertex, minimum)`.
 template <typename Wanted, typename Priority, typename Finish>
-__device__ __forceinline__ void find_minima(const Selection& s, Wanted wanted, Priority priority, Finish finish) {
+DEVICE void find_minima(const Selection& s, Wanted wanted, Priority priority, Finish finish) {
     const i64 items = s.n + piece_count(s.long_rows);
-    for (i64 base = (i64)blockIdx.x * blockDim.x; base < items; base += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, base, items) {
         const u32 item = base + threadIdx.x < items ? (u32)(base + threadIdx.x) : NO_ITEM;
         const Part part = part_of(s.indptr, (u32)s.n, s.long_rows, item);
         const bool open = part.vertex != NOBODY && wanted(part.vertex);
@@ -273,7 +267,7 @@ __device__ __forceinline__ void find_minima(const Selection& s, Wanted wanted, P
 // Parallelism in Algebraic Multigrid Methods" (SIAM J. Sci. Comput. 34, 2012, doi:10.1137/110838844). Every round
 // propagates the lowest priority words by k steps: a vertex that finds itself joins, one that finds a member is
 // excluded. A minimum that is a member's is final.
-extern "C" __global__ void __launch_bounds__(256) select_distance_k(Selection s, u32* barrier) {
+KERNEL __launch_bounds__(256) select_distance_k(Selection s, u32* barrier) {
     u32 generation = 0;
     initialize(s);
     grid_barrier(barrier, generation);

@@ -1,28 +1,24 @@
-#include "runtime/common.cuh"
 #include "matrix/long_row_split.cuh"
 
 // Label propagation (U. N. Raghavan, R. Albert, S. Kumara, Phys. Rev. E 76, 2007, doi:10.1103/PhysRevE.76.036106) in
 // rounds: a hashed half of the active vertices take the most frequent label of their neighbours.
 struct Propagation {
-    const INDEX* __restrict__ indptr;
-    const int* __restrict__ indices;
+    In<INDEX> indptr;
+    In<int> indices;
     LongRows long_rows;
     // Each vertex's label, and its new one within a round.
-    int* labels;
-    int* chosen;
+    int *labels, *chosen;
     // Whether a neighbour's label has changed since a vertex's last update.
     u8* active;
     // Whether any vertex is active, in even rounds and in odd ones; zero at first.
     u8* any_active;
     // Per long row: a hash table of labels, SLOTS words for each piece, EMPTY at first; the best label in it and the
     // number of finished pieces, both zero at first; and whether the label changed.
-    u64* tables;
-    u64* best;
+    u64 *tables, *best;
     u32* arrived;
     u8* changed;
     // The lowest vertex of each vertex's community, and whether that is the vertex itself.
-    int* roots;
-    int* is_root;
+    int *roots, *is_root;
     i64 n;
     u64 seed;
     i64 max_iter;
@@ -37,17 +33,17 @@ struct Propagation {
 #define SHORT 8
 
 // What labels are compared by: their count, then whether it is the vertex's own, then the lower label.
-__device__ __forceinline__ u64 preference(u32 label, u32 count, u32 own) {
+DEVICE u64 preference(u32 label, u32 count, u32 own) {
     return (u64)count << 33 | (u64)(label == own) << 32 | (u32)~label;
 }
-__device__ __forceinline__ u32 preferred_label(u64 preference) { return ~(u32)preference; }
-__device__ __forceinline__ u64 warp_max(u64 value) {
+DEVICE u32 preferred_label(u64 preference) { return ~(u32)preference; }
+DEVICE u64 warp_max(u64 value) {
     for (int half = 16; half > 0; half /= 2) value = max(value, __shfl_xor_sync(FULL_WARP, value, half));
     return value;
 }
 
 // The best label of a short row, 0 if there is none: all pairs of entries are compared.
-__device__ __forceinline__ u64 best_of_short(const Propagation& p, const Part& part, u32 own) {
+DEVICE u64 best_of_short(const Propagation& p, const Part& part, u32 own) {
     u32 labels[SHORT];
     u64 best = 0;
 #pragma unroll
@@ -67,16 +63,15 @@ __device__ __forceinline__ u64 best_of_short(const Propagation& p, const Part& p
 
 // A hash table with open addressing in shared memory: the labels of a part and their counts.
 struct LabelCounts {
-    u32* labels;
-    u32* counts;
+    u32 *labels, *counts;
     u32 size;
 };
 
 // The first slot to probe for a label (multiplicative hashing); probing is linear.
-__device__ __forceinline__ u64 first_slot(u32 label, u64 size) { return (u64)(label * 0x9E3779B1u) * size >> 32; }
+DEVICE u64 first_slot(u32 label, u64 size) { return (u64)(label * 0x9E3779B1u) * size >> 32; }
 
 // Counts the labels of a part; by a warp.
-__device__ __forceinline__ void count_labels(const Propagation& p, const Part& part, const LabelCounts& table) {
+DEVICE void count_labels(const Propagation& p, const Part& part, const LabelCounts& table) {
     const u32 lane = threadIdx.x % 32;
     __syncwarp();
     for (u32 slot = lane; slot < table.size; slot += 32) {
@@ -97,7 +92,7 @@ __device__ __forceinline__ void count_labels(const Propagation& p, const Part& p
 }
 
 // Adds a count to the hash table of a long row; a word holds a label in its upper half and the count in its lower.
-__device__ __forceinline__ void add_label(u64* words, u64 size, u32 label, u32 count) {
+DEVICE void add_label(u64* words, u64 size, u32 label, u32 count) {
     for (u64 slot = first_slot(label, size);; slot = slot + 1 < size ? slot + 1 : 0) {
         u64 found = __ldcg(words + slot);
         if (found == EMPTY) found = atomicCAS(words + slot, EMPTY, (u64)label << 32 | count);
@@ -108,9 +103,7 @@ __device__ __forceinline__ void add_label(u64* words, u64 size, u32 label, u32 c
     }
 }
 
-__device__ __forceinline__ i64 row_length(const Propagation& p, int vertex) {
-    return (i64)p.indptr[vertex + 1] - p.indptr[vertex];
-}
+DEVICE i64 row_length(const Propagation& p, int vertex) { return (i64)p.indptr[vertex + 1] - p.indptr[vertex]; }
 
 // Updates the selected vertices: whole rows choose a label, pieces add their counts to the tables of their rows.
 // Returns whether any of this thread's vertices is active, selected or not.
@@ -119,7 +112,7 @@ __device__ bool choose_labels(const Propagation& p, u64 key) {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const i64 items = p.n + piece_count(p.long_rows);
     bool any = false;
-    for (i64 base = (i64)blockIdx.x * blockDim.x; base < items; base += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, base, items) {
         const i64 item = base + threadIdx.x;
         const Part part = part_of(p.indptr, (u32)p.n, p.long_rows, item < items ? (u32)item : NO_ITEM);
         const bool is_active = part.vertex != NOBODY && p.active[part.vertex];
@@ -157,8 +150,8 @@ __device__ bool choose_labels(const Propagation& p, u64 key) {
 
 // The selected long rows choose a label from their tables and empty these; a warp per piece.
 __device__ void choose_labels_of_long_rows(const Propagation& p, u64 key) {
-    const u32 lane = threadIdx.x % 32, warps = gridDim.x * blockDim.x / 32, pieces = piece_count(p.long_rows);
-    for (u32 piece = (blockIdx.x * blockDim.x + threadIdx.x) / 32; piece < pieces; piece += warps) {
+    const u32 lane = threadIdx.x % 32, pieces = piece_count(p.long_rows);
+    GROUP_STRIDE (u32, piece, pieces, 32) {
         const u32 owner = p.long_rows.owners[piece];
         const int vertex = p.long_rows.rows[owner];
         if (!__ldcg(p.active + vertex) || !is_positive(key, HALF, (u64)vertex)) continue;
@@ -190,7 +183,7 @@ __device__ void choose_labels_of_long_rows(const Propagation& p, u64 key) {
 __device__ void update_labels(const Propagation& p) {
     const u32 lane = threadIdx.x % 32;
     const i64 items = p.n + piece_count(p.long_rows);
-    for (i64 base = (i64)blockIdx.x * blockDim.x; base < items; base += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, base, items) {
         const i64 item = base + threadIdx.x;
         const Part part = part_of(p.indptr, (u32)p.n, p.long_rows, item < items ? (u32)item : NO_ITEM);
         bool changed = false;
@@ -228,9 +221,9 @@ __device__ void find_roots(const Propagation& p, u32* barrier, u32& generation) 
 }
 
 // All rounds, in one cooperative launch.
-extern "C" __global__ void __launch_bounds__(256) propagate(Propagation p, u32* barrier) {
+KERNEL __launch_bounds__(256) propagate(Propagation p, u32* barrier) {
     u32 generation = 0;
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < p.n; v += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, v, p.n) {
         p.labels[v] = p.chosen[v] = (int)v;
         p.active[v] = 1;
     }

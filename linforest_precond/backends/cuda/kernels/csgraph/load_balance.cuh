@@ -4,7 +4,7 @@
 #define RANGE 1024
 
 // The last row that begins at or before an entry: 32-ary search by a whole warp.
-__device__ __forceinline__ int row_of_entry(const INDEX* __restrict__ indptr, int n, i64 entry) {
+DEVICE int row_of_entry(In<INDEX> indptr, int n, i64 entry) {
     i64 first = 0, count = n;
     while (count > 1) {
         const i64 step = (count + 31) / 32, row = first + step * (threadIdx.x % 32);
@@ -18,8 +18,7 @@ __device__ __forceinline__ int row_of_entry(const INDEX* __restrict__ indptr, in
 
 // Calls visit(row, place) for every entry of the rows for which wanted(row) holds. Called by all threads of the grid.
 template <typename Wanted, typename Visit>
-__device__ __forceinline__ void for_each_entry(const INDEX* __restrict__ indptr, int n, i64 nnz, Wanted wanted,
-                                               Visit visit) {
+DEVICE void for_each_entry(In<INDEX> indptr, int n, i64 nnz, Wanted wanted, Visit visit) {
     const u32 lane = threadIdx.x % 32;
     const i64 warps = (i64)gridDim.x * blockDim.x / 32;
     for (i64 range = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; range * RANGE < nnz; range += warps) {

@@ -1,5 +1,3 @@
-#include "runtime/common.cuh"
-
 #define UNDECIDED 0
 #define MEMBER 1
 #define EXCLUDED 2
@@ -7,9 +5,8 @@
 #define SHORT_ROW 16
 
 struct Luby {
-    const INDEX* __restrict__ indptr;
-    const int* __restrict__ indices;
-    const int* __restrict__ degrees;
+    In<INDEX> indptr;
+    In<int> indices, degrees;
     u8* states;
     // 2 * round for a vertex that was undecided in that round, plus one if it was selected.
     u32* marks;
@@ -28,7 +25,7 @@ struct Luby {
 };
 
 // With probability 1 / (2 degree): a hash of 32 bits, compared without rounding.
-__device__ __forceinline__ bool is_selected(u64 key, int v, int degree) {
+DEVICE bool is_selected(u64 key, int v, int degree) {
     return (mix64(key + (u64)v * 0xD1342543DE82EF95ull) >> 32) * (2 * (u64)degree) < 1ull << 32;
 }
 
@@ -36,7 +33,7 @@ __device__ __forceinline__ bool is_selected(u64 key, int v, int degree) {
 __device__ void select_vertices(const Luby& s, u32 round) {
     const u64 key = iteration_key(s.seed, 2 * (u64)round - 1);
     u64 count = 0;
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < s.n; v += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, v, s.n) {
         if (__ldcg(s.states + v) != UNDECIDED) continue;
         const bool selected = is_selected(key, (int)v, s.degrees[v]);
         __stcg(s.marks + v, 2 * round + selected);
@@ -51,30 +48,29 @@ __device__ void select_vertices(const Luby& s, u32 round) {
 // The selected vertices of a round: those marked with `selected`, and where all undecided ones are, with `undecided`.
 struct Selection {
     u32 selected, undecided;
-    __device__ __forceinline__ bool has(u32 mark) const { return mark == selected || mark == undecided; }
+    DEVICE bool has(u32 mark) const { return mark == selected || mark == undecided; }
 };
 
 // Whether a neighbour that is selected in the same round has higher (degree, index).
-__device__ __forceinline__ bool drops(const Luby& s, const Selection& selection, int v, int neighbour) {
+DEVICE bool drops(const Luby& s, const Selection& selection, int v, int neighbour) {
     if (!selection.has(__ldcg(s.marks + neighbour))) return false;
     const int own = s.degrees[v], other = s.degrees[neighbour];
     return other > own || (other == own && neighbour > v);
 }
 
-__device__ __forceinline__ void exclude(const Luby& s, int v, int neighbour) {
+DEVICE void exclude(const Luby& s, int v, int neighbour) {
     if (neighbour != v) *(volatile u8*)(s.states + neighbour) = EXCLUDED;
 }
 
 // Whether any neighbour drops v; by one thread.
-__device__ __forceinline__ bool is_dropped(const Luby& s, const Selection& selection, int v, i64 begin, i64 end) {
+DEVICE bool is_dropped(const Luby& s, const Selection& selection, int v, i64 begin, i64 end) {
     for (i64 i = begin; i < end; ++i)
         if (drops(s, selection, v, __ldg(s.indices + i))) return true;
     return false;
 }
 
 // The same by a warp.
-__device__ __forceinline__ bool is_dropped_in_warp(const Luby& s, const Selection& selection, int v, i64 begin,
-                                                   i64 end) {
+DEVICE bool is_dropped_in_warp(const Luby& s, const Selection& selection, int v, i64 begin, i64 end) {
     for (i64 base = begin; base < end; base += 32) {
         const i64 i = base + threadIdx.x % 32;
         if (__any_sync(FULL_WARP, i < end && drops(s, selection, v, __ldg(s.indices + i)))) return true;
@@ -109,7 +105,7 @@ __device__ void join_set(const Luby& s, const Selection& selection) {
 
 // Maximal independent sets after M. Luby (SIAM J. Comput. 15, 1986, doi:10.1137/0215074) in one cooperative launch: each
 // round selects undecided vertices at random, or all of them.
-extern "C" __global__ void __launch_bounds__(256) luby_rounds(Luby s) {
+KERNEL __launch_bounds__(256) luby_rounds(Luby s) {
     const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x, stride = (i64)gridDim.x * blockDim.x;
     u32 generation = 0;
     for (i64 v = first; v < s.n; v += stride) {

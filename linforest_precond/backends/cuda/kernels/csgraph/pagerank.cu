@@ -1,11 +1,9 @@
-#include "runtime/common.cuh"
 #include "matrix/long_row_split.cuh"
 
 // A matrix in CSR; `data` is null where all entries are 1. `partials` holds the sums of the pieces of long rows.
 struct Matrix {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const VALUE* __restrict__ data;
+    In<INDEX> indptr, indices;
+    In<VALUE> data;
     LongRows long_rows;
     double* partials;
 };
@@ -13,15 +11,12 @@ struct Matrix {
 struct PageRank {
     Matrix outgoing;  // the rows are the outgoing edges of the vertices
     Matrix incoming;  // the transpose
-    const double* __restrict__ personalization;
-    const double* __restrict__ dangling;
+    In<double> personalization, dangling;
     // The initial ranks; overwritten by the result.
     double* ranks;
     // The inverse of the sum of a vertex's outgoing weights, 0 for a dangling vertex; its rank times that; and the
     // product of the incoming edges with these scaled ranks.
-    double* inverses;
-    double* scaled_ranks;
-    double* sums;
+    double *inverses, *scaled_ranks, *sums;
     // Sums over chunks of vertices, two rows of the given capacity: the changes of ranks, and the dangling mass (the
     // ranks of vertices without outgoing edges).
     double* chunk_sums;
@@ -37,14 +32,14 @@ struct PageRank {
 #define GROUP 4
 #define LOADS 4
 
-__device__ __forceinline__ double product(const Matrix& m, i64 slot, const double* vector) {
+DEVICE double product(const Matrix& m, i64 slot, const double* vector) {
     const double factor = vector ? vector[m.indices[slot]] : 1.0;
     return m.data ? widened(m.data[slot]) * factor : factor;
 }
 
 // The sum of a part, in all lanes of its group: four partial sums s0 to s3 of every fourth product, then
 // (s0 + s2) + (s1 + s3).
-__device__ __forceinline__ double part_sum(const Matrix& m, const Part& part, const double* vector) {
+DEVICE double part_sum(const Matrix& m, const Part& part, const double* vector) {
     double sum = 0.0;
     for (int first = threadIdx.x % GROUP; first < part.length; first += GROUP * LOADS) {
         double products[LOADS];
@@ -75,8 +70,8 @@ __device__ void multiply(const Matrix& m, i64 n, const double* vector, double* s
     }
     grid_barrier(barrier, generation);
     if (!m.long_rows.counts) return;
-    const u32 rows = row_count(m.long_rows), warps = gridDim.x * blockDim.x / 32;
-    for (u32 row = (blockIdx.x * blockDim.x + threadIdx.x) / 32; row < rows; row += warps) {
+    const u32 rows = row_count(m.long_rows);
+    GROUP_STRIDE (u32, row, rows, 32) {
         const int vertex = m.long_rows.rows[row];
         const u32 first = m.long_rows.first[row], pieces = pieces_in((i64)m.indptr[vertex + 1] - m.indptr[vertex]);
         double sum = 0.0;
@@ -89,8 +84,7 @@ __device__ void multiply(const Matrix& m, i64 n, const double* vector, double* s
 
 // The sums of two values over a chunk, by a block: `value(place, two values)`; the sums go to *first and *second.
 template <typename Value>
-__device__ __forceinline__ void sum_chunk(i64 chunk, i64 count, double* lanes, double* first, double* second,
-                                          Value value) {
+DEVICE void sum_chunk(i64 chunk, i64 count, double* lanes, double* first, double* second, Value value) {
     double sums[2] = {0.0, 0.0};
 #pragma unroll
     for (int j = 0; j < CHUNK; j += LANES) {
@@ -107,8 +101,7 @@ __device__ __forceinline__ void sum_chunk(i64 chunk, i64 count, double* lanes, d
 }
 
 // The sums of all chunks, by the same tree in every block.
-__device__ __forceinline__ void sum_chunks(const PageRank& r, double* lanes, double* totals, u32* barrier,
-                                           u32& generation) {
+DEVICE void sum_chunks(const PageRank& r, double* lanes, double* totals, u32* barrier, u32& generation) {
     double* values = r.chunk_sums;
     i64 count = (r.n + CHUNK - 1) / CHUNK;
     const auto value = [&](i64 place, double (&two)[2]) {
@@ -130,8 +123,7 @@ __device__ __forceinline__ void sum_chunks(const PageRank& r, double* lanes, dou
 
 // Sets the new ranks, `rank(vertex)`. The totals are the 1-norm of the change and the dangling mass.
 template <typename Rank>
-__device__ __forceinline__ void update_ranks(const PageRank& r, double* lanes, double* totals, u32* barrier,
-                                             u32& generation, Rank rank) {
+DEVICE void update_ranks(const PageRank& r, double* lanes, double* totals, u32* barrier, u32& generation, Rank rank) {
     const i64 chunks = (r.n + CHUNK - 1) / CHUNK;
     for (i64 chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x)
         sum_chunk(chunk, r.n, lanes, r.chunk_sums + chunk, r.chunk_sums + r.capacity + chunk,
@@ -147,12 +139,11 @@ __device__ __forceinline__ void update_ranks(const PageRank& r, double* lanes, d
 }
 
 // PageRank by power iteration, in one cooperative launch.
-extern "C" __global__ void __launch_bounds__(LANES, 5) iterate(PageRank r, u32* barrier) {
+KERNEL __launch_bounds__(LANES, 5) iterate(PageRank r, u32* barrier) {
     __shared__ double lanes[2 * LANES], totals[2];
     u32 generation = 0;
     multiply(r.outgoing, r.n, nullptr, r.sums, barrier, generation);
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < r.n; v += (i64)gridDim.x * blockDim.x)
-        r.inverses[v] = r.sums[v] == 0.0 ? 0.0 : 1.0 / r.sums[v];
+    GRID_STRIDE (i64, v, r.n) r.inverses[v] = r.sums[v] == 0.0 ? 0.0 : 1.0 / r.sums[v];
     grid_barrier(barrier, generation);
     update_ranks(r, lanes, totals, barrier, generation, [&](i64 v) { return r.ranks[v]; });
     i64 iterations = 0;

@@ -4,17 +4,17 @@
 // predecessor has. Candidates only rise, so states only fall, and states that are read late do no harm.
 #define NO_CANDIDATE 0xffffffffu
 
-__device__ __forceinline__ bool is_colored(u32 state) { return (int)state >= 0; }
-__device__ __forceinline__ u32 fresh(const u32* state) { return *(const volatile u32*)state; }
+DEVICE bool is_colored(u32 state) { return (int)state >= 0; }
+DEVICE u32 fresh(const u32* state) { return *(const volatile u32*)state; }
 
 // Whether an uncoloured predecessor may still take the candidate.
-__device__ __forceinline__ bool contends(u32 state, u32 candidate) { return !is_colored(state) && ~state <= candidate; }
+DEVICE bool contends(u32 state, u32 candidate) { return !is_colored(state) && ~state <= candidate; }
 
 struct Coloring {
-    const INDEX* __restrict__ indptr;
-    const int* __restrict__ indices;
+    In<INDEX> indptr;
+    In<int> indices;
     // For the order by falling degree classes (LDF), else null.
-    const int* __restrict__ degrees;
+    In<int> degrees;
     LongRows long_rows;
     u32* states;
     // Per piece of a long row, like a state: the complement of the lowest candidate of its predecessors, or
@@ -42,15 +42,13 @@ struct Coloring {
 #define SHORT_ROW 63
 
 // A vertex with d entries has a colour of at most d, so a mask of more than d / 32 words suffices.
-__device__ __forceinline__ u64 mask_begin(const Coloring& c, int vertex) {
-    return (u64)c.indptr[vertex] / 32 + (u64)vertex;
-}
+DEVICE u64 mask_begin(const Coloring& c, int vertex) { return (u64)c.indptr[vertex] / 32 + (u64)vertex; }
 
 struct VertexOrder {
-    const int* __restrict__ degrees;
+    In<int> degrees;
     u32 tie_key;
 
-    __device__ __forceinline__ u64 priority(int vertex) const {
+    DEVICE u64 priority(int vertex) const {
         return priority_word(degrees ? __clz(__ldg(degrees + vertex)) - 1 : 0, (u32)vertex, tie_key);
     }
 };
@@ -62,14 +60,14 @@ struct Search {
     int length, vertex;  // vertex: NOBODY where there is nothing to search
     Kind kind;
 
-    __device__ __forceinline__ bool is_short() const { return kind == WHOLE_ROW && length <= SHORT_ROW; }
+    DEVICE bool is_short() const { return kind == WHOLE_ROW && length <= SHORT_ROW; }
     // The state of a predecessor, which may be a piece.
-    __device__ __forceinline__ u32 state_of(const Coloring& c, u32 predecessor) const {
+    DEVICE u32 state_of(const Coloring& c, u32 predecessor) const {
         return fresh((kind == LONG_ROW ? c.bounds : c.states) + predecessor);
     }
 };
 
-__device__ __forceinline__ Search search_of(const Coloring& c, u32 item, u32 pieces) {
+DEVICE Search search_of(const Coloring& c, u32 item, u32 pieces) {
     if (item != NO_ITEM && item >= c.n + pieces) {
         const u32 row = item - (u32)c.n - pieces;
         const int vertex = c.long_rows.rows[row];
@@ -81,7 +79,7 @@ __device__ __forceinline__ Search search_of(const Coloring& c, u32 item, u32 pie
 }
 
 // Warp shuffle of a search.
-__device__ __forceinline__ Search from_lane(const Search& search, int lane) {
+DEVICE Search from_lane(const Search& search, int lane) {
     return {__shfl_sync(FULL_WARP, search.begin, lane), __shfl_sync(FULL_WARP, search.length, lane),
             __shfl_sync(FULL_WARP, search.vertex, lane), (Kind)__shfl_sync(FULL_WARP, (int)search.kind, lane)};
 }
@@ -93,13 +91,13 @@ struct Scan {
     u32 candidate;
     bool is_complete;
 
-    __device__ __forceinline__ bool has_passed() const { return lowest == NO_PREDECESSOR; }
-    __device__ __forceinline__ u32 bound() const { return (u32)(lowest >> 32); }
-    __device__ __forceinline__ u32 blocker() const { return (u32)lowest; }
+    DEVICE bool has_passed() const { return lowest == NO_PREDECESSOR; }
+    DEVICE u32 bound() const { return (u32)(lowest >> 32); }
+    DEVICE u32 blocker() const { return (u32)lowest; }
 };
 
 // Scan of a short row by one thread.
-__device__ __forceinline__ Scan search_by_thread(const Coloring& c, const VertexOrder& order, const Search& search) {
+DEVICE Scan search_by_thread(const Coloring& c, const VertexOrder& order, const Search& search) {
     const u64 own = order.priority(search.vertex);
     u64 forbidden = 0, lowest = NO_PREDECESSOR;
     for (int first = 0; first < search.length; first += LOADS) {
@@ -124,24 +122,23 @@ __device__ __forceinline__ Scan search_by_thread(const Coloring& c, const Vertex
 // Colours above are forbidden in the mask itself; colours below the candidate do not matter.
 #define WINDOW 32
 struct ForbiddenColors {
-    u32* window;
-    u32* mask;
+    u32 *window, *mask;
     u32 base, words;
 
-    __device__ __forceinline__ void forbid(u32 color) const {
+    DEVICE void forbid(u32 color) const {
         const u32 word = color / 32, bit = 1u << color % 32;
         if (word < base || word >= words) return;
         if (word - base < WINDOW) atomicOr(window + (word - base), bit);
         else atomicOr(mask + word, bit);
     }
     // The lane's word of the mask.
-    __device__ __forceinline__ u32 known() const {
+    DEVICE u32 known() const {
         const u32 word = base + threadIdx.x % 32;
         return word < words ? __ldcg(mask + word) : 0;
     }
 };
 
-__device__ __forceinline__ ForbiddenColors forbidden_colors(const Coloring& c, int vertex, u32 candidate) {
+DEVICE ForbiddenColors forbidden_colors(const Coloring& c, int vertex, u32 candidate) {
     __shared__ u32 windows[256];
     u32* const window = windows + threadIdx.x / 32 * WINDOW;
     window[threadIdx.x % 32] = 0;
@@ -152,8 +149,8 @@ __device__ __forceinline__ ForbiddenColors forbidden_colors(const Coloring& c, i
 
 // Scan by a warp, with stream compaction of the predecessors that are still uncoloured. The colours of the others are
 // forbidden. Returns the lowest (candidate, predecessor).
-__device__ __forceinline__ u64 scan_predecessors(const Coloring& c, const VertexOrder& order, const Search& search,
-                                                 u32 item, const ForbiddenColors& forbidden) {
+DEVICE u64 scan_predecessors(const Coloring& c, const VertexOrder& order, const Search& search, u32 item,
+                             const ForbiddenColors& forbidden) {
     const u32 lane = threadIdx.x % 32;
     const bool has_pieces = search.kind == LONG_ROW, lists = !has_pieces && !search.is_short();
     const u32 length = lists ? c.lengths[item] : UNLISTED;
@@ -189,8 +186,7 @@ __device__ __forceinline__ u64 scan_predecessors(const Coloring& c, const Vertex
 }
 
 // Search by a warp. A piece publishes its colours before its bound, so a long row reads the bounds first.
-__device__ __forceinline__ Scan search_by_warp(const Coloring& c, const VertexOrder& order, const Search& search,
-                                               u32 item, u32 candidate) {
+DEVICE Scan search_by_warp(const Coloring& c, const VertexOrder& order, const Search& search, u32 item, u32 candidate) {
     const bool has_pieces = search.kind == LONG_ROW, has_mask = !search.is_short();
     const ForbiddenColors forbidden = forbidden_colors(c, search.vertex, candidate);
     u32 known = has_mask && !has_pieces ? forbidden.known() : 0;

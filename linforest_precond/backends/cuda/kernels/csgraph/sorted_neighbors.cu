@@ -1,25 +1,19 @@
-#include "runtime/common.cuh"
 #include "csgraph/sorted_neighbors.cuh"
 
 // A diagonal entry is sorted behind all neighbours.
 #define LAST_RANK 0x7fffffff
 
-__device__ __forceinline__ int rank_in_row(const int* __restrict__ ranks, int row, int column) {
-    return column == row ? LAST_RANK : ranks[column];
-}
+DEVICE int rank_in_row(In<int> ranks, int row, int column) { return column == row ? LAST_RANK : ranks[column]; }
 
 // The offset and length of each row of neighbours. With degrees the length is the degree, which leaves out the diagonal
 // entry at the row's end; without, all stored entries.
-extern "C" __global__ void find_spans(const INDEX* __restrict__ indptr, const int* __restrict__ degrees, int n,
-                                      Span* spans) {
-    for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x)
-        spans[v] = {indptr[v], degrees ? (INDEX)degrees[v] : indptr[v + 1] - indptr[v]};
+KERNEL find_spans(In<INDEX> indptr, In<int> degrees, int n, Span* spans) {
+    GRID_STRIDE (int, v, n) spans[v] = {indptr[v], degrees ? (INDEX)degrees[v] : indptr[v + 1] - indptr[v]};
 }
 
 // Rank sort, WIDTH lanes per row: a neighbour's place is the number of neighbours of lower rank.
-extern "C" __global__ void sort_short_rows(const INDEX* __restrict__ indptr, const int* __restrict__ indices,
-                                           const int* __restrict__ degrees, const int* __restrict__ ranks, int n,
-                                           u32* __restrict__ neighbours) {
+KERNEL sort_short_rows(In<INDEX> indptr, In<int> indices, In<int> degrees, In<int> ranks, int n,
+                       u32* __restrict__ neighbours) {
     const int lane = threadIdx.x % WIDTH, groups = blockDim.x / WIDTH;
     for (int base = blockIdx.x * groups; base < n; base += gridDim.x * groups) {
         const int row = base + threadIdx.x / WIDTH;
@@ -42,16 +36,14 @@ extern "C" __global__ void sort_short_rows(const INDEX* __restrict__ indptr, con
 }
 
 // Keys for one sort of all rows: the row in the upper half, the neighbour's rank in the lower.
-extern "C" __global__ void make_keys(const INDEX* __restrict__ rows, const int* __restrict__ indices,
-                                     const int* __restrict__ ranks, i64 nnz, u64* __restrict__ keys) {
-    for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < nnz; place += (i64)gridDim.x * blockDim.x)
+KERNEL make_keys(In<INDEX> rows, In<int> indices, In<int> ranks, i64 nnz, u64* __restrict__ keys) {
+    GRID_STRIDE (i64, place, nnz)
         keys[place] = (u64)rows[place] << 32 | (u32)rank_in_row(ranks, (int)rows[place], indices[place]);
 }
 
 // Neighbour words from the sorted keys.
-extern "C" __global__ void from_keys(const u64* __restrict__ keys, const int* __restrict__ by_rank,
-                                     const int* __restrict__ degrees, i64 nnz, u32* __restrict__ neighbours) {
-    for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < nnz; place += (i64)gridDim.x * blockDim.x) {
+KERNEL from_keys(In<u64> keys, In<int> by_rank, In<int> degrees, i64 nnz, u32* __restrict__ neighbours) {
+    GRID_STRIDE (i64, place, nnz) {
         const u32 rank = (u32)keys[place];
         const int vertex = rank == LAST_RANK ? -1 : by_rank[rank];
         neighbours[place] = vertex < 0 ? EMPTY : with_flags(vertex, degrees[vertex]);

@@ -12,12 +12,12 @@ struct __align__(2 * sizeof(INDEX)) Span {
 #define VERTEX 0x3fffffffu
 #define EMPTY 0xffffffffu
 
-__device__ __forceinline__ u32 with_flags(u32 vertex, INDEX degree) {
+DEVICE u32 with_flags(u32 vertex, INDEX degree) {
     return vertex | (degree > WIDTH ? LONG : 0u) | (degree == 1 ? LEAF : 0u);
 }
 
 // Both fields by one vector load.
-__device__ __forceinline__ Span load_span(const Span* __restrict__ spans, u32 vertex) {
+DEVICE Span load_span(In<Span> spans, u32 vertex) {
     Span span;
     if (sizeof(INDEX) == 4) {
         const int2 words = __ldg((const int2*)spans + vertex);

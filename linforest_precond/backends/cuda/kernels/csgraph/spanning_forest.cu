@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "csgraph/weighted_edges.cuh"
 
 // An edge between the trees of two roots, and its entry.
@@ -48,7 +47,7 @@ __device__ void initialize(const Graph& graph, const Trees& trees, SharedState* 
 
 // The thread's edge among the entries, which are dealt to the blocks in turn, blockDim at a time; `base` counts the
 // block's own. Where the weights are symmetric, the upper triangle is enough.
-__device__ __forceinline__ Edge edge_of_matrix(const Graph& graph, bool upper, i64 base) {
+DEVICE Edge edge_of_matrix(const Graph& graph, bool upper, i64 base) {
     const i64 slot = base * gridDim.x + blockIdx.x * blockDim.x + threadIdx.x;
     if (slot >= graph.nnz) return {0, 0, NO_SLOT};
     const int row = (int)graph.rows[slot], column = (int)graph.indices[slot];
@@ -61,14 +60,14 @@ struct EdgeList {
     i64 count;
     bool from_matrix, upper;
 
-    __device__ __forceinline__ Edge load(const Graph& graph, i64 base) const {
+    DEVICE Edge load(const Graph& graph, i64 base) const {
         if (from_matrix) return edge_of_matrix(graph, upper, base);
         return base + threadIdx.x < count ? own[base + threadIdx.x] : Edge{0, 0, NO_SLOT};
     }
 };
 
 // Segmented minimum over runs of lanes with the same tree: the result in the last lane of a run, NONE in the others.
-__device__ __forceinline__ u64 segmented_min(int tree, u64 word) {
+DEVICE u64 segmented_min(int tree, u64 word) {
     const int lane = threadIdx.x % 32;
     for (int step = 1; step < 32; step *= 2) {
         const u64 other = __shfl_up_sync(FULL_WARP, word, step);
@@ -81,7 +80,7 @@ __device__ __forceinline__ u64 segmented_min(int tree, u64 word) {
 
 // Lowers the words of an edge's two trees by atomic minima; NONE for no change. Consecutive entries share a row, so the
 // minimum over the warp comes first. Called by all lanes.
-__device__ __forceinline__ void lower_both(u64* least, const Edge& edge, u64 to_one, u64 to_other) {
+DEVICE void lower_both(u64* least, const Edge& edge, u64 to_one, u64 to_other) {
     to_one = segmented_min(edge.one, to_one);
     if (to_one != NONE) lower_to(least + edge.one, to_one);
     if (to_other != NONE) lower_to(least + edge.other, to_other);
@@ -89,13 +88,13 @@ __device__ __forceinline__ void lower_both(u64* least, const Edge& edge, u64 to_
 
 // Lowers the least weight of the two trees of an edge. The tree of the hub is left out, to avoid contention: it need
 // not select an edge, because its neighbours select theirs.
-__device__ __forceinline__ void propose_weight(const Graph& graph, const Trees& trees, const Edge& edge, int hub) {
+DEVICE void propose_weight(const Graph& graph, const Trees& trees, const Edge& edge, int hub) {
     const u64 word = edge.slot >= 0 ? weight_word(graph, edge.slot) : NONE;
     lower_both(trees.lightest, edge, edge.one == hub ? NONE : word, edge.other == hub ? NONE : word);
 }
 
 // Lowers the first edge of the trees for which an edge has the least weight.
-__device__ __forceinline__ void propose_edge(const Graph& graph, const Trees& trees, const Edge& edge) {
+DEVICE void propose_edge(const Graph& graph, const Trees& trees, const Edge& edge) {
     const u64 weight = edge.slot >= 0 ? weight_word(graph, edge.slot) : NONE;
     const bool one = weight != NONE && weight == __ldcg(trees.lightest + edge.one);
     const bool other = weight != NONE && weight == __ldcg(trees.lightest + edge.other);
@@ -138,7 +137,7 @@ __device__ void contract_edges(const Graph& graph, const Trees& trees, EdgeList&
 // Hooks each tree with a selected edge to the tree at its other end; of two trees that select the same edge, the higher
 // root is hooked. There are no other cycles: along a chain of hooks the edges descend in a total order.
 __device__ void hook_trees(const Graph& graph, const Trees& trees) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < graph.n; v += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, v, graph.n) {
         const u64 word = __ldcg(trees.first_edges + v);
         if (word == NONE) continue;
         const int low = (int)(word >> 32), high = (int)((u32)word >> 1);
@@ -152,7 +151,7 @@ __device__ void hook_trees(const Graph& graph, const Trees& trees) {
 
 // The new root of every vertex, by find with path compression of its old root, which many threads share.
 __device__ void find_roots(const Graph& graph, const Trees& trees) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < graph.n; v += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, v, graph.n) {
         const int root = trees.roots[v];
         int parent = __ldcg(trees.parents + root);
         for (int grandparent; (grandparent = __ldcg(trees.parents + parent)) != parent; parent = grandparent)
@@ -165,7 +164,7 @@ __device__ void find_roots(const Graph& graph, const Trees& trees) {
 // Borůvka's algorithm (1926), in one cooperative launch: in every round each tree selects the first edge that leaves
 // it, by (weight, lower end, higher end), with atomic minima (see also A. Fallin, A. Gonzalez, J. Seo, M. Burtscher, "A
 // High-Performance MST Implementation for GPUs", SC 2023, doi:10.1145/3581784.3607093).
-extern "C" __global__ void __launch_bounds__(512) boruvka(Graph graph, Trees trees, SharedState* state) {
+KERNEL __launch_bounds__(512) boruvka(Graph graph, Trees trees, SharedState* state) {
     u32 generation = 0;
     u32* const arrivals = (u32*)&state->arrivals;
     initialize(graph, trees, state);
@@ -190,9 +189,8 @@ extern "C" __global__ void __launch_bounds__(512) boruvka(Graph graph, Trees tre
 }
 
 // The number of selected entries before each of `count` places; `ends` is the inclusive scan of the words' bit counts.
-extern "C" __global__ void count_selected(const INDEX* __restrict__ places, i64 count, const u32* __restrict__ selected,
-                                          const i64* __restrict__ ends, INDEX* __restrict__ before) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+KERNEL count_selected(In<INDEX> places, i64 count, In<u32> selected, In<i64> ends, INDEX* __restrict__ before) {
+    GRID_STRIDE (i64, i, count) {
         const i64 word = places[i] / 32;
         const u32 bit = (u32)(places[i] % 32);
         before[i] = (INDEX)((word ? ends[word - 1] : 0) + (bit ? __popc(selected[word] & ((1u << bit) - 1)) : 0));
@@ -200,10 +198,9 @@ extern "C" __global__ void count_selected(const INDEX* __restrict__ places, i64 
 }
 
 // Stream compaction of the selected entries.
-extern "C" __global__ void copy_selected(const u32* __restrict__ selected, const i64* __restrict__ ends, i64 words,
-                                         const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
-                                         INDEX* __restrict__ selected_indices, VALUE* __restrict__ selected_data) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < words; i += (i64)gridDim.x * blockDim.x) {
+KERNEL copy_selected(In<u32> selected, In<i64> ends, i64 words, In<INDEX> indices, In<VALUE> data,
+                     INDEX* __restrict__ selected_indices, VALUE* __restrict__ selected_data) {
+    GRID_STRIDE (i64, i, words) {
         u32 left = selected[i];
         for (i64 place = ends[i] - __popc(left); left; left &= left - 1, ++place) {
             const i64 slot = 32 * i + __ffs(left) - 1;

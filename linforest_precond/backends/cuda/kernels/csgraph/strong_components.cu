@@ -1,10 +1,7 @@
-#include "runtime/common.cuh"
-
 // The arguments of the launch. The worklists of edges and of vertices are double-buffered.
 struct StrongComponents {
     const INDEX* rows;
-    const int* columns;
-    const int* out_degrees;
+    const int *columns, *out_degrees;
     // In-degrees, counted in a sample of one edge in `sampling`; zero at first.
     int* in_degrees;
     u64* signatures;
@@ -26,32 +23,26 @@ struct Counters {
 };
 
 // The inverse of mix32.
-__device__ __forceinline__ u32 unmix32(u32 z) {
+DEVICE u32 unmix32(u32 z) {
     z = (z ^ z >> 16) * 0x7ED1B41Du;
     z = (z ^ z >> 13 ^ z >> 26) * 0xA5CB9243u;
     return z ^ z >> 16;
 }
 
 // A random permutation of the vertices for every round: vertex `salt` has the lowest key, since mix32(0) = 0.
-__device__ __forceinline__ u32 key_of(u32 vertex, u32 salt) { return mix32(vertex ^ salt); }
-__device__ __forceinline__ u32 vertex_of(u32 key, u32 salt) { return unmix32(key) ^ salt; }
+DEVICE u32 key_of(u32 vertex, u32 salt) { return mix32(vertex ^ salt); }
+DEVICE u32 vertex_of(u32 key, u32 salt) { return unmix32(key) ^ salt; }
 
 // The signature of a vertex: the lowest key of its ancestors in the lower half, of its descendants in the upper half,
 // the vertex itself counted among both.
-__device__ __forceinline__ u32 ancestor_key(u64 signature) { return (u32)signature; }
-__device__ __forceinline__ u32 descendant_key(u64 signature) { return (u32)(signature >> 32); }
-__device__ __forceinline__ bool is_settled(u64 signature) {
-    return ancestor_key(signature) == descendant_key(signature);
-}
-__device__ __forceinline__ bool lower_ancestor(u64* signature, u32 key) {
-    return atomicMin((u32*)signature, key) > key;
-}
-__device__ __forceinline__ bool lower_descendant(u64* signature, u32 key) {
-    return atomicMin((u32*)signature + 1, key) > key;
-}
+DEVICE u32 ancestor_key(u64 signature) { return (u32)signature; }
+DEVICE u32 descendant_key(u64 signature) { return (u32)(signature >> 32); }
+DEVICE bool is_settled(u64 signature) { return ancestor_key(signature) == descendant_key(signature); }
+DEVICE bool lower_ancestor(u64* signature, u32 key) { return atomicMin((u32*)signature, key) > key; }
+DEVICE bool lower_descendant(u64* signature, u32 key) { return atomicMin((u32*)signature + 1, key) > key; }
 
 // Propagates along an edge: the ancestor key to its head, the descendant key to its tail.
-__device__ __forceinline__ bool propagate(u64* signatures, int tail, int head) {
+DEVICE bool propagate(u64* signatures, int tail, int head) {
     const u64 from = __ldcg(signatures + tail), to = __ldcg(signatures + head);
     bool changed = false;
     if (ancestor_key(from) < ancestor_key(to)) changed |= lower_ancestor(signatures + head, ancestor_key(from));
@@ -61,7 +52,7 @@ __device__ __forceinline__ bool propagate(u64* signatures, int tail, int head) {
 
 // Pointer jumping: a vertex takes the keys of the vertices behind its own keys. Paths double in length, where edges
 // alone propagate step by step.
-__device__ __forceinline__ bool shortcut(u64* signatures, int v, u32 salt) {
+DEVICE bool shortcut(u64* signatures, int v, u32 salt) {
     const u64 own = __ldcg(signatures + v);
     const u32 ancestor = ancestor_key(__ldcg(signatures + vertex_of(ancestor_key(own), salt)));
     const u32 descendant = descendant_key(__ldcg(signatures + vertex_of(descendant_key(own), salt)));
@@ -76,7 +67,7 @@ __device__ __forceinline__ bool shortcut(u64* signatures, int v, u32 salt) {
 
 // A block's chunks of a list, AT_ONCE items per thread: visit(base) is called by all threads of the block.
 template <typename Visit>
-__device__ __forceinline__ void for_each_chunk(i64 count, bool backwards, Visit visit) {
+DEVICE void for_each_chunk(i64 count, bool backwards, Visit visit) {
     const i64 items = (i64)AT_ONCE * blockDim.x, chunks = (count + items - 1) / items;
     for (i64 chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x)
         visit((backwards ? chunks - 1 - chunk : chunk) * items);
@@ -105,8 +96,7 @@ __device__ void propagate_signatures(const StrongComponents& s, const Tails* tai
                 changed = __syncthreads_or(changed);
             }
         });
-        for (i64 item = (i64)blockIdx.x * blockDim.x + threadIdx.x; item < count; item += (i64)gridDim.x * blockDim.x)
-            any |= shortcut(s.signatures, vertices ? vertices[item] : (int)item, salt);
+        GRID_STRIDE (i64, item, count) any |= shortcut(s.signatures, vertices ? vertices[item] : (int)item, salt);
         u32* const changes = s.counters->changes;
         if (__syncthreads_or(any) && threadIdx.x == 0) changes[sweeps % 3] = 1;
         if (blockIdx.x == 0 && threadIdx.x == 0) changes[(sweeps + 1) % 3] = 0;
@@ -178,7 +168,7 @@ __device__ bool run_round(const StrongComponents& s, const Tails* tails, const i
     Counters& counters = *s.counters;
     const i64 edges = round ? (i64)__ldcg(counters.edges + round % 3) : s.edges;
     const i64 count = round ? (i64)__ldcg(counters.vertices + round % 3) : s.n;
-    for (i64 item = (i64)blockIdx.x * blockDim.x + threadIdx.x; item < count; item += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, item, count) {
         const u32 v = vertices ? (u32)vertices[item] : (u32)item, key = key_of(v, salt);
         __stcg(s.signatures + v, (u64)key << 32 | key);
     }
@@ -215,7 +205,7 @@ __device__ u32 find_pivot(const StrongComponents& s, u32& generation) {
 // cooperative launch: every vertex finds the lowest key of its ancestors and of its descendants. Where both are the
 // same, it belongs to the component of that key's vertex; edges between vertices of different signatures are removed.
 // In the first round the pivot has the lowest key, which settles its component, in most graphs the largest.
-extern "C" __global__ void __launch_bounds__(1024) find_strong_components(StrongComponents s) {
+KERNEL __launch_bounds__(1024) find_strong_components(StrongComponents s) {
     u32 generation = 0, sweeps = 0;
     const u32 pivot = find_pivot(s, generation);
     bool going = run_round(s, s.rows, s.columns, (const int*)0, 0, pivot, sweeps, generation);
@@ -224,7 +214,7 @@ extern "C" __global__ void __launch_bounds__(1024) find_strong_components(Strong
         going = run_round(s, s.tails[list], s.heads[list], s.vertices[list], round, mix32(pivot + round), sweeps,
                           generation);
     }
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < s.n; v += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, v, s.n) {
         const int root = __ldcg(s.lowest + __ldcg(s.members + v));
         s.roots[v] = root;
         s.is_root[v] = root == v;

@@ -1,5 +1,3 @@
-#include "runtime/common.cuh"
-
 // A tile of entries: one block, ROUNDS entries per thread, THREADS apart.
 #define THREADS 256
 #define ROUNDS 8
@@ -14,15 +12,15 @@ struct End {
     u64 packets, links;
 };
 
-__device__ __forceinline__ void add_to(End* end, u64 packets, u64 links) {
+DEVICE void add_to(End* end, u64 packets, u64 links) {
     atomicAdd(&end->packets, packets);
     atomicAdd(&end->links, links);
 }
 
 // A number of packets; -1 if it is negative, a fraction, or no int64.
-__device__ __forceinline__ i64 whole_packets(i64 value) { return value < 0 ? -1 : value; }
+DEVICE i64 whole_packets(i64 value) { return value < 0 ? -1 : value; }
 template <typename Float>
-__device__ __forceinline__ i64 whole_packets(Float value) {
+DEVICE i64 whole_packets(Float value) {
     return value >= 0 && value < (Float)9223372036854775808.0 && floor(value) == value ? (i64)value : -1;
 }
 
@@ -32,21 +30,21 @@ __device__ __forceinline__ i64 whole_packets(Float value) {
 #define SLOTS 1024
 #define NO_COLUMN ((INDEX) - 1)
 
-__device__ __forceinline__ int claim(int* tag, int column) { return atomicCAS(tag, -1, column); }
-__device__ __forceinline__ i64 claim(i64* tag, i64 column) { return (i64)atomicCAS((u64*)tag, ~0ull, (u64)column); }
+DEVICE int claim(int* tag, int column) { return atomicCAS(tag, -1, column); }
+DEVICE i64 claim(i64* tag, i64 column) { return (i64)atomicCAS((u64*)tag, ~0ull, (u64)column); }
 
 struct FrequentDestinations {
     u64 packets[SLOTS];
     u32 links[SLOTS];
     INDEX tags[SLOTS];
 
-    __device__ __forceinline__ void clear() {
+    DEVICE void clear() {
         for (int slot = threadIdx.x; slot < SLOTS; slot += THREADS) {
             tags[slot] = NO_COLUMN;
             packets[slot] = links[slot] = 0;
         }
     }
-    __device__ __forceinline__ void add(INDEX column, u64 count, End* __restrict__ destinations) {
+    DEVICE void add(INDEX column, u64 count, End* __restrict__ destinations) {
         const int slot = mix32((u32)column) % SLOTS;
         INDEX owner = *(volatile INDEX*)&tags[slot];
         if (owner == NO_COLUMN) {
@@ -60,7 +58,7 @@ struct FrequentDestinations {
         atomicAdd(&packets[slot], count);
         atomicAdd(&links[slot], 1u);
     }
-    __device__ __forceinline__ void flush(End* __restrict__ destinations) {
+    DEVICE void flush(End* __restrict__ destinations) {
         for (int slot = threadIdx.x; slot < SLOTS; slot += THREADS)
             if (links[slot]) add_to(destinations + tags[slot], packets[slot], links[slot]);
     }
@@ -73,7 +71,7 @@ struct EntryTile {
     u64 round_total;
     i64 first_row, last_row;
 
-    __device__ __forceinline__ u64 links_in(int begin, int end) const {
+    DEVICE u64 links_in(int begin, int end) const {
         u64 count = 0;
         for (int word = begin / 32; word * 32 < end; ++word) {
             u32 bits = links[word];
@@ -89,13 +87,13 @@ struct EntryTile {
 struct Findings {
     u64 largest, links, low, high, descents, row_descents;
 
-    __device__ __forceinline__ void add(u64 count) {
+    DEVICE void add(u64 count) {
         largest = max(largest, count);
         links += count > 0;
         low += (u32)count;
         high += count >> 32;
     }
-    __device__ __forceinline__ void publish(u64* words) const {
+    DEVICE void publish(u64* words) const {
         const u64 most = warp_max(largest);
         const u64 sums[] = {warp_sum(links), warp_sum(low), warp_sum(high), warp_sum(descents), warp_sum(row_descents)};
         if (threadIdx.x % 32) return;
@@ -106,17 +104,14 @@ struct Findings {
 };
 
 // The row of a stored entry: the last row that begins at or before it.
-__device__ __forceinline__ i64 row_of(const i64* __restrict__ indptr, i64 rows, i64 slot) {
-    return lower_bound(indptr, (i64)0, rows + 1, slot + 1) - 1;
-}
+DEVICE i64 row_of(In<i64> indptr, i64 rows, i64 slot) { return lower_bound(indptr, (i64)0, rows + 1, slot + 1) - 1; }
 
 // One pass over `count` entries from entry `first` on: adds each link's packets to its source and its destination.
 // `indices` and `values` begin at entry `first`; `lead` tells that the column before can be read, too. In a matrix with
 // sorted rows, columns descend where rows begin and nowhere else: both are counted.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    add_entries(const i64* __restrict__ indptr, i64 rows, const INDEX* __restrict__ indices,
-                const VALUE* __restrict__ values, i64 first, i64 count, i64 width, i64 lead, End* __restrict__ sources,
-                End* __restrict__ destinations, u64* words) {
+KERNEL __launch_bounds__(THREADS)
+    add_entries(In<i64> indptr, i64 rows, In<INDEX> indices, In<VALUE> values, i64 first, i64 count, i64 width,
+                i64 lead, End* __restrict__ sources, End* __restrict__ destinations, u64* words) {
     __shared__ FrequentDestinations frequent;
     __shared__ EntryTile tile;
     Findings found = {};
@@ -176,9 +171,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // Of all sources, or of all destinations: how many have packets, and the most packets and links of one.
-extern "C" __global__ void sum_up_ends(const End* __restrict__ ends, i64 count, u64* words) {
+KERNEL sum_up_ends(In<End> ends, i64 count, u64* words) {
     u64 used = 0, packets = 0, links = 0;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, i, count) {
         const End end = ends[i];
         used += end.links > 0;
         packets = max(packets, end.packets);

@@ -1,19 +1,15 @@
-#include "runtime/common.cuh"
-
 // A tile of keys: one block, ROUNDS keys per thread, THREADS apart.
 #define THREADS 256
 #define ROUNDS 8
 #define TILE (THREADS * ROUNDS)
 
 // Packs both addresses of each packet into one word, the source above.
-extern "C" __global__ void pack_addresses(const u32* __restrict__ sources, const u32* __restrict__ destinations,
-                                          i64 count, u64* __restrict__ keys) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x)
-        keys[i] = (u64)sources[i] << 32 | destinations[i];
+KERNEL pack_addresses(In<u32> sources, In<u32> destinations, i64 count, u64* __restrict__ keys) {
+    GRID_STRIDE (i64, i, count) keys[i] = (u64)sources[i] << 32 | destinations[i];
 }
 
 // Whether a run of keys begins here that are equal above `shift` bits.
-__device__ __forceinline__ bool is_head(const u64* __restrict__ keys, i64 place, i64 count, i64 shift) {
+DEVICE bool is_head(In<u64> keys, i64 place, i64 count, i64 shift) {
     return place < count && (place == 0 || keys[place] >> shift != keys[place - 1] >> shift);
 }
 
@@ -22,7 +18,7 @@ struct Heads {
     u32 words[TILE / 32];
     int before[TILE / 32], total;
 
-    __device__ __forceinline__ void find(const u64* __restrict__ keys, i64 base, i64 count, i64 shift) {
+    DEVICE void find(In<u64> keys, i64 base, i64 count, i64 shift) {
 #pragma unroll
         for (int round = 0; round < ROUNDS; ++round) {
             const int place = round * THREADS + threadIdx.x;
@@ -36,15 +32,12 @@ struct Heads {
         __syncthreads();
     }
     // Heads up to and including a place.
-    __device__ __forceinline__ int up_to(int place) const {
-        return before[place / 32] + __popc(words[place / 32] << (31 - place % 32));
-    }
-    __device__ __forceinline__ bool has(int place) const { return words[place / 32] >> place % 32 & 1; }
+    DEVICE int up_to(int place) const { return before[place / 32] + __popc(words[place / 32] << (31 - place % 32)); }
+    DEVICE bool has(int place) const { return words[place / 32] >> place % 32 & 1; }
 };
 
 // Block per tile: counts the runs that begin in it.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    count_runs(const u64* __restrict__ keys, i64 count, i64 shift, i64* __restrict__ counts) {
+KERNEL __launch_bounds__(THREADS) count_runs(In<u64> keys, i64 count, i64 shift, i64* __restrict__ counts) {
     int heads = 0;
     for (int round = 0; round < ROUNDS; ++round) {
         const i64 place = (i64)blockIdx.x * TILE + round * THREADS + threadIdx.x;
@@ -55,9 +48,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // Block per tile: writes where the runs begin, and the number of keys behind the last one. `ends` are the inclusive
 // prefix sums of count_runs.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    place_runs(const u64* __restrict__ keys, i64 count, i64 shift, const i64* __restrict__ ends,
-               i64* __restrict__ starts) {
+KERNEL __launch_bounds__(THREADS)
+    place_runs(In<u64> keys, i64 count, i64 shift, In<i64> ends, i64* __restrict__ starts) {
     __shared__ Heads heads;
     const i64 base = (i64)blockIdx.x * TILE, before = blockIdx.x ? ends[blockIdx.x - 1] : 0;
     heads.find(keys, base, count, shift);
@@ -67,9 +59,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // Block per tile: writes the number of each key's run at the place in the key's low 32 bits.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    number_runs(const u64* __restrict__ keys, i64 count, i64 shift, const i64* __restrict__ ends,
-                INDEX* __restrict__ numbers) {
+KERNEL __launch_bounds__(THREADS)
+    number_runs(In<u64> keys, i64 count, i64 shift, In<i64> ends, INDEX* __restrict__ numbers) {
     __shared__ Heads heads;
     const i64 base = (i64)blockIdx.x * TILE, before = blockIdx.x ? ends[blockIdx.x - 1] : 0;
     heads.find(keys, base, count, shift);
@@ -79,9 +70,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The key of each run, and its packets: the difference of their inclusive prefix sums `sums`, or the length of the run
 // where `sums` is null.
-extern "C" __global__ void take_runs(const u64* __restrict__ keys, const i64* __restrict__ starts, i64 runs,
-                                     const i64* __restrict__ sums, u64* __restrict__ links, i64* __restrict__ packets) {
-    for (i64 run = (i64)blockIdx.x * blockDim.x + threadIdx.x; run < runs; run += (i64)gridDim.x * blockDim.x) {
+KERNEL take_runs(In<u64> keys, In<i64> starts, i64 runs, In<i64> sums, u64* __restrict__ links,
+                 i64* __restrict__ packets) {
+    GRID_STRIDE (i64, run, runs) {
         const i64 begin = starts[run], end = starts[run + 1];
         links[run] = keys[begin];
         packets[run] = sums ? sums[end - 1] - (begin ? sums[begin - 1] : 0) : end - begin;

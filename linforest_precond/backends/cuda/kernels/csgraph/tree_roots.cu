@@ -1,23 +1,18 @@
-#include "runtime/common.cuh"
-
 // Errors: the first vertex whose parent is out of range, and the first that leads to a cycle. The words hold
 // complements, raised by atomicMax, so that zero means none.
 enum Report { OUT_OF_RANGE, CYCLE };
 
-__device__ __forceinline__ void report_first(u64* report, Report kind, i64 v) {
+DEVICE void report_first(u64* report, Report kind, i64 v) {
     if (~(u64)v > __ldcg(report + kind)) atomicMax(report + kind, ~(u64)v);
 }
 
 // A vertex whose parent is out of range counts as a root here and is reported at the end.
-__device__ __forceinline__ bool is_root(const INDEX* __restrict__ parents, i64 n, i64 v) {
-    return parents[v] < 0 || parents[v] == v || parents[v] >= n;
-}
+DEVICE bool is_root(In<INDEX> parents, i64 n, i64 v) { return parents[v] < 0 || parents[v] == v || parents[v] >= n; }
 
 // Pointer jumping in one cooperative launch: after k rounds a vertex's pointer is 2^k steps up or at its root. A
 // pointer that is at no root at the end leads to a cycle, even if it does not move any more. `changes` are three flags
 // in rotation.
-extern "C" __global__ void __launch_bounds__(1024)
-    jump(const INDEX* __restrict__ parents, i64 n, INDEX* roots, u32* barrier, u32* changes, u64* report) {
+KERNEL __launch_bounds__(1024) jump(In<INDEX> parents, i64 n, INDEX* roots, u32* barrier, u32* changes, u64* report) {
     const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x, stride = (i64)gridDim.x * blockDim.x;
     u32 generation = 0;
     for (i64 v = first; v < n; v += stride) roots[v] = is_root(parents, n, v) ? (INDEX)v : parents[v];

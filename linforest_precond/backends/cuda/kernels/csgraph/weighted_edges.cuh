@@ -14,26 +14,26 @@ struct Graph {
 #define NONE (~0ull)
 
 // Bits of a weight as an unsigned word of the same order; 0 and -0 have the same.
-__device__ __forceinline__ u64 ascending(double weight) {
+DEVICE u64 ascending(double weight) {
     const u64 word = weight == 0.0 ? 0 : bits(weight);
     return word >> 63 ? ~word : word | 1ull << 63;
 }
-__device__ __forceinline__ u64 ascending(float weight) {
+DEVICE u64 ascending(float weight) {
     const u32 word = rank_of(weight) == 0 ? 0 : __float_as_uint(weight);
     return word >> 31 ? ~word : word | 1u << 31;
 }
-__device__ __forceinline__ u64 weight_word(const Graph& graph, i64 slot) {
+DEVICE u64 weight_word(const Graph& graph, i64 slot) {
     const u64 word = ascending(graph.data[slot]);
     return graph.largest ? ~word : word;
 }
 
 // A word ordered by (lower end, higher end), then the upper triangle before the lower; vertices have 30 bits.
-__device__ __forceinline__ u64 edge_word(const Graph& graph, i64 slot) {
+DEVICE u64 edge_word(const Graph& graph, i64 slot) {
     const u32 row = (u32)graph.rows[slot], column = (u32)graph.indices[slot];
     return (u64)min(row, column) << 32 | max(row, column) << 1 | (row > column);
 }
 
 // Atomic minimum; the load before it saves most of the atomics.
-__device__ __forceinline__ void lower_to(u64* place, u64 candidate) {
+DEVICE void lower_to(u64* place, u64 candidate) {
     if (candidate < __ldcg(place)) atomicMin(place, candidate);
 }

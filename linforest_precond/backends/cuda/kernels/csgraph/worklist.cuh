@@ -2,7 +2,7 @@
 // rescans a row from the saved offset to the first undecided neighbour of higher priority.
 
 // A vertex's priority, lower words first: five bits of class, 27 of a hash, 32 of index.
-__device__ __forceinline__ u64 priority_word(u32 rank, u32 vertex, u32 tie_key) {
+DEVICE u64 priority_word(u32 rank, u32 vertex, u32 tie_key) {
     const u32 hash = mix32(tie_key + vertex * 0x9E3779B1u) >> 5;
     return (u64)(rank << 27 | hash) << 32 | vertex;
 }
@@ -18,7 +18,7 @@ enum Outcome { PASSED, BLOCKED, REJECTED, INCOMPLETE };
 // Scan by one thread. A Problem has `indices`, the columns of all rows; `fetch(neighbour)`, which loads a neighbour's
 // state; and `check(own priority, neighbour, state)`, the outcome of one neighbour.
 template <typename Problem>
-__device__ __forceinline__ Outcome scan_by_thread(const Problem& problem, const Part& part, u64 own, int& offset) {
+DEVICE Outcome scan_by_thread(const Problem& problem, const Part& part, u64 own, int& offset) {
     const int stop = min(part.length, offset + THREAD_ENTRIES);
     while (offset < stop) {
         int neighbours[LOADS];
@@ -41,7 +41,7 @@ __device__ __forceinline__ Outcome scan_by_thread(const Problem& problem, const 
 
 // Scan of one part by a warp.
 template <typename Problem>
-__device__ __forceinline__ Outcome scan_by_warp(const Problem& problem, const Part& part, u64 own, int& offset) {
+DEVICE Outcome scan_by_warp(const Problem& problem, const Part& part, u64 own, int& offset) {
     for (; offset < part.length; offset += 32) {
         const int place = offset + threadIdx.x % 32;
         Outcome outcome = PASSED;
@@ -60,8 +60,7 @@ __device__ __forceinline__ Outcome scan_by_warp(const Problem& problem, const Pa
 
 // Scans the wanted parts of a warp's lanes from their offsets on; called by all lanes.
 template <typename Problem>
-__device__ __forceinline__ Outcome scan_neighbours(const Problem& problem, const Part& part, u64 own, bool wanted,
-                                                   int& offset) {
+DEVICE Outcome scan_neighbours(const Problem& problem, const Part& part, u64 own, bool wanted, int& offset) {
     Outcome outcome = wanted ? scan_by_thread(problem, part, own, offset) : PASSED;
     for (u32 left = __ballot_sync(FULL_WARP, outcome == INCOMPLETE); left; left &= left - 1) {
         const int lane = __ffs(left) - 1;
@@ -88,8 +87,8 @@ struct Worklist {
 // tells whether the item stays for the next round. An item has `lanes` threads, a power of two, whose first one is heard.
 // Ends with a grid barrier.
 template <typename Examine>
-__device__ __forceinline__ void process_worklist(const Worklist& work, u64 count, u32* barrier, u32& generation,
-                                                 Examine examine, u32 lanes = 1) {
+DEVICE void process_worklist(const Worklist& work, u64 count, u32* barrier, u32& generation, Examine examine,
+                             u32 lanes = 1) {
     const int lane_bits = 31 - __clz((int)lanes);
     const bool is_first_lane = (threadIdx.x & (lanes - 1)) == 0;
     for (u32 round = 0; count; ++round) {
@@ -130,7 +129,7 @@ __device__ __forceinline__ void process_worklist(const Worklist& work, u64 count
 // such as pieces of long rows, one by one. `examine(item)`, called by all lanes of a warp, tells whether the item stays.
 // An item must not wait for another inside `examine`, which may be of the same warp.
 template <typename Examine>
-__device__ __forceinline__ void process_own_items(u32* lists, u64 n, u64 others, Examine examine) {
+DEVICE void process_own_items(u32* lists, u64 n, u64 others, Examine examine) {
     const u32 lane = threadIdx.x % 32;
     const u64 warps = (u64)gridDim.x * blockDim.x / 32, warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
     const u64 chunks = (n + 31) / 32;

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matrix/pattern_digest.cuh"
 
 // New values for bands whose entries have known slots in a matrix. One kernel reads the matrix: it checks and sums the
@@ -23,8 +22,8 @@ struct Findings {
 // Adds a thread's entries of a chunk. All loads are issued before the first is used (memory-level parallelism). A WHOLE
 // chunk has no missing entries, and columns that are aligned for vectorized loads.
 template <bool WHOLE>
-__device__ __forceinline__ void add_chunk(const INDEX* __restrict__ indices, const VALUE* __restrict__ data, int count,
-                                          u64 first_group, u32 kinds, Findings& found, double (&sums)[2]) {
+DEVICE void add_chunk(In<INDEX> indices, In<VALUE> data, int count, u64 first_group, u32 kinds, Findings& found,
+                      double (&sums)[2]) {
     constexpr int fours = CHUNK / 4 / LANES, singles = CHUNK / LANES;
     const int t = threadIdx.x;
     Four columns[fours];
@@ -57,9 +56,8 @@ __device__ __forceinline__ void add_chunk(const INDEX* __restrict__ indices, con
 
 // One pass over a matrix: hashes the pattern, looks for NaN and infinity, and sums the weights of each chunk by the
 // fixed tree, with the bits of scan_entries in entries.cu. The sums of at most CHUNK chunks are added up, too.
-__device__ __forceinline__ void describe_values(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                                const VALUE* __restrict__ data, i64 rows, i64 entries,
-                                                const u16* __restrict__ kinds, double* chunk_sums, u64* report) {
+DEVICE void describe_values(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 rows, i64 entries, In<u16> kinds,
+                            double* chunk_sums, u64* report) {
     __shared__ double lanes[2][2 * LANES];  // used in turn: one barrier per chunk
     const i64 chunks = (entries + CHUNK - 1) / CHUNK;
     const bool aligned = (u64)indices % sizeof(Four) == 0;
@@ -92,7 +90,7 @@ __device__ __forceinline__ void describe_values(const INDEX* __restrict__ indptr
 
 // `ghost_code` in returns.py.
 template <typename SLOT>
-__device__ __forceinline__ SLOT ghost_code(SLOT slot) {
+DEVICE SLOT ghost_code(SLOT slot) {
     return -3 - slot;
 }
 
@@ -100,9 +98,8 @@ __device__ __forceinline__ SLOT ghost_code(SLOT slot) {
 // lower band are followed by those of the diagonal and of the upper band. A diagonal entry whose slot is below -1 is
 // that of a ghost: a copy of another diagonal entry, `one` where that is 0 or not stored.
 template <typename SLOT>
-__device__ __forceinline__ void gather_bands(const VALUE* __restrict__ data, const SLOT* __restrict__ slots, i64 count,
-                                             VALUE one, VALUE* __restrict__ lower, VALUE* __restrict__ diagonal,
-                                             VALUE* __restrict__ upper) {
+DEVICE void gather_bands(In<VALUE> data, In<SLOT> slots, i64 count, VALUE one, VALUE* __restrict__ lower,
+                         VALUE* __restrict__ diagonal, VALUE* __restrict__ upper) {
     const i64 stride = (i64)gridDim.x * blockDim.x;
     for (i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x; first < count; first += AT_A_TIME * stride) {
         SLOT own[AT_A_TIME][3];
@@ -135,11 +132,10 @@ __device__ __forceinline__ void gather_bands(const VALUE* __restrict__ data, con
 }
 
 // Copies the bands, whose slots are 64-bit numbers if `wide`, and describes the matrix.
-extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 3 : 4)
-    refresh_bands(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
-                  i64 rows, i64 entries, const u16* __restrict__ kinds, double* chunk_sums, u64* report,
-                  const void* slots, int wide, i64 count, VALUE one, VALUE* __restrict__ lower,
-                  VALUE* __restrict__ diagonal, VALUE* __restrict__ upper) {
+KERNEL __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 3 : 4)
+    refresh_bands(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 rows, i64 entries, In<u16> kinds,
+                  double* chunk_sums, u64* report, const void* slots, int wide, i64 count, VALUE one,
+                  VALUE* __restrict__ lower, VALUE* __restrict__ diagonal, VALUE* __restrict__ upper) {
     if (wide) gather_bands(data, (const i64*)slots, count, one, lower, diagonal, upper);
     else gather_bands(data, (const int*)slots, count, one, lower, diagonal, upper);
     describe_values(indptr, indices, data, rows, entries, kinds, chunk_sums, report);
@@ -147,10 +143,9 @@ extern "C" __global__ void __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 3 : 4)
 
 // Finds the slots of the entries of each row of the bands by binary search in the matrix's rows; -1 where nothing is
 // stored. A thread per row.
-extern "C" __global__ void find_band_slots(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                           i64 rows, const INDEX* __restrict__ neighbors,
-                                           const INDEX* __restrict__ order, INDEX* __restrict__ slots) {
-    for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < rows; place += (i64)gridDim.x * blockDim.x) {
+KERNEL find_band_slots(In<INDEX> indptr, In<INDEX> indices, i64 rows, In<INDEX> neighbors, In<INDEX> order,
+                       INDEX* __restrict__ slots) {
+    GRID_STRIDE (i64, place, rows) {
         const INDEX v = order[place], before = place ? order[place - 1] : NO_VERTEX;
         const i64 begin = indptr[v], end = indptr[v + 1];
         i64 to_before = -1, to_after = -1;
@@ -166,9 +161,8 @@ extern "C" __global__ void find_band_slots(const INDEX* __restrict__ indptr, con
 }
 
 // Marks the entries on the diagonal and next to it, in zeroed memory: two words of kinds make a word of `pairs`.
-extern "C" __global__ void mark_kinds(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 rows,
-                                      u32* __restrict__ pairs) {
-    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x) {
+KERNEL mark_kinds(In<INDEX> indptr, In<INDEX> indices, i64 rows, u32* __restrict__ pairs) {
+    GRID_STRIDE (i64, row, rows) {
         const i64 end = indptr[row + 1];
         for (i64 slot = lower_bound(indices, (i64)indptr[row], end, (INDEX)(row - 1)); slot < end; ++slot) {
             const i64 column = indices[slot];

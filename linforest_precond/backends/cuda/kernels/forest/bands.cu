@@ -1,15 +1,10 @@
-#include "runtime/common.cuh"
-
 // Copies the three entries of each row of the permuted tridiagonal matrix: the diagonal one and those along the path.
 // The latter are `edge_values`, or are stored at `slots` of the matrix, or are found by binary search in its rows:
 // whichever is not null, in this order. A thread per row. A slot beyond the entries is that of another matrix: 0.
-extern "C" __global__ void copy_bands(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                      const VALUE* __restrict__ data, const VALUE* __restrict__ matrix_diagonal,
-                                      i64 rows, i64 entries, const INDEX* __restrict__ neighbors,
-                                      const VALUE* __restrict__ edge_values, const INDEX* __restrict__ slots,
-                                      const INDEX* __restrict__ order, VALUE* __restrict__ lower,
-                                      VALUE* __restrict__ diagonal, VALUE* __restrict__ upper) {
-    for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < rows; place += (i64)gridDim.x * blockDim.x) {
+KERNEL copy_bands(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, In<VALUE> matrix_diagonal, i64 rows, i64 entries,
+                  In<INDEX> neighbors, In<VALUE> edge_values, In<INDEX> slots, In<INDEX> order,
+                  VALUE* __restrict__ lower, VALUE* __restrict__ diagonal, VALUE* __restrict__ upper) {
+    GRID_STRIDE (i64, place, rows) {
         const INDEX v = order[place];
         const INDEX before = place ? order[place - 1] : NO_VERTEX;
         diagonal[place] = matrix_diagonal[v];
@@ -30,9 +25,9 @@ extern "C" __global__ void copy_bands(const INDEX* __restrict__ indptr, const IN
 }
 
 // Sets the values of a forest's edges to 0, in both directions. A thread per place for a neighbour.
-extern "C" __global__ void clear_edges(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 rows,
-                                       i64 entries, const INDEX* __restrict__ neighbors, VALUE* __restrict__ values) {
-    for (i64 edge = (i64)blockIdx.x * blockDim.x + threadIdx.x; edge < 2 * rows; edge += (i64)gridDim.x * blockDim.x) {
+KERNEL clear_edges(In<INDEX> indptr, In<INDEX> indices, i64 rows, i64 entries, In<INDEX> neighbors,
+                   VALUE* __restrict__ values) {
+    GRID_STRIDE (i64, edge, 2 * rows) {
         if (neighbors[edge] < 0) continue;
         const i64 v = edge / 2;
         const i64 slot = find_column(indices, (i64)indptr[v], (i64)indptr[v + 1], neighbors[edge]);

@@ -1,7 +1,6 @@
 // From a [0,2]-factor to a linear forest by bidirectional scans: Klein & Strzodka (2022), sections 3.3 and 4.2. Each
 // step is one launch that doubles the strides of all vertices, in both directions of their path or cycle. Buffers are
 // double-buffered, because other threads still read the strides before the step.
-#include "runtime/common.cuh"
 
 // The neighbours of a vertex in the factor, ascending, or the vertices that its strides lead to; an end of the path is
 // stored as -(end + 1). Paths have no direction: the sides of a vertex are those of its row.
@@ -9,13 +8,13 @@ struct alignas(2 * sizeof(INDEX)) Sides {
     INDEX at[2];
 };
 
-__device__ __forceinline__ bool is_path_end(INDEX reached) { return reached < 0; }
+DEVICE bool is_path_end(INDEX reached) { return reached < 0; }
 // As an end of a path: the vertex for the stored number, and the other way round.
-__device__ __forceinline__ INDEX as_path_end(i64 v) { return (INDEX)(-1 - v); }
+DEVICE INDEX as_path_end(i64 v) { return (INDEX)(-1 - v); }
 
 // An integer that orders weights: the bits of the magnitude.
-__device__ __forceinline__ u32 weight_key(float a) { return rank_of(a); }
-__device__ __forceinline__ u64 weight_key(double a) { return bits(magnitude(a)); }
+DEVICE u32 weight_key(float a) { return rank_of(a); }
+DEVICE u64 weight_key(double a) { return bits(magnitude(a)); }
 typedef decltype(weight_key(WEIGHT())) Key;
 
 // The weakest edge of a stride, the least by (weight, smaller end, larger end).
@@ -24,15 +23,15 @@ struct Weakest {
     u32 low, high;
 };
 
-__device__ __forceinline__ Weakest combined(const Weakest& a, const Weakest& b) {
+DEVICE Weakest combined(const Weakest& a, const Weakest& b) {
     if (a.weight != b.weight) return a.weight < b.weight ? a : b;
     if (a.low != b.low) return a.low < b.low ? a : b;
     return a.high <= b.high ? a : b;
 }
-__device__ __forceinline__ INDEX combined(INDEX a, INDEX b) { return a + b; }
+DEVICE INDEX combined(INDEX a, INDEX b) { return a + b; }
 
 // Line 3 of Algorithm 3: the strides of length 1.
-__device__ __forceinline__ Sides first_strides(const Sides& row, i64 v) {
+DEVICE Sides first_strides(const Sides& row, i64 v) {
     Sides strides;
 #pragma unroll
     for (int side = 0; side < 2; ++side) strides.at[side] = row.at[side] < 0 ? as_path_end(v) : row.at[side];
@@ -43,8 +42,8 @@ __device__ __forceinline__ Sides first_strides(const Sides& row, i64 v) {
 // one that does not lead back. On a cycle whose length is a power of two both lead back in the end: the two strides of
 // a vertex then meet at the opposite vertex, and cover the cycle together.
 template <typename Item>
-__device__ __forceinline__ void double_strides(i64 v, const Sides* __restrict__ strides, const Item* __restrict__ items,
-                                               Sides* __restrict__ next_strides, Item* __restrict__ next_items) {
+DEVICE void double_strides(i64 v, In<Sides> strides, In<Item> items, Sides* __restrict__ next_strides,
+                           Item* __restrict__ next_items) {
     Sides own = strides[v];
 #pragma unroll
     for (int side = 0; side < 2; ++side) {
@@ -66,10 +65,9 @@ __device__ __forceinline__ void double_strides(i64 v, const Sides* __restrict__ 
 
 // Starts the scan for cycles: strides of length 1 and their edges. An edge has the lesser of the weights at its ends, so
 // that a user's factor with two different ones has one weakest edge of each cycle, too.
-extern "C" __global__ void begin_cycle_scan(const Sides* __restrict__ rows, const WEIGHT* __restrict__ values,
-                                            i64 vertices, Sides* __restrict__ strides, Weakest* __restrict__ weakest) {
-    const i64 stride = (i64)gridDim.x * blockDim.x;
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride) {
+KERNEL begin_cycle_scan(In<Sides> rows, In<WEIGHT> values, i64 vertices, Sides* __restrict__ strides,
+                        Weakest* __restrict__ weakest) {
+    GRID_STRIDE (i64, v, vertices) {
         const Sides row = rows[v];
         strides[v] = first_strides(row, v);
 #pragma unroll
@@ -87,12 +85,9 @@ extern "C" __global__ void begin_cycle_scan(const Sides* __restrict__ rows, cons
 }
 
 // One step of the scan for cycles; its operator is the minimum of edges.
-extern "C" __global__ void cycle_scan_step(const Sides* __restrict__ strides, const Weakest* __restrict__ weakest,
-                                           i64 vertices, Sides* __restrict__ next_strides,
-                                           Weakest* __restrict__ next_weakest) {
-    const i64 stride = (i64)gridDim.x * blockDim.x;
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride)
-        double_strides(v, strides, weakest, next_strides, next_weakest);
+KERNEL cycle_scan_step(In<Sides> strides, In<Weakest> weakest, i64 vertices, Sides* __restrict__ next_strides,
+                       Weakest* __restrict__ next_weakest) {
+    GRID_STRIDE (i64, v, vertices) double_strides(v, strides, weakest, next_strides, next_weakest);
 }
 
 // PATHS: paths. LONGEST: vertices of the longest one. CYCLES: cycles.
@@ -100,12 +95,10 @@ enum ForestCounter { PATHS, LONGEST, CYCLES };
 
 // Removes the weakest edge of each cycle: vertices whose strides have not come to an end are on cycles. Each end of the
 // edge changes its own row. `slots` may be null.
-extern "C" __global__ void cut_weakest_edges(const Sides* __restrict__ strides, const Weakest* __restrict__ weakest,
-                                             i64 vertices, Sides* __restrict__ rows, WEIGHT* __restrict__ values,
-                                             INDEX* __restrict__ slots, u64* counters) {
-    const i64 stride = (i64)gridDim.x * blockDim.x;
+KERNEL cut_weakest_edges(In<Sides> strides, In<Weakest> weakest, i64 vertices, Sides* __restrict__ rows,
+                         WEIGHT* __restrict__ values, INDEX* __restrict__ slots, u64* counters) {
     u64 cycles = 0;
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride) {
+    GRID_STRIDE (i64, v, vertices) {
         if (is_path_end(strides[v].at[0])) continue;
         const Weakest edge = combined(weakest[2 * v], weakest[2 * v + 1]);
         if ((u32)v != edge.low && (u32)v != edge.high) continue;
@@ -125,32 +118,25 @@ extern "C" __global__ void cut_weakest_edges(const Sides* __restrict__ strides, 
 }
 
 // Lines 1 to 4 of Algorithm 3: strides of length 1, and positions counted from 1.
-extern "C" __global__ void begin_path_scan(const Sides* __restrict__ rows, i64 vertices, Sides* __restrict__ strides,
-                                           Sides* __restrict__ positions) {
-    const i64 stride = (i64)gridDim.x * blockDim.x;
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride) {
+KERNEL begin_path_scan(In<Sides> rows, i64 vertices, Sides* __restrict__ strides, Sides* __restrict__ positions) {
+    GRID_STRIDE (i64, v, vertices) {
         strides[v] = first_strides(rows[v], v);
         positions[v] = {{1, 1}};
     }
 }
 
 // One step of Algorithm 3; the operator of the scan is addition.
-extern "C" __global__ void path_scan_step(const Sides* __restrict__ strides, const INDEX* __restrict__ positions,
-                                          i64 vertices, Sides* __restrict__ next_strides,
-                                          INDEX* __restrict__ next_positions) {
-    const i64 stride = (i64)gridDim.x * blockDim.x;
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride)
-        double_strides(v, strides, positions, next_strides, next_positions);
+KERNEL path_scan_step(In<Sides> strides, In<INDEX> positions, i64 vertices, Sides* __restrict__ next_strides,
+                      INDEX* __restrict__ next_positions) {
+    GRID_STRIDE (i64, v, vertices) double_strides(v, strides, positions, next_strides, next_positions);
 }
 
 // Lines 27 to 33 of Algorithm 3: the smaller end of its path is the id of a vertex, and the distance to it its position.
 // Also the length of each path, at its id, and the counts of paths.
-extern "C" __global__ void label_by_ends(const Sides* __restrict__ strides, const Sides* __restrict__ positions,
-                                         i64 vertices, INDEX* __restrict__ path_id, INDEX* __restrict__ position,
-                                         INDEX* __restrict__ lengths, u64* counters) {
-    const i64 stride = (i64)gridDim.x * blockDim.x;
+KERNEL label_by_ends(In<Sides> strides, In<Sides> positions, i64 vertices, INDEX* __restrict__ path_id,
+                     INDEX* __restrict__ position, INDEX* __restrict__ lengths, u64* counters) {
     u64 paths = 0, longest = 0;
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride) {
+    GRID_STRIDE (i64, v, vertices) {
         const Sides ends = strides[v], places = positions[v];
         const bool second = as_path_end(ends.at[1]) < as_path_end(ends.at[0]);
         const INDEX id = as_path_end(second ? ends.at[1] : ends.at[0]);

@@ -45,19 +45,17 @@ struct Iteration {
     u64 next_charge_key;
 };
 
-__device__ __forceinline__ u64 charge_key(const Options& options, i64 k) {
-    return iteration_key(options.seed, 2 * k + 1);
-}
+DEVICE u64 charge_key(const Options& options, i64 k) { return iteration_key(options.seed, 2 * k + 1); }
 
 // Whether the charge of a vertex is positive in iteration k, which has this key.
-__device__ __forceinline__ bool draws_positive(const Options& options, i64 k, u64 key, i64 vertex) {
+DEVICE bool draws_positive(const Options& options, i64 k, u64 key, i64 vertex) {
 #if SWITCHES
     if (options.md5) return (md5_of(vertex, k, options.seed) >> 11) < options.threshold;
 #endif
     return is_positive(key, options.threshold, vertex);
 }
 
-__device__ __forceinline__ TieRule tie_rule(const Options& options, i64 k, bool charged) {
+DEVICE TieRule tie_rule(const Options& options, i64 k, bool charged) {
 #if SWITCHES
     if (options.ties == TIES_AT_RANDOM) return {(u32)iteration_key(options.seed, 0), true};
     if (options.ties == TIES_BY_INDEX) return {0, false};
@@ -75,11 +73,11 @@ struct Candidate {
 struct Best {
     Candidate items[DEGREE];
 
-    __device__ __forceinline__ void clear() {
+    DEVICE void clear() {
 #pragma unroll
         for (int i = 0; i < DEGREE; ++i) items[i] = {(WEIGHT)0, ~0u, NO_VERTEX, NO_VERTEX};
     }
-    __device__ __forceinline__ void insert(Candidate candidate) {
+    DEVICE void insert(Candidate candidate) {
 #pragma unroll
         for (int i = 0; i < DEGREE; ++i) {
             if (!is_better(candidate, items[i])) continue;
@@ -88,13 +86,13 @@ struct Best {
             candidate = displaced;
         }
     }
-    __device__ __forceinline__ void insert_all(const Best& other) {
+    DEVICE void insert_all(const Best& other) {
 #pragma unroll
         for (int i = 0; i < DEGREE; ++i)
             if (rank_of(other.items[i].value) != 0) insert(other.items[i]);
     }
     // The list of the lane at this XOR distance.
-    __device__ __forceinline__ Best from_lane(int distance) const {
+    DEVICE Best from_lane(int distance) const {
         Best other;
 #pragma unroll
         for (int i = 0; i < DEGREE; ++i) {
@@ -109,10 +107,9 @@ struct Best {
 
 // The graph and the factor under construction.
 struct Problem {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const WEIGHT* __restrict__ values;  // their magnitudes are the weights
-    INDEX* neighbors;                   // rows of DEGREE vertices, ascending, empty places last
+    In<INDEX> indptr, indices;
+    In<WEIGHT> values;  // their magnitudes are the weights
+    INDEX* neighbors;   // rows of DEGREE vertices, ascending, empty places last
     WEIGHT* edge_values;
     INDEX* slots;
     u8* state;
@@ -125,13 +122,13 @@ struct Seeker {
     u8 state;
     INDEX held[DEGREE];  // confirmed neighbours, NO_VERTEX elsewhere
 
-    __device__ __forceinline__ void load(const Problem& problem, i64 v, bool fresh) {
+    DEVICE void load(const Problem& problem, i64 v, bool fresh) {
         vertex = v;
         state = fresh ? 0 : problem.state[v];
 #pragma unroll
         for (int i = 0; i < DEGREE; ++i) held[i] = state >> i & 1 ? problem.neighbors[v * DEGREE + i] : NO_VERTEX;
     }
-    __device__ __forceinline__ bool holds(INDEX column) const {
+    DEVICE bool holds(INDEX column) const {
         bool found = false;
 #pragma unroll
         for (int i = 0; i < DEGREE; ++i) found |= held[i] == column;
@@ -142,25 +139,21 @@ struct Seeker {
 // FRESH: the first iteration, uncharged, in which no states are stored yet.
 enum Mode { FRESH, UNCHARGED, CHARGED };
 
-__device__ __forceinline__ Mode mode_of(const Iteration& it) {
-    return it.charged ? CHARGED : it.number ? UNCHARGED : FRESH;
-}
+DEVICE Mode mode_of(const Iteration& it) { return it.charged ? CHARGED : it.number ? UNCHARGED : FRESH; }
 
-__device__ __forceinline__ INDEX column_at(const Problem& problem, i64 slot) {
-    return clamped(problem.indices[slot], problem.rows);
-}
+DEVICE INDEX column_at(const Problem& problem, i64 slot) { return clamped(problem.indices[slot], problem.rows); }
 
 // The state of a column, 0 in a FRESH iteration.
 template <Mode MODE>
-__device__ __forceinline__ u8 column_state(const Problem& problem, INDEX column) {
+DEVICE u8 column_state(const Problem& problem, INDEX column) {
     return MODE == FRESH ? 0 : problem.state[column];
 }
 
 // Adds one entry of the seeker's row to the candidates if it can be proposed now. Returns whether its edge is free:
 // whether it can be proposed now or in a later iteration.
 template <Mode MODE>
-__device__ __forceinline__ bool consider(Best& best, const Seeker& seeker, const TieRule& ties, INDEX column,
-                                         WEIGHT value, u8 state, i64 slot) {
+DEVICE bool consider(Best& best, const Seeker& seeker, const TieRule& ties, INDEX column, WEIGHT value, u8 state,
+                     i64 slot) {
     const auto weight = rank_of(value), least = rank_of(best.items[DEGREE - 1].value);
     if (weight == 0 || column == (INDEX)seeker.vertex || (MODE != FRESH && (state & CLOSED))) return false;
     if (MODE != FRESH && seeker.holds(column)) return false;
@@ -174,7 +167,7 @@ __device__ __forceinline__ bool consider(Best& best, const Seeker& seeker, const
 
 // Whether a seeker's proposals of an uncharged iteration are those of the next one, too: their other ends take edges
 // still. The free edges only become fewer, and without charges their order stays.
-__device__ __forceinline__ bool keeps_proposals(const Problem& problem, const Seeker& seeker) {
+DEVICE bool keeps_proposals(const Problem& problem, const Seeker& seeker) {
     bool any = false;
 #pragma unroll
     for (int i = 0; i < DEGREE; ++i) {
@@ -188,7 +181,7 @@ __device__ __forceinline__ bool keeps_proposals(const Problem& problem, const Se
 
 // Writes a seeker's row, sorted by column: its confirmed neighbours, and the best candidates as proposals. `alive`: it
 // has a free edge. Returns the number of proposals.
-__device__ __forceinline__ int write_row(const Problem& problem, const Seeker& seeker, const Best& best, bool alive) {
+DEVICE int write_row(const Problem& problem, const Seeker& seeker, const Best& best, bool alive) {
     Candidate row[DEGREE];
     int proposed = 0;
 #pragma unroll
@@ -232,8 +225,8 @@ __device__ __forceinline__ int write_row(const Problem& problem, const Seeker& s
 
 // Considers every `stride`-th entry in [begin, end).
 template <Mode MODE>
-__device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker,
-                                                 const TieRule& ties, i64 begin, i64 end, int stride) {
+DEVICE bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker, const TieRule& ties, i64 begin,
+                             i64 end, int stride) {
     bool alive = false;
     for (i64 first = begin; first < end; first += LOADED_AT_ONCE * stride) {
         INDEX columns[LOADED_AT_ONCE];
@@ -254,8 +247,8 @@ __device__ __forceinline__ bool consider_entries(Best& best, const Problem& prob
     return alive;
 }
 
-__device__ __forceinline__ bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker,
-                                                 const Iteration& it, i64 begin, i64 end, int stride) {
+DEVICE bool consider_entries(Best& best, const Problem& problem, const Seeker& seeker, const Iteration& it, i64 begin,
+                             i64 end, int stride) {
     switch (mode_of(it)) {
     case FRESH: return consider_entries<FRESH>(best, problem, seeker, it.ties, begin, end, stride);
     case UNCHARGED: return consider_entries<UNCHARGED>(best, problem, seeker, it.ties, begin, end, stride);

@@ -2,7 +2,6 @@
 //
 // STAGED: rows are short and staged in shared memory. SPLIT: some rows are long and split into pieces. A program has
 // the code of one case alone: that of all takes the compiler twice as long.
-#include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 #if SWITCHES
 #include "runtime/md5.cuh"
@@ -33,8 +32,7 @@ struct Progress {
 // Initial states before a charged first iteration: a charge, and no edges.
 __device__ void first_charges(const Problem& problem, const Options& options) {
     const u64 key = charge_key(options, 0);
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < problem.rows; v += (i64)gridDim.x * blockDim.x)
-        problem.state[v] = draws_positive(options, 0, key, v) ? POSITIVE : 0;
+    GRID_STRIDE (i64, v, problem.rows) problem.state[v] = draws_positive(options, 0, key, v) ? POSITIVE : 0;
 }
 
 // Confirms the edges that both ends proposed. Vertices that are not closed form the next active list (stream
@@ -87,7 +85,7 @@ __device__ void confirm(const Problem& problem, const Iteration& it, const Optio
 
 // Removes the proposals that were not confirmed; rows stay ascending with empty places last.
 __device__ void finish_rows(const Problem& problem) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < problem.rows; v += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, v, problem.rows) {
         const u32 mask = problem.state[v] & CONFIRMED;
         if (__popc(mask) == DEGREE) continue;
         i64 place = v * DEGREE;
@@ -111,9 +109,9 @@ __device__ void finish_rows(const Problem& problem) {
 // The iterations of the factor: propose, grid barrier, confirm, grid barrier. A cooperative launch. `barrier` and
 // `records` are zero at first; there is one record more than iterations, because an iteration counts the active
 // vertices of the next. The two active lists are double-buffered.
-extern "C" __global__ void __launch_bounds__(256, DEGREE > 2 ? 3
-                                                  : STAGED   ? 5
-                                                             : 4)
+KERNEL __launch_bounds__(256, DEGREE > 2 ? 3
+                              : STAGED   ? 5
+                                         : 4)
     propose_factor(Problem problem, Options options, LongRows long_rows, Partial* partials, INDEX* lists,
                    Record* records, Progress* progress, u32* barrier) {
     if (options.report && !is_as_expected(options.report, options.longest)) return;

@@ -5,7 +5,7 @@
 // Coarse graphs of groups of two vertices, whose rows are merged. Values are weights: VALUE is real.
 
 // A sum of weights, at most the largest number.
-__device__ __forceinline__ VALUE finite(VALUE sum) {
+DEVICE VALUE finite(VALUE sum) {
     const VALUE largest = sizeof(VALUE) == 4 ? (VALUE)3.4028234663852886e38 : (VALUE)1.7976931348623157e308;
     return rank_of(sum) < rank_of(largest) ? sum : largest;
 }
@@ -13,11 +13,9 @@ __device__ __forceinline__ VALUE finite(VALUE sum) {
 // A graph, and two members of each group: vertices, or a lone one and NO_VERTEX. `places` are what columns are
 // renumbered by.
 struct GroupedGraph {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const VALUE* __restrict__ values;
-    const INDEX* __restrict__ members;
-    const INDEX* __restrict__ places;
+    In<INDEX> indptr, indices;
+    In<VALUE> values;
+    In<INDEX> members, places;
     i64 vertices, groups;
 };
 
@@ -26,12 +24,10 @@ struct GroupRow {
     i64 begin[2];
     int length[2];
 
-    __device__ __forceinline__ i64 slot(int i) const {
-        return i < length[0] ? begin[0] + i : begin[1] + (i - length[0]);
-    }
+    DEVICE i64 slot(int i) const { return i < length[0] ? begin[0] + i : begin[1] + (i - length[0]); }
 };
 
-__device__ __forceinline__ GroupRow load_row(const GroupedGraph& graph, i64 group) {
+DEVICE GroupRow load_row(const GroupedGraph& graph, i64 group) {
     GroupRow row;
 #pragma unroll
     for (int side = 0; side < 2; ++side) {
@@ -42,13 +38,13 @@ __device__ __forceinline__ GroupRow load_row(const GroupedGraph& graph, i64 grou
     return row;
 }
 
-__device__ __forceinline__ bool outweighs(VALUE a, VALUE b) { return rank_of(a) > rank_of(b); }
+DEVICE bool outweighs(VALUE a, VALUE b) { return rank_of(a) > rank_of(b); }
 
 // The two largest weights of a row, 0 where there are fewer.
 struct HeaviestTwo {
     VALUE first = 0, second = 0;
 
-    __device__ __forceinline__ void insert(VALUE weight) {
+    DEVICE void insert(VALUE weight) {
         if (outweighs(weight, first)) {
             second = first;
             first = weight;
@@ -57,7 +53,7 @@ struct HeaviestTwo {
         }
     }
     // Joins the weights of some lanes of a warp, a power of two; these alone take part.
-    __device__ __forceinline__ void join(int lanes) {
+    DEVICE void join(int lanes) {
         const int first_lane = threadIdx.x % 32 / lanes * lanes;
         const u32 group = (lanes < 32 ? (1u << lanes) - 1 : FULL_WARP) << first_lane;
         for (int distance = lanes / 2; distance > 0; distance /= 2) {
@@ -89,24 +85,24 @@ struct GroupedTerms {
         int low_lengths[ROWS];
     };
 
-    __device__ __forceinline__ u32 key(const Term& term, i64 group) const {
+    DEVICE u32 key(const Term& term, i64 group) const {
         return Rule::key(graph.places[term.column], term.value, term.side, group);
     }
-    static __device__ __forceinline__ VALUE value(const Term& term) { return magnitude(term.value); }
-    static __device__ __forceinline__ u32 column_of(u32 key) { return Rule::column_of(key); }
+    static DEVICE VALUE value(const Term& term) { return magnitude(term.value); }
+    static DEVICE u32 column_of(u32 key) { return Rule::column_of(key); }
 
     struct Row {
         const GroupedGraph& graph;
         GroupRow row;
 
-        __device__ __forceinline__ Term load(int i) const {
+        DEVICE Term load(int i) const {
             const i64 slot = row.slot(i);
             return {clamped(graph.indices[slot], graph.vertices), graph.values[slot], i >= row.length[0]};
         }
     };
-    __device__ __forceinline__ Row row(i64 group) const { return {graph, load_row(graph, group)}; }
+    DEVICE Row row(i64 group) const { return {graph, load_row(graph, group)}; }
 
-    __device__ __forceinline__ void load_tile(MergeTile& tile, Members& members, int rows) const {
+    DEVICE void load_tile(MergeTile& tile, Members& members, int rows) const {
         __shared__ int total;
         const int t = threadIdx.x;
         int length = 0;
@@ -121,24 +117,24 @@ struct GroupedTerms {
         if (t < rows) tile.terms[t] = before;
         if (t == rows - 1) tile.terms[rows] = before + length;
     }
-    __device__ __forceinline__ bool fits(const Members& members, int first, int end) const { return true; }
-    __device__ __forceinline__ void load_members(const MergeTile& tile, Members& members, int first, int end) const {}
+    DEVICE bool fits(const Members& members, int first, int end) const { return true; }
+    DEVICE void load_members(const MergeTile& tile, Members& members, int first, int end) const {}
 
-    __device__ __forceinline__ GroupRow loaded_row(const MergeTile& tile, const Members& members, int r) const {
+    DEVICE GroupRow loaded_row(const MergeTile& tile, const Members& members, int r) const {
         const int low_length = members.low_lengths[r], length = (int)(tile.terms[r + 1] - tile.terms[r]);
         return {{members.begins[0][r], members.begins[1][r]}, {low_length, length - low_length}};
     }
-    __device__ __forceinline__ Row staged_row(const MergeTile& tile, const Members& members, int first, int r) const {
+    DEVICE Row staged_row(const MergeTile& tile, const Members& members, int first, int r) const {
         return {graph, loaded_row(tile, members, r)};
     }
-    __device__ __forceinline__ i64 room_slot(const MergeTile& tile, const Members& members, int r, int i) const {
+    DEVICE i64 room_slot(const MergeTile& tile, const Members& members, int r, int i) const {
         return loaded_row(tile, members, r).slot(i);
     }
     // The host sorts graphs with such rows.
-    __device__ __forceinline__ int count_of_longest(i64 group) const { return 0; }
+    DEVICE int count_of_longest(i64 group) const { return 0; }
 
     using Reduction = HeaviestTwo;
-    __device__ __forceinline__ void reduce(HeaviestTwo& two, i64 group, int lanes) const {
+    DEVICE void reduce(HeaviestTwo& two, i64 group, int lanes) const {
         if (!heaviest) return;
         two.join(lanes);
         if (threadIdx.x % lanes) return;

@@ -1,12 +1,10 @@
-#include "runtime/common.cuh"
 #include "forest/ranking_stages.cuh"
 #include "forest/list_contraction.cuh"
 #include "forest/list_expansion.cuh"
 
 // Path id and position of every vertex of a [0,2]-factor, by list ranking; lists the vertices on cycles. The second
 // run ranks these alone, after their cycles were cut. A cooperative launch; `barrier` and `counters` are zero at first.
-extern "C" __global__ void __launch_bounds__(512, 2)
-    rank_paths(Paths paths, u32* barrier, u64* counters, int second_run) {
+KERNEL __launch_bounds__(512, 2) rank_paths(Paths paths, u32* barrier, u64* counters, int second_run) {
     if (second_run && !paths.counters[CYCLIC]) return;
     Rounds rounds = {barrier, counters};
     u32 generation = 0;
@@ -49,21 +47,19 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 // The weakest edge of each cycle, at the cycle's label: the bits of its weight; its ends, the smaller one in the upper
 // half.
 struct Weakest {
-    u64* weight;
-    u64* ends;
+    u64 *weight, *ends;
 };
 
-__device__ __forceinline__ u64 edge_ends(INDEX v, INDEX w) { return word((u32)min(v, w), (u32)max(v, w)); }
+DEVICE u64 edge_ends(INDEX v, INDEX w) { return word((u32)min(v, w), (u32)max(v, w)); }
 
 // atomicMin behind a plain read: most candidates are not below the minimum and need no atomic.
-__device__ __forceinline__ void lower_minimum(u64* minimum, u64 candidate) {
+DEVICE void lower_minimum(u64* minimum, u64 candidate) {
     if (candidate < __ldcg(minimum)) atomicMin(minimum, candidate);
 }
 
 // Removes the weakest edge of every cycle, the least by (weight, smaller end, larger end). Weights are nonnegative, so
 // their bits are ordered as they are. A cooperative launch; `slots` may be null.
-extern "C" __global__ void __launch_bounds__(512, 3)
-    cut_cycles(Paths paths, WEIGHT* values, INDEX* slots, Weakest weakest, u32* barrier) {
+KERNEL __launch_bounds__(512, 3) cut_cycles(Paths paths, WEIGHT* values, INDEX* slots, Weakest weakest, u32* barrier) {
     u32 generation = 0;
     const i64 own = (i64)blockIdx.x * blockDim.x + threadIdx.x, stride = (i64)gridDim.x * blockDim.x;
     const i64 items = (i64)paths.counters[CYCLIC];
@@ -108,9 +104,8 @@ extern "C" __global__ void __launch_bounds__(512, 3)
 
 // The lighter edge of each vertex below both of its neighbours, 0 elsewhere. Every cycle has such a vertex, and loses
 // no heavier edge when it is broken.
-extern "C" __global__ void find_most_lost(const Row* __restrict__ rows, const WEIGHT* __restrict__ values, i64 vertices,
-                                          WEIGHT* __restrict__ lost) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += (i64)gridDim.x * blockDim.x) {
+KERNEL find_most_lost(In<Row> rows, In<WEIGHT> values, i64 vertices, WEIGHT* __restrict__ lost) {
+    GRID_STRIDE (i64, v, vertices) {
         const Row row = rows[v];
         WEIGHT lighter = 0;
         if (row.first > v && row.second >= 0) {  // neighbours ascend

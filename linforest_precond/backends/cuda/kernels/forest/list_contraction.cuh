@@ -1,8 +1,7 @@
 // Contraction: selects the splitters of each stage and walks the sublists between them.
 
 // Makes a splitter a node of `next`. Until the walk from it is done, a link there is the first step of that walk.
-__device__ __forceinline__ void add_node(const RankingStage& next, u32 node, u32 previous, u32 origin,
-                                         const Links& first_steps) {
+DEVICE void add_node(const RankingStage& next, u32 node, u32 previous, u32 origin, const Links& first_steps) {
     next.previous[node] = previous;
     next.origin[node] = origin;
     next.links[node] = first_steps;
@@ -54,7 +53,7 @@ struct VertexWalk {
     INDEX previous, current;
     u32 previous_hash, hash, own, distance;
 
-    __device__ __forceinline__ bool begin(const Paths& paths, int, u32 half_edge, u32 from, u64 first_step) {
+    DEVICE bool begin(const Paths& paths, int, u32 half_edge, u32 from, u64 first_step) {
         own = half_edge;
         previous = (INDEX)from;
         current = (INDEX)(int)lower(first_step);
@@ -64,10 +63,8 @@ struct VertexWalk {
         if (current < 0) finish(paths, word(END | from, 0));
         return current >= 0;
     }
-    __device__ __forceinline__ void finish(const Paths& paths, u64 link) {
-        paths.stages[0].links[own / 2].link[own % 2] = link;
-    }
-    __device__ __forceinline__ bool step(const Paths& paths, int) {
+    DEVICE void finish(const Paths& paths, u64 link) { paths.stages[0].links[own / 2].link[own % 2] = link; }
+    DEVICE bool step(const Paths& paths, int) {
         const Row row = paths.rows[current];
         const u32 back = row.first == previous ? 0 : 1;
         const INDEX next = back ? row.first : row.second;
@@ -90,14 +87,14 @@ struct NodeWalk {
     u64 link;
     u32 previous_hash, hash, own;
 
-    __device__ __forceinline__ bool begin(const Paths&, int stage, u32 half_edge, u32 from, u64 first_step) {
+    DEVICE bool begin(const Paths&, int stage, u32 half_edge, u32 from, u64 first_step) {
         own = half_edge;
         link = first_step;
         previous_hash = node_hash(from, stage);
         hash = link_hash(link, stage);
         return !is_end(link);
     }
-    __device__ __forceinline__ bool step(const Paths& paths, int stage) {
+    DEVICE bool step(const Paths& paths, int stage) {
         const u32 onward = upper(link), current = onward / 2;
         const u64 next = paths.stages[stage - 1].links[current].link[onward % 2];
         const u32 next_hash = link_hash(next, stage);
@@ -121,7 +118,7 @@ template <typename Walk>
 __device__ void walk_sublists(const Paths& paths, int stage) {
     const RankingStage& nodes = paths.stages[stage];
     const u32 half_edges = 2 * (u32)__ldcg(paths.counters + NODES + stage);
-    for (u32 own = blockIdx.x * blockDim.x + threadIdx.x; own < half_edges; own += gridDim.x * blockDim.x) {
+    GRID_STRIDE (u32, own, half_edges) {
         Walk walk;
         bool walking = walk.begin(paths, stage, own, nodes.previous[own / 2], nodes.links[own / 2].link[own % 2]);
         while (walking) walking = walk.step(paths, stage);
@@ -129,7 +126,7 @@ __device__ void walk_sublists(const Paths& paths, int stage) {
 }
 
 // The links of a node after the walks, with half-edges of its own stage instead of the stage before.
-__device__ __forceinline__ Links resolved_links(const Paths& paths, int stage, u32 node) {
+DEVICE Links resolved_links(const Paths& paths, int stage, u32 node) {
     Links links = paths.stages[stage].links[node];
     const u64* const records = stage ? paths.stages[stage - 1].records : paths.records;
 #pragma unroll

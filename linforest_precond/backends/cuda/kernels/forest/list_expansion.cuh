@@ -12,7 +12,7 @@ struct Rounds {
 // The links of the last stage, twice: as they are, and for pointer jumping.
 __device__ void resolve_last_stage(const Paths& paths) {
     const u32 nodes = (u32)__ldcg(paths.counters + NODES + STAGES - 1);
-    for (u32 node = blockIdx.x * blockDim.x + threadIdx.x; node < nodes; node += gridDim.x * blockDim.x) {
+    GRID_STRIDE (u32, node, nodes) {
         const Links links = resolved_links(paths, STAGES - 1, node);
         paths.stages[STAGES - 1].links[node] = links;
         paths.jumped[2 * node] = links.link[0];
@@ -26,7 +26,7 @@ __device__ void resolve_last_stage(const Paths& paths) {
 __device__ bool jump_to_ends(u64* links, u32 half_edges, Rounds& rounds, u32& generation) {
     for (;; rounds.counters += 2) {
         u64 finished = 0, unfinished = 0;
-        for (u32 own = blockIdx.x * blockDim.x + threadIdx.x; own < half_edges; own += gridDim.x * blockDim.x) {
+        GRID_STRIDE (u32, own, half_edges) {
             u64 link = __ldcg(links + own);
             if (is_end(link)) continue;
             for (int jump = 0; jump < JUMPS && !is_end(link); ++jump) {
@@ -54,7 +54,7 @@ __device__ bool jump_to_ends(u64* links, u32 half_edges, Rounds& rounds, u32& ge
 __device__ void label_cycles(const Paths& paths, u32 half_edges, Rounds& rounds, u32& generation) {
     const RankingStage& last = paths.stages[STAGES - 1];
     u64* const links = &last.links[0].link[0];
-    for (u32 own = blockIdx.x * blockDim.x + threadIdx.x; own < half_edges; own += gridDim.x * blockDim.x) {
+    GRID_STRIDE (u32, own, half_edges) {
         const u64 link = links[own];
         if (!is_end(link))
             __stcg(links + own, word(upper(link), min(last.origin[own / 2], last.origin[upper(link) / 2])));
@@ -62,7 +62,7 @@ __device__ void label_cycles(const Paths& paths, u32 half_edges, Rounds& rounds,
     grid_barrier(rounds.barrier, generation);
     for (;; ++rounds.counters) {
         bool changed = false;
-        for (u32 own = blockIdx.x * blockDim.x + threadIdx.x; own < half_edges; own += gridDim.x * blockDim.x) {
+        GRID_STRIDE (u32, own, half_edges) {
             if (is_end(__ldcg(paths.jumped + own))) continue;
             const u64 old = __ldcg(links + own);
             u64 link = old;
@@ -82,7 +82,7 @@ __device__ void label_cycles(const Paths& paths, u32 half_edges, Rounds& rounds,
 // Ranks the nodes of the last stage.
 __device__ void rank_last_stage(const Paths& paths, u32 nodes, u64& longest, u64& cycles) {
     const RankingStage& last = paths.stages[STAGES - 1];
-    for (u32 node = blockIdx.x * blockDim.x + threadIdx.x; node < nodes; node += gridDim.x * blockDim.x) {
+    GRID_STRIDE (u32, node, nodes) {
         const u64 link_0 = __ldcg(paths.jumped + 2 * node), link_1 = __ldcg(paths.jumped + 2 * node + 1);
         if (is_end(link_0)) {
             last.records[node] = ranked_on_path(paths, link_0, link_1, longest);
@@ -98,7 +98,7 @@ __device__ void rank_last_stage(const Paths& paths, u32 nodes, u64& longest, u64
 __device__ void rank_nodes(const Paths& paths, int stage) {
     const RankingStage &nodes = paths.stages[stage], &next = paths.stages[stage + 1];
     const u32 count = (u32)__ldcg(paths.counters + NODES + stage);
-    for (u32 node = blockIdx.x * blockDim.x + threadIdx.x; node < count; node += gridDim.x * blockDim.x) {
+    GRID_STRIDE (u32, node, count) {
         const u64 record = nodes.records[node];
         if (lower(record) & RANKED) continue;
         nodes.records[node] = ranked_by_splitter(record, next.records[upper(record) / 2]);

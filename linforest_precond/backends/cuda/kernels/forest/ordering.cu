@@ -1,13 +1,10 @@
-#include "runtime/common.cuh"
-
 // Vertices of a thread per round: their loads are batched for memory-level parallelism.
 #define AT_ONCE 4
 
 // Sorts the vertices by (path id, position). `path_ends` is the inclusive prefix sum of the path lengths by id: where
 // the path ends in the new order.
-extern "C" __global__ void place_vertices(const INDEX* __restrict__ path_id, const INDEX* __restrict__ position,
-                                          i64 vertices, const INDEX* __restrict__ path_ends, INDEX* __restrict__ order,
-                                          INDEX* __restrict__ rank) {
+KERNEL place_vertices(In<INDEX> path_id, In<INDEX> position, i64 vertices, In<INDEX> path_ends,
+                      INDEX* __restrict__ order, INDEX* __restrict__ rank) {
     const i64 stride = (i64)gridDim.x * blockDim.x;
     for (i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x; first < vertices; first += AT_ONCE * stride) {
         INDEX places[AT_ONCE];
@@ -29,16 +26,11 @@ extern "C" __global__ void place_vertices(const INDEX* __restrict__ path_id, con
 }
 
 // The key of each vertex in the radix sort: its path id in the upper half, its position in the lower half.
-extern "C" __global__ void pack_path_keys(const INDEX* __restrict__ path_id, const INDEX* __restrict__ position,
-                                          i64 vertices, u64* __restrict__ words) {
-    const i64 stride = (i64)gridDim.x * blockDim.x;
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += stride)
-        words[v] = (u64)path_id[v] << 32 | (u32)position[v];
+KERNEL pack_path_keys(In<INDEX> path_id, In<INDEX> position, i64 vertices, u64* __restrict__ words) {
+    GRID_STRIDE (i64, v, vertices) words[v] = (u64)path_id[v] << 32 | (u32)position[v];
 }
 
 // The rank of each vertex: its place in the order.
-extern "C" __global__ void invert_order(const INDEX* __restrict__ order, i64 vertices, INDEX* __restrict__ rank) {
-    const i64 stride = (i64)gridDim.x * blockDim.x;
-    for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < vertices; place += stride)
-        rank[order[place]] = (INDEX)place;
+KERNEL invert_order(In<INDEX> order, i64 vertices, INDEX* __restrict__ rank) {
+    GRID_STRIDE (i64, place, vertices) rank[order[place]] = (INDEX)place;
 }

@@ -1,21 +1,18 @@
-#include "runtime/common.cuh"
 #include "forest/grouped_rows.cuh"
 
 // A pair is two vertices, or a lone one and a ghost, which is written NO_VERTEX. Values are weights: VALUE is real.
 
 // Flags the vertices that open a pair: those without a partner before them. A prefix sum over the flags numbers the
 // pairs.
-extern "C" __global__ void mark_leads(const INDEX* __restrict__ partners, i64 vertices, INDEX* __restrict__ leads) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += (i64)gridDim.x * blockDim.x)
-        leads[v] = partners[v] < 0 || partners[v] > v;
+KERNEL mark_leads(In<INDEX> partners, i64 vertices, INDEX* __restrict__ leads) {
+    GRID_STRIDE (i64, v, vertices) leads[v] = partners[v] < 0 || partners[v] > v;
 }
 
 // Each vertex that opens a pair writes the pair's two members; `opened` is the inclusive prefix sum of the flags. A
 // vertex's place is twice its pair, plus one for a higher member.
-extern "C" __global__ void number_pairs(const INDEX* __restrict__ partners, i64 vertices,
-                                        const INDEX* __restrict__ opened, INDEX* __restrict__ members,
-                                        INDEX* __restrict__ places) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += (i64)gridDim.x * blockDim.x) {
+KERNEL number_pairs(In<INDEX> partners, i64 vertices, In<INDEX> opened, INDEX* __restrict__ members,
+                    INDEX* __restrict__ places) {
+    GRID_STRIDE (i64, v, vertices) {
         const INDEX partner = partners[v];
         if (partner >= 0 && partner < v) continue;
         const INDEX place = 2 * (opened[v] - 1);
@@ -27,17 +24,15 @@ extern "C" __global__ void number_pairs(const INDEX* __restrict__ partners, i64 
 }
 
 // The two members of each listed pair, ghosts for a ghost.
-extern "C" __global__ void list_members(const INDEX* __restrict__ pairs, i64 count, const INDEX* __restrict__ members,
-                                        INDEX* __restrict__ found) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < 2 * count; i += (i64)gridDim.x * blockDim.x) {
+KERNEL list_members(In<INDEX> pairs, i64 count, In<INDEX> members, INDEX* __restrict__ found) {
+    GRID_STRIDE (i64, i, 2 * count) {
         const INDEX pair = pairs[i >> 1];
         found[i] = pair < 0 ? NO_VERTEX : members[2 * (i64)pair + (i & 1)];
     }
 }
 
 // The two largest weights of each row; `lanes` reduce each row.
-extern "C" __global__ void find_heaviest(const INDEX* __restrict__ indptr, const VALUE* __restrict__ values, i64 rows,
-                                         int lanes, VALUE* __restrict__ found) {
+KERNEL find_heaviest(In<INDEX> indptr, In<VALUE> values, i64 rows, int lanes, VALUE* __restrict__ found) {
     const int lane = threadIdx.x % lanes;
     const i64 rows_at_once = (i64)gridDim.x * blockDim.x / lanes;
     const i64 own = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / lanes;
@@ -58,7 +53,7 @@ extern "C" __global__ void find_heaviest(const INDEX* __restrict__ indptr, const
 
 // An entry's key: four times the column's pair, plus 2 for its higher member, plus 1 for a row of the higher member.
 // No two entries of a pair have the same. Entries within the pair and zeros are no edges, and dropped.
-__device__ __forceinline__ u32 key_of(INDEX place, VALUE value, int side, i64 pair) {
+DEVICE u32 key_of(INDEX place, VALUE value, int side, i64 pair) {
     return place >> 1 == pair || rank_of(value) == 0 ? DROPPED : 2 * (u32)place + side;
 }
 
@@ -66,40 +61,34 @@ __device__ __forceinline__ u32 key_of(INDEX place, VALUE value, int side, i64 pa
 struct WeightSum {
     VALUE both_low = 0, high_low = 0, low_high = 0, both_high = 0;
 
-    __device__ __forceinline__ WeightSum(u32 key, VALUE weight) { add(key, weight); }
-    __device__ __forceinline__ void add(u32 key, VALUE weight) {
+    DEVICE WeightSum(u32 key, VALUE weight) { add(key, weight); }
+    DEVICE void add(u32 key, VALUE weight) {
         const int kind = key & 3;
         both_low = kind == 0 ? weight : both_low;
         high_low = kind == 1 ? weight : high_low;
         low_high = kind == 2 ? weight : low_high;
         both_high = kind == 3 ? weight : both_high;
     }
-    __device__ __forceinline__ VALUE total() const {
-        return finite(plus(plus(both_low, both_high), plus(low_high, high_low)));
-    }
+    DEVICE VALUE total() const { return finite(plus(plus(both_low, both_high), plus(low_high, high_low))); }
 };
 
 // The rule of pairs for `GroupedTerms`.
 struct PairRule {
     using Sum = WeightSum;
-    static __device__ __forceinline__ u32 key(INDEX place, VALUE value, int side, i64 pair) {
-        return key_of(place, value, side, pair);
-    }
-    static __device__ __forceinline__ u32 column_of(u32 key) { return key >> 2; }
+    static DEVICE u32 key(INDEX place, VALUE value, int side, i64 pair) { return key_of(place, value, side, pair); }
+    static DEVICE u32 column_of(u32 key) { return key >> 2; }
 };
 
 // The graph of the pairs: each pair merges the rows of its two members.
-extern "C" __global__ void __launch_bounds__(THREADS, 5)
-    merge_pairs(GroupedGraph graph, VALUE* heaviest, MergedRows merged, MergeRoom room, int rows_at_once, u64* states,
-                u64* totals) {
+KERNEL __launch_bounds__(THREADS, 5) merge_pairs(GroupedGraph graph, VALUE* heaviest, MergedRows merged, MergeRoom room,
+                                                 int rows_at_once, u64* states, u64* totals) {
     merge_all_rows(GroupedTerms<PairRule>{graph, heaviest}, graph.groups, merged, room, rows_at_once, states, totals);
 }
 
 // Graphs with rows too long for a block: packs the pair and the key of every entry into a word, which are sorted then.
-extern "C" __global__ void pack_keys(const INDEX* __restrict__ row_of, const INDEX* __restrict__ indices,
-                                     const VALUE* __restrict__ values, i64 entries, i64 vertices,
-                                     const INDEX* __restrict__ places, u64* __restrict__ words) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x) {
+KERNEL pack_keys(In<INDEX> row_of, In<INDEX> indices, In<VALUE> values, i64 entries, i64 vertices, In<INDEX> places,
+                 u64* __restrict__ words) {
+    GRID_STRIDE (i64, i, entries) {
         const INDEX place = places[row_of[i]];
         const u32 key = key_of(places[clamped(indices[i], vertices)], values[i], place & 1, place >> 1);
         words[i] = key == DROPPED ? ~0ull : (u64)(place >> 1) << 32 | key;
@@ -108,10 +97,9 @@ extern "C" __global__ void pack_keys(const INDEX* __restrict__ row_of, const IND
 
 // Segmented sum over the sorted entries: a thread adds up the words from one head on that share pair and column, at
 // most four.
-extern "C" __global__ void merge_sorted(const u64* __restrict__ words, const i64* __restrict__ order,
-                                        const VALUE* __restrict__ values, i64 entries, const i64* __restrict__ heads,
-                                        i64 merged, INDEX* __restrict__ indices, VALUE* __restrict__ weights) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < merged; i += (i64)gridDim.x * blockDim.x) {
+KERNEL merge_sorted(In<u64> words, In<i64> order, In<VALUE> values, i64 entries, In<i64> heads, i64 merged,
+                    INDEX* __restrict__ indices, VALUE* __restrict__ weights) {
+    GRID_STRIDE (i64, i, merged) {
         const u64 head = words[heads[i]];
         WeightSum sum((u32)head, magnitude(values[order[heads[i]]]));
         for (i64 j = heads[i] + 1; j < entries && words[j] >> 2 == head >> 2; ++j)

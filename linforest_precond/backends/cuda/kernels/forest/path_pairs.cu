@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "forest/grouped_rows.cuh"
 
 // Pairs across paths: vertices of two neighbouring paths, mates, are paired one by one. A place is an index of the
@@ -7,19 +6,14 @@
 // The paths of a forest in its order; `starts` also has the number of vertices. `number` is one more than the path at
 // a place.
 struct Numbered {
-    const INDEX* __restrict__ order;
-    const INDEX* __restrict__ rank;
-    const INDEX* __restrict__ number;
+    In<INDEX> order, rank, number;
     INDEX* starts;
     i64 vertices, paths;
 };
 
 // A forest whose vertices are the paths.
 struct Lines {
-    const INDEX* __restrict__ path_id;
-    const INDEX* __restrict__ position;
-    const INDEX* __restrict__ order;
-    const INDEX* __restrict__ rank;
+    In<INDEX> path_id, position, order, rank;
 };
 
 // The mate of each path or NO_VERTEX; of each sampled row, the number of its entries in the mate and the sum of their
@@ -27,29 +21,24 @@ struct Lines {
 // coupled (0).
 struct Mates {
     INDEX* mates;
-    i64* counts;
-    i64* sums;
-    INDEX* aligned;
-    INDEX* directions;
+    i64 *counts, *sums;
+    INDEX *aligned, *directions;
 };
 
-__device__ __forceinline__ i64 own_thread() { return (i64)blockIdx.x * blockDim.x + threadIdx.x; }
-__device__ __forceinline__ i64 all_threads() { return (i64)gridDim.x * blockDim.x; }
-
 // The bits of a weight as an integer: they are ordered as the weights are.
-__device__ __forceinline__ i64 weight_bits(double a) { return __double_as_longlong(fabs(a)); }
-__device__ __forceinline__ i64 weight_bits(float a) { return rank_of(a); }
+DEVICE i64 weight_bits(double a) { return __double_as_longlong(fabs(a)); }
+DEVICE i64 weight_bits(float a) { return rank_of(a); }
 
 // Half of the heavier edge of a vertex: its exponent is one less. Negative for weights that have no half.
-__device__ __forceinline__ i64 half_of_heavier(const VALUE* values, i64 v) {
+DEVICE i64 half_of_heavier(const VALUE* values, i64 v) {
     return max(weight_bits(values[2 * v]), weight_bits(values[2 * v + 1])) - (1ll << (sizeof(VALUE) == 4 ? 23 : 52));
 }
 
 // Removes from a [0,2]-factor the edges below half of the heaviest at both ends, which join parallel grid lines; the
 // others come first.
-extern "C" __global__ void drop_weak_edges(const INDEX* __restrict__ neighbors, const VALUE* __restrict__ values,
-                                           i64 vertices, INDEX* __restrict__ kept, VALUE* __restrict__ kept_values) {
-    for (i64 v = own_thread(); v < vertices; v += all_threads()) {
+KERNEL drop_weak_edges(In<INDEX> neighbors, In<VALUE> values, i64 vertices, INDEX* __restrict__ kept,
+                       VALUE* __restrict__ kept_values) {
+    GRID_STRIDE (i64, v, vertices) {
         const i64 half = half_of_heavier(values, v);
         i64 place = 2 * v;
 #pragma unroll
@@ -74,35 +63,33 @@ extern "C" __global__ void drop_weak_edges(const INDEX* __restrict__ neighbors, 
 }
 
 // Flags the places where paths start, in zeroed memory; a prefix sum over the flags numbers the paths.
-extern "C" __global__ void mark_starts(const INDEX* __restrict__ position, const INDEX* __restrict__ rank, i64 vertices,
-                                       INDEX* __restrict__ flags) {
-    for (i64 v = own_thread(); v < vertices; v += all_threads())
+KERNEL mark_starts(In<INDEX> position, In<INDEX> rank, i64 vertices, INDEX* __restrict__ flags) {
+    GRID_STRIDE (i64, v, vertices)
         if (position[v] == 1) flags[rank[v]] = 1;
 }
 
 // The first place of each path.
-extern "C" __global__ void list_starts(Numbered paths) {
-    for (i64 place = own_thread(); place < paths.vertices; place += all_threads()) {
+KERNEL list_starts(Numbered paths) {
+    GRID_STRIDE (i64, place, paths.vertices) {
         const INDEX number = paths.number[place];
         if (place == 0 || paths.number[place - 1] != number) paths.starts[number - 1] = (INDEX)place;
     }
-    if (own_thread() == 0) paths.starts[paths.paths] = (INDEX)paths.vertices;
+    if (blockIdx.x == 0 && threadIdx.x == 0) paths.starts[paths.paths] = (INDEX)paths.vertices;
 }
 
 // The place of the first sampled row of a path.
-__device__ __forceinline__ i64 middle(const Numbered& paths, i64 path) {
+DEVICE i64 middle(const Numbered& paths, i64 path) {
     return ((i64)paths.starts[path] + paths.starts[path + 1] - 1) / 2;
 }
 
 // The two vertices of each path whose rows are sampled: neighbours in the middle. And the path of each vertex.
-extern "C" __global__ void sample_rows(Numbered paths, INDEX* __restrict__ sampled, INDEX* __restrict__ path_of) {
-    for (i64 path = own_thread(); path < paths.paths; path += all_threads()) {
+KERNEL sample_rows(Numbered paths, INDEX* __restrict__ sampled, INDEX* __restrict__ path_of) {
+    GRID_STRIDE (i64, path, paths.paths) {
         const i64 place = middle(paths, path);
         sampled[2 * path] = paths.order[place];
         sampled[2 * path + 1] = paths.order[min(place + 1, (i64)paths.starts[path + 1] - 1)];
     }
-    for (i64 place = own_thread(); place < paths.vertices; place += all_threads())
-        path_of[paths.order[place]] = paths.number[place] - 1;
+    GRID_STRIDE (i64, place, paths.vertices) path_of[paths.order[place]] = paths.number[place] - 1;
 }
 
 // The rule of paths for `GroupedTerms`: the key is the path of the column. Weights are added up in the order of the
@@ -111,25 +98,25 @@ struct PathRule {
     struct Sum {
         VALUE sum;
 
-        __device__ __forceinline__ Sum(u32 key, VALUE weight) : sum(weight) {}
-        __device__ __forceinline__ void add(u32 key, VALUE weight) { sum = plus(sum, weight); }
-        __device__ __forceinline__ VALUE total() const { return finite(sum); }
+        DEVICE Sum(u32 key, VALUE weight) : sum(weight) {}
+        DEVICE void add(u32 key, VALUE weight) { sum = plus(sum, weight); }
+        DEVICE VALUE total() const { return finite(sum); }
     };
-    static __device__ __forceinline__ u32 key(INDEX target, VALUE value, int side, i64 path) {
+    static DEVICE u32 key(INDEX target, VALUE value, int side, i64 path) {
         return target == path || rank_of(value) == 0 ? DROPPED : (u32)target;
     }
-    static __device__ __forceinline__ u32 column_of(u32 key) { return key; }
+    static DEVICE u32 column_of(u32 key) { return key; }
 };
 
 // The graph of the paths: each path merges its sampled rows.
-extern "C" __global__ void __launch_bounds__(THREADS, 5)
+KERNEL __launch_bounds__(THREADS, 5)
     merge_samples(GroupedGraph graph, MergedRows merged, MergeRoom room, int rows_at_once, u64* states, u64* totals) {
     merge_all_rows(GroupedTerms<PathRule>{graph, nullptr}, graph.groups, merged, room, rows_at_once, states, totals);
 }
 
 // Pairs the paths along their lines: the first of each with the second, and so on.
-extern "C" __global__ void find_mates(Lines lines, i64 paths, INDEX* __restrict__ mates) {
-    for (i64 path = own_thread(); path < paths; path += all_threads()) {
+KERNEL find_mates(Lines lines, i64 paths, INDEX* __restrict__ mates) {
+    GRID_STRIDE (i64, path, paths) {
         const i64 beside = (i64)lines.rank[path] + (lines.position[path] % 2 ? 1 : -1);
         const INDEX mate = beside < paths ? lines.order[beside] : NO_VERTEX;
         mates[path] = mate >= 0 && lines.path_id[mate] == lines.path_id[path] ? mate : NO_VERTEX;
@@ -138,8 +125,8 @@ extern "C" __global__ void find_mates(Lines lines, i64 paths, INDEX* __restrict_
 
 // Counts the sampled entries in the mates of their paths, and adds up their places; both are zero at first. `lanes` take
 // each row. The columns are renumbered by their paths.
-extern "C" __global__ void meet_mates(Numbered paths, GroupedGraph graph, int lanes, Mates found) {
-    for (i64 item = own_thread() / lanes; item < 2 * paths.paths; item += all_threads() / lanes) {
+KERNEL meet_mates(Numbered paths, GroupedGraph graph, int lanes, Mates found) {
+    GROUP_STRIDE (i64, item, 2 * paths.paths, lanes) {
         const i64 path = item >> 1, mate = found.mates[path];
         if (mate < 0) continue;
         const INDEX v = graph.members[item];
@@ -163,7 +150,7 @@ struct Meeting {
     i64 mean, direction;
 };
 
-__device__ __forceinline__ Meeting meeting_of(const Mates& found, i64 path, i64 paths) {
+DEVICE Meeting meeting_of(const Mates& found, i64 path, i64 paths) {
     const i64 first = found.counts[path], second = found.counts[path + paths];
     if (!first) return {0, 0};
     const i64 mean = found.sums[path] / first;
@@ -172,8 +159,8 @@ __device__ __forceinline__ Meeting meeting_of(const Mates& found, i64 path, i64 
 
 // Aligns mates. One of two decides, the lower one if its first sampled row has entries in the other: the place of that
 // row is aligned with the mean of the places of these entries.
-extern "C" __global__ void align_mates(Numbered paths, Mates found) {
-    for (i64 path = own_thread(); path < paths.paths; path += all_threads()) {
+KERNEL align_mates(Numbered paths, Mates found) {
+    GRID_STRIDE (i64, path, paths.paths) {
         const i64 mate = found.mates[path];
         if (mate < 0) continue;
         const Meeting own = meeting_of(found, path, paths.paths), other = meeting_of(found, mate, paths.paths);
@@ -184,8 +171,8 @@ extern "C" __global__ void align_mates(Numbered paths, Mates found) {
 }
 
 // The partner of each vertex, at the same distance from the aligned places of both paths, or NO_VERTEX.
-extern "C" __global__ void list_partners(Numbered paths, Mates found, INDEX* __restrict__ partners) {
-    for (i64 place = own_thread(); place < paths.vertices; place += all_threads()) {
+KERNEL list_partners(Numbered paths, Mates found, INDEX* __restrict__ partners) {
+    GRID_STRIDE (i64, place, paths.vertices) {
         const i64 path = paths.number[place] - 1, mate = found.mates[path];
         INDEX partner = NO_VERTEX;
         if (mate >= 0) {

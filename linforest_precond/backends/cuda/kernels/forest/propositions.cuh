@@ -12,7 +12,7 @@ struct StagedRows {
     int capacity;
 };
 
-__device__ __forceinline__ StagedRows staged_rows(const Options& options) {
+DEVICE StagedRows staged_rows(const Options& options) {
     extern __shared__ __align__(16) char memory[];
     WEIGHT* const values = reinterpret_cast<WEIGHT*>(memory);
     INDEX* const columns = reinterpret_cast<INDEX*>(values + options.capacity);
@@ -21,8 +21,8 @@ __device__ __forceinline__ StagedRows staged_rows(const Options& options) {
 
 // Proposes for one vertex. Its entries [begin, end) are staged from place `staged_at` on, or not at all (-1).
 template <Mode MODE>
-__device__ __forceinline__ bool propose_row(const Problem& problem, const Iteration& it, const StagedRows& buffer,
-                                            const Seeker& seeker, int staged_at, i64 begin, i64 end) {
+DEVICE bool propose_row(const Problem& problem, const Iteration& it, const StagedRows& buffer, const Seeker& seeker,
+                        int staged_at, i64 begin, i64 end) {
     Best best;
     best.clear();
     bool alive = false;
@@ -40,8 +40,8 @@ __device__ __forceinline__ bool propose_row(const Problem& problem, const Iterat
 
 // Proposes for the rows [first, last), a thread per row; their entries are staged if they fit.
 template <Mode MODE>
-__device__ __forceinline__ bool propose_block(const Problem& problem, const Iteration& it, const StagedRows& buffer,
-                                              i64 first, i64 last, i64 long_row) {
+DEVICE bool propose_block(const Problem& problem, const Iteration& it, const StagedRows& buffer, i64 first, i64 last,
+                          i64 long_row) {
     const i64 base = problem.indptr[first];
     const i64 count = (i64)problem.indptr[last] - base;
     const bool staged = count <= buffer.capacity;
@@ -49,7 +49,7 @@ __device__ __forceinline__ bool propose_block(const Problem& problem, const Iter
     const bool present = vertex < last;
     const i64 begin = present ? problem.indptr[vertex] : 0, end = present ? problem.indptr[vertex + 1] : 0;
     if (staged) {
-        const WEIGHT* __restrict__ values = problem.values + base;
+        In<WEIGHT> values = problem.values + base;
 #pragma unroll 4
         for (int i = threadIdx.x; i < (int)count; i += ROWS) {
             const INDEX column = column_at(problem, base + i);
@@ -90,9 +90,8 @@ __device__ bool propose_dense(const Problem& problem, const Iteration& it, const
 // The same for 256 vertices of the active list from `first` on: their rows are staged by a few lanes each, then a
 // thread takes each row.
 template <Mode MODE>
-__device__ __forceinline__ bool propose_listed_block(const Problem& problem, const Iteration& it,
-                                                     const StagedRows& buffer, const INDEX* list, i64 first,
-                                                     i64 long_row) {
+DEVICE bool propose_listed_block(const Problem& problem, const Iteration& it, const StagedRows& buffer,
+                                 const INDEX* list, i64 first, i64 long_row) {
     __shared__ INDEX begins[ROWS];
     __shared__ int places[ROWS + 1];
     const int t = threadIdx.x;
@@ -199,9 +198,8 @@ __device__ void propose_pieces(const Problem& problem, const Iteration& it, cons
 // Joins the pieces of each long row and writes its proposals, a warp to a row.
 __device__ bool join_pieces(const Problem& problem, const Iteration& it, const LongRows& found,
                             const Partial* partials) {
-    const u32 warps = gridDim.x * blockDim.x / 32;
     bool proposed = false;
-    for (u32 i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < found.counts[0]; i += warps) {
+    GROUP_STRIDE (u32, i, found.counts[0], 32) {
         Seeker seeker;
         seeker.load(problem, found.rows[i], mode_of(it) == FRESH);
         if (seeker.state & CLOSED) continue;

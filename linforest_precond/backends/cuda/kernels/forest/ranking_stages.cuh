@@ -51,8 +51,7 @@ enum Counter { PATHS, LONGEST, CYCLES, CYCLIC, NODES };
 struct Paths {
     Row* rows;
     u64* records;  // of the vertices
-    INDEX* path_id;
-    INDEX* position;
+    INDEX *path_id, *position;
     INDEX* lengths;  // of each path, at its id
     u64* counters;
     i64 vertices;
@@ -61,13 +60,13 @@ struct Paths {
     u32* cyclic;  // the vertices on cycles
 };
 
-__device__ __forceinline__ u64 word(u32 upper, u32 lower) { return (u64)upper << 32 | lower; }
-__device__ __forceinline__ u32 upper(u64 word) { return (u32)(word >> 32); }
-__device__ __forceinline__ u32 lower(u64 word) { return (u32)word; }
+DEVICE u64 word(u32 upper, u32 lower) { return (u64)upper << 32 | lower; }
+DEVICE u32 upper(u64 word) { return (u32)(word >> 32); }
+DEVICE u32 lower(u64 word) { return (u32)word; }
 
 // The hash whose local minima are the splitters, another one in every stage. A bijection of 32-bit words, so that
 // no two nodes of a stage have the same hash.
-__device__ __forceinline__ u32 node_hash(u32 node, int stage) {
+DEVICE u32 node_hash(u32 node, int stage) {
     u32 z = (node ^ stage * 0x7FEB352Du) * 0x9E3779B1u;
     z ^= z >> 15;
     return z * 0x85EBCA6Bu;
@@ -77,22 +76,20 @@ __device__ __forceinline__ u32 node_hash(u32 node, int stage) {
 // which costs only time.)
 #define NO_HASH 0xffffffffu
 
-__device__ __forceinline__ u32 vertex_hash(INDEX v) { return v < 0 ? NO_HASH : node_hash((u32)v, 0); }
+DEVICE u32 vertex_hash(INDEX v) { return v < 0 ? NO_HASH : node_hash((u32)v, 0); }
 
-__device__ __forceinline__ bool is_end(u64 link) { return upper(link) & END; }
+DEVICE bool is_end(u64 link) { return upper(link) & END; }
 
 // The hash of the node that a link leads to.
-__device__ __forceinline__ u32 link_hash(u64 link, int stage) {
-    return is_end(link) ? NO_HASH : node_hash(upper(link) / 2, stage);
-}
+DEVICE u32 link_hash(u64 link, int stage) { return is_end(link) ? NO_HASH : node_hash(upper(link) / 2, stage); }
 
 // The record of a splitter: at distance 0 along its own half-edge 0, with side 1 leading back.
-__device__ __forceinline__ u64 splitter_record(u32 node) { return word(2 * node, 1); }
+DEVICE u64 splitter_record(u32 node) { return word(2 * node, 1); }
 
-__device__ __forceinline__ u64 ranked_on_cycle(u32 label) { return word(label, RANKED); }
+DEVICE u64 ranked_on_cycle(u32 label) { return word(label, RANKED); }
 
 // The ranked record of a node whose two links lead to the ends of its path. Also stores the length of the path.
-__device__ __forceinline__ u64 ranked_on_path(const Paths& paths, u64 link_0, u64 link_1, u64& longest) {
+DEVICE u64 ranked_on_path(const Paths& paths, u64 link_0, u64 link_1, u64& longest) {
     const bool forward = upper(link_0) < upper(link_1);  // side 0 leads to the first vertex, the smaller end
     const u64 to_first = forward ? link_0 : link_1;
     const u32 path_id = upper(to_first) & ~END;
@@ -103,7 +100,7 @@ __device__ __forceinline__ u64 ranked_on_path(const Paths& paths, u64 link_0, u6
 }
 
 // The ranked record of a node from its unranked one and the ranked record of its splitter.
-__device__ __forceinline__ u64 ranked_by_splitter(u64 record, u64 splitter) {
+DEVICE u64 ranked_by_splitter(u64 record, u64 splitter) {
     const u32 position = lower(splitter) & ~RANKED;
     if (position == 0) return splitter;
     const u32 distance = lower(record) >> 1, back = lower(record) & 1;

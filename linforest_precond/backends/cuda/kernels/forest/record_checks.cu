@@ -1,14 +1,12 @@
-#include "runtime/common.cuh"
-
 // Checks of the arrays of factors and forests that users give back. An item is reported as its complement by atomicMax:
 // zeroed memory means none, and the first item wins.
 
-__device__ __forceinline__ bool is_vertex(INDEX v, i64 n) { return v >= 0 && (i64)v < n; }
-__device__ __forceinline__ void report_item(u64* report, i64 item) { atomicMax(report, ~(u64)item); }
+DEVICE bool is_vertex(INDEX v, i64 n) { return v >= 0 && (i64)v < n; }
+DEVICE void report_item(u64* report, i64 item) { atomicMax(report, ~(u64)item); }
 
 // Scatters the places of an order; reports those that are out of range.
-extern "C" __global__ void rank_order(const INDEX* __restrict__ order, INDEX* __restrict__ rank, i64 n, u64* report) {
-    for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < n; place += (i64)gridDim.x * blockDim.x) {
+KERNEL rank_order(In<INDEX> order, INDEX* __restrict__ rank, i64 n, u64* report) {
+    GRID_STRIDE (i64, place, n) {
         const INDEX v = order[place];
         if (is_vertex(v, n)) rank[v] = place;
         else report_item(report, place);
@@ -16,18 +14,16 @@ extern "C" __global__ void rank_order(const INDEX* __restrict__ order, INDEX* __
 }
 
 // Reports the places of vertices that occur twice: one of them was overwritten.
-extern "C" __global__ void check_ranks(const INDEX* __restrict__ order, const INDEX* __restrict__ rank, i64 n,
-                                       u64* report) {
-    for (i64 place = (i64)blockIdx.x * blockDim.x + threadIdx.x; place < n; place += (i64)gridDim.x * blockDim.x) {
+KERNEL check_ranks(In<INDEX> order, In<INDEX> rank, i64 n, u64* report) {
+    GRID_STRIDE (i64, place, n) {
         const INDEX v = order[place];
         if (is_vertex(v, n) && rank[v] != (INDEX)place) report_item(report, place);
     }
 }
 
 // Reports the vertices whose neighbours are not next to them in the order.
-extern "C" __global__ void check_paths(const INDEX* __restrict__ neighbors, const INDEX* __restrict__ rank, i64 n,
-                                       u64* report) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < n; v += (i64)gridDim.x * blockDim.x)
+KERNEL check_paths(In<INDEX> neighbors, In<INDEX> rank, i64 n, u64* report) {
+    GRID_STRIDE (i64, v, n)
         for (int i = 0; i < 2; ++i) {
             const INDEX w = neighbors[2 * v + i];
             if (w == NO_VERTEX) continue;
@@ -36,14 +32,14 @@ extern "C" __global__ void check_paths(const INDEX* __restrict__ neighbors, cons
         }
 }
 
-__device__ __forceinline__ bool is_paired(const INDEX* __restrict__ neighbors, i64 v, INDEX w, i64 n) {
+DEVICE bool is_paired(In<INDEX> neighbors, i64 v, INDEX w, i64 n) {
     if (!is_vertex(w, n)) return w == NO_VERTEX;
     return w != (INDEX)v && (neighbors[2 * (i64)w] == (INDEX)v || neighbors[2 * (i64)w + 1] == (INDEX)v);
 }
 
 // Reports the vertices whose neighbours do not have them as neighbours. Neighbours ascend, with empty places last.
-extern "C" __global__ void check_edges(const INDEX* __restrict__ neighbors, i64 n, u64* report) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < n; v += (i64)gridDim.x * blockDim.x) {
+KERNEL check_edges(In<INDEX> neighbors, i64 n, u64* report) {
+    GRID_STRIDE (i64, v, n) {
         const INDEX first = neighbors[2 * v], second = neighbors[2 * v + 1];
         const bool ascend = second == NO_VERTEX || (first >= 0 && second > first);
         if (!ascend || !is_paired(neighbors, v, first, n) || !is_paired(neighbors, v, second, n))

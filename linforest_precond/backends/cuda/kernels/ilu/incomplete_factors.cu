@@ -1,12 +1,10 @@
-#include "runtime/common.cuh"
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
 #include "ilu/tickets.cuh"
 
 // ILU(0) by rows in the IKJ order. Every entry gets its updates in ascending order of the pivots, as on the CPU.
 struct Elimination {
-    const INDEX* indptr;
-    const INDEX* indices;
+    const INDEX *indptr, *indices;
     const INDEX* diagonals;  // slots of the diagonal entries
     VALUE* data;             // the matrix, then L and the undivided U
     VALUE* inverse;          // of the pivots
@@ -27,18 +25,17 @@ struct Elimination {
 #define VANISHING 64
 
 // Loads that bypass L1, of what other multiprocessors have written.
-__device__ __forceinline__ float fresh(const float* at) { return __ldcg(at); }
-__device__ __forceinline__ double fresh(const double* at) { return __ldcg(at); }
+DEVICE float fresh(const float* at) { return __ldcg(at); }
+DEVICE double fresh(const double* at) { return __ldcg(at); }
 template <typename Complex>
-__device__ __forceinline__ Complex fresh(const Complex* at) {
+DEVICE Complex fresh(const Complex* at) {
     return {__ldcg(&at->re), __ldcg(&at->im)};
 }
 
 // The slot of each diagonal entry, and the numbers of entries before and after it, one place later for prefix sums.
-extern "C" __global__ void find_diagonals(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 n,
-                                          INDEX* __restrict__ diagonals, INDEX* __restrict__ lower,
-                                          INDEX* __restrict__ upper) {
-    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < n; row += (i64)gridDim.x * blockDim.x) {
+KERNEL find_diagonals(In<INDEX> indptr, In<INDEX> indices, i64 n, INDEX* __restrict__ diagonals,
+                      INDEX* __restrict__ lower, INDEX* __restrict__ upper) {
+    GRID_STRIDE (i64, row, n) {
         const i64 begin = indptr[row], end = indptr[row + 1];
         const i64 slot = lower_bound(indices, begin, end, (INDEX)row);
         diagonals[row] = (INDEX)slot;
@@ -48,7 +45,7 @@ extern "C" __global__ void find_diagonals(const INDEX* __restrict__ indptr, cons
 }
 
 // The largest entry of a row; the diagonal entry of a Hermitian matrix.
-__device__ __forceinline__ WEIGHT norm_of_row(const Elimination& e, i64 begin, i64 end, i64 diagonal, int lane) {
+DEVICE WEIGHT norm_of_row(const Elimination& e, i64 begin, i64 end, i64 diagonal, int lane) {
     WEIGHT norm = size_of(e.data[diagonal]);
     if (e.hermitian) return norm;
     for (i64 slot = begin + lane; slot < end; slot += 32) norm = fmax(norm, size_of(e.data[slot]));
@@ -57,7 +54,7 @@ __device__ __forceinline__ WEIGHT norm_of_row(const Elimination& e, i64 begin, i
 
 // Eliminates one lower entry of a row, by the whole warp: a lane for each entry of the pivot row after its diagonal.
 // Returns the lane's share of the fill-in that is dropped.
-__device__ __forceinline__ double eliminate_entry(const Elimination& e, i64 slot, i64 end, int lane) {
+DEVICE double eliminate_entry(const Elimination& e, i64 slot, i64 end, int lane) {
     const i64 pivot_row = e.indices[slot];
     while (!*(const volatile u32*)(e.ready + pivot_row)) __nanosleep(PAUSE);
     __threadfence();
@@ -82,7 +79,7 @@ __device__ __forceinline__ double eliminate_entry(const Elimination& e, i64 slot
 }
 
 // The pivot of a row with this norm. A tiny one is perturbed to +-sqrt(eps) times the norm (1 in an empty row).
-__device__ __forceinline__ VALUE usable_pivot(const Elimination& e, VALUE pivot, WEIGHT norm) {
+DEVICE VALUE usable_pivot(const Elimination& e, VALUE pivot, WEIGHT norm) {
     const WEIGHT vanishing = VANISHING * EPSILON;
     if (e.hermitian) {
         pivot = from_real(real_part(pivot));
@@ -99,7 +96,7 @@ __device__ __forceinline__ VALUE usable_pivot(const Elimination& e, VALUE pivot,
 }
 
 // A warp per row. Rows are sorted by level, so that most rows find the rows before them ready.
-extern "C" __global__ void eliminate(Elimination e) {
+KERNEL eliminate(Elimination e) {
     const int lane = threadIdx.x % 32;
     for (;;) {
         const i64 row = next_ticket(e.ticket);
@@ -135,9 +132,8 @@ struct TriangleArrays {
 #define TEAM 8
 
 // Copies the strictly lower triangle, and the strictly upper one divided by the pivots.
-extern "C" __global__ void copy_triangles(Elimination e, TriangleArrays lower, TriangleArrays upper) {
-    const i64 stride = (i64)gridDim.x * blockDim.x / TEAM;
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / TEAM; row < e.n; row += stride) {
+KERNEL copy_triangles(Elimination e, TriangleArrays lower, TriangleArrays upper) {
+    GROUP_STRIDE (i64, row, e.n, TEAM) {
         const i64 begin = e.indptr[row], end = e.indptr[row + 1], diagonal = e.diagonals[row];
         const i64 to_lower = (i64)lower.indptr[row] - begin, to_upper = (i64)upper.indptr[row] - (diagonal + 1);
         for (i64 slot = begin + threadIdx.x % TEAM; slot < end; slot += TEAM) {

@@ -1,11 +1,10 @@
-#include "runtime/common.cuh"
 #include "ilu/tickets.cuh"
 
 // The level of a vertex while it is not known.
 #define PENDING -1
 
 // A level that may still be pending; also returns where some level was too high, with any value.
-__device__ __forceinline__ int awaited_level(const int* levels, int vertex, const u32* too_high) {
+DEVICE int awaited_level(const int* levels, int vertex, const u32* too_high) {
     int level;
     while ((level = *(const volatile int*)(levels + vertex)) == PENDING && !*(const volatile u32*)too_high)
         __nanosleep(PAUSE);
@@ -14,9 +13,8 @@ __device__ __forceinline__ int awaited_level(const int* levels, int vertex, cons
 
 // A warp per vertex, in the order of elimination: its level is one more than the highest of its neighbours before it.
 // `words` are the counter of tickets, and whether some level has reached `most`.
-extern "C" __global__ void find_levels(const INDEX* __restrict__ indptr, const int* __restrict__ indices,
-                                       const int* __restrict__ order, const int* __restrict__ rank, i64 n, i64 most,
-                                       int* levels, u32* words) {
+KERNEL find_levels(In<INDEX> indptr, In<int> indices, In<int> order, In<int> rank, i64 n, i64 most, int* levels,
+                   u32* words) {
     const int lane = threadIdx.x % 32;
     for (;;) {
         const i64 place = next_ticket(words);

@@ -3,7 +3,7 @@
 // warps take them in this order: those that a warp polls for are done or running, so the lowest always proceeds.
 
 // The next number of a counter that starts at 0, for the whole warp.
-__device__ __forceinline__ i64 next_ticket(u32* counter) {
+DEVICE i64 next_ticket(u32* counter) {
     u32 ticket = 0;
     if (threadIdx.x % 32 == 0) ticket = atomicAdd(counter, 1u);
     return (i64)__shfl_sync(FULL_WARP, ticket, 0);

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
 #include "ilu/tickets.cuh"
@@ -6,10 +5,8 @@
 // A strictly triangular matrix of stored values, for vectors of the same or of double precision. `lanes` lanes of a warp
 // multiply a row together. A null `indptr` is the zero matrix, a null `scale` is 1.
 struct Triangle {
-    const INDEX* indptr;
-    const INDEX* indices;
-    const VALUE* data;
-    const VALUE* scale;
+    const INDEX *indptr, *indices;
+    const VALUE *data, *scale;
     i64 lanes;
 };
 
@@ -19,9 +16,7 @@ struct StridedVectors {
     const INDEX* order;
     i64 row, column;
 
-    __device__ __forceinline__ RESULT& operator()(i64 i, i64 c) const {
-        return at[(order ? (i64)order[i] : i) * row + c * column];
-    }
+    DEVICE RESULT& operator()(i64 i, i64 c) const { return at[(order ? (i64)order[i] : i) * row + c * column]; }
 };
 
 // Steps of a lane in a row; longer rows are left to the whole warp.
@@ -29,7 +24,7 @@ struct StridedVectors {
 
 // The sum over every `step`-th entry from `at` on of its product with load(row of the vector).
 template <typename Load>
-__device__ __forceinline__ RESULT strided_sum(const Triangle& triangle, i64 at, i64 end, int step, Load load) {
+DEVICE RESULT strided_sum(const Triangle& triangle, i64 at, i64 end, int step, Load load) {
     RESULT sum = RESULT{};
     for (; at < end; at += step) {
         RESULT entry;
@@ -40,7 +35,7 @@ __device__ __forceinline__ RESULT strided_sum(const Triangle& triangle, i64 at, 
 }
 
 // The sum over the lanes of a team, by butterfly shuffles.
-__device__ __forceinline__ RESULT team_sum(RESULT sum, int lanes) {
+DEVICE RESULT team_sum(RESULT sum, int lanes) {
     for (int half = lanes / 2; half > 0; half /= 2) sum = sum + from_lane(sum, threadIdx.x % 32 ^ half);
     return sum;
 }
@@ -48,8 +43,8 @@ __device__ __forceinline__ RESULT team_sum(RESULT sum, int lanes) {
 // One step of a warp: take(row, column, product) for as many items as it has teams, from item `first` on. An item is a
 // row, from row `begin` on, and a column; load(row, column) gives the entries of the vector.
 template <typename Load, typename Take>
-__device__ __forceinline__ void multiply_items(const Triangle& triangle, i64 begin, i64 items, i64 first, i64 columns,
-                                               Load load, Take take) {
+DEVICE void multiply_items(const Triangle& triangle, i64 begin, i64 items, i64 first, i64 columns, Load load,
+                           Take take) {
     const int lanes = (int)triangle.lanes, lane = threadIdx.x % 32, own = lane % lanes;
     const i64 item = first + lane / lanes;
     const bool is_item = item < items;
@@ -70,7 +65,7 @@ __device__ __forceinline__ void multiply_items(const Triangle& triangle, i64 beg
     if (is_item && own == 0) take(row, column, sum);
 }
 
-__device__ __forceinline__ RESULT scaled_entry(const Triangle& triangle, const StridedVectors& c, i64 row, i64 column) {
+DEVICE RESULT scaled_entry(const Triangle& triangle, const StridedVectors& c, i64 row, i64 column) {
     if (!triangle.scale) return c(row, column);
     RESULT scale;
     convert(scale, triangle.scale[row]);
@@ -79,8 +74,8 @@ __device__ __forceinline__ RESULT scaled_entry(const Triangle& triangle, const S
 
 // out = scale c - T y for rows [begin, end), and a copy in other places. With y and out the same vectors this is the
 // substitution of a level: its rows depend on other levels alone.
-extern "C" __global__ void substitute_rows(Triangle triangle, i64 begin, i64 end, i64 columns, StridedVectors c,
-                                           const RESULT* y, RESULT* out, StridedVectors copy) {
+KERNEL substitute_rows(Triangle triangle, i64 begin, i64 end, i64 columns, StridedVectors c, const RESULT* y,
+                       RESULT* out, StridedVectors copy) {
     const i64 items = (end - begin) * columns, teams = 32 / triangle.lanes;
     const i64 warp = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32, warps = (i64)gridDim.x * blockDim.x / 32;
     const auto load = [&](i64 other, i64 column) { return y[other * columns + column]; };
@@ -94,36 +89,36 @@ extern "C" __global__ void substitute_rows(Triangle triangle, i64 begin, i64 end
 
 // An entry of a vector that is not known yet has only ones as its bits, which is a NaN; the NaNs that are published are
 // others. So that the entry is its own flag, and no fence is needed between the two.
-__device__ __forceinline__ float awaited(const float* at) {
+DEVICE float awaited(const float* at) {
     u32 word;
     while ((word = *(const volatile u32*)at) == ~0u) __nanosleep(PAUSE);
     return __uint_as_float(word);
 }
-__device__ __forceinline__ double awaited(const double* at) {
+DEVICE double awaited(const double* at) {
     u64 word;
     while ((word = *(const volatile u64*)at) == ~0ull) __nanosleep(PAUSE);
     return __longlong_as_double((i64)word);
 }
 template <typename Complex>
-__device__ __forceinline__ Complex awaited(const Complex* at) {
+DEVICE Complex awaited(const Complex* at) {
     return {awaited(&at->re), awaited(&at->im)};
 }
-__device__ __forceinline__ void publish(float* at, float value) {
+DEVICE void publish(float* at, float value) {
     const u32 word = __float_as_uint(value);
     *(volatile u32*)at = word == ~0u ? 0x7fffffffu : word;
 }
-__device__ __forceinline__ void publish(double* at, double value) {
+DEVICE void publish(double* at, double value) {
     const u64 word = bits(value);
     *(volatile u64*)at = word == ~0ull ? ~0ull >> 1 : word;
 }
 template <typename Complex>
-__device__ __forceinline__ void publish(Complex* at, Complex value) {
+DEVICE void publish(Complex* at, Complex value) {
     publish(&at->re, value.re);
     publish(&at->im, value.im);
 }
 
 // Marks all entries as not known, and resets the counters of tickets.
-extern "C" __global__ void mark_pending(u32* words, i64 count, u32* tickets) {
+KERNEL mark_pending(u32* words, i64 count, u32* tickets) {
     const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x;
     for (i64 i = first; i < count; i += (i64)gridDim.x * blockDim.x) words[i] = ~0u;
     if (first < 2) tickets[first] = 0;
@@ -131,9 +126,8 @@ extern "C" __global__ void mark_pending(u32* words, i64 count, u32* tickets) {
 
 // Substitution in one launch: a warp takes a tile of rows of one level at a time, in the order of the levels, and polls
 // for the entries that they depend on. Tile i has the rows from tiles[i] to tiles[i + 1].
-extern "C" __global__ void substitute_tiles(Triangle triangle, const INDEX* __restrict__ tiles, i64 count, i64 backward,
-                                            i64 columns, StridedVectors c, RESULT* y, StridedVectors copy,
-                                            u32* ticket) {
+KERNEL substitute_tiles(Triangle triangle, In<INDEX> tiles, i64 count, i64 backward, i64 columns, StridedVectors c,
+                        RESULT* y, StridedVectors copy, u32* ticket) {
     const i64 teams = 32 / triangle.lanes;
     const auto load = [&](i64 other, i64 column) { return awaited(y + other * columns + column); };
     for (;;) {

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "krylov/scalar_steps.cuh"
 #include "krylov/basis_sums.cuh"
@@ -17,44 +16,36 @@ struct Arnoldi {
 
     // The scalars of a column: the triangular factor R, the rotated right-hand side g, the rotations, the inner products
     // of the first pass h, those that are subtracted next, and the solution y of the least squares problem.
-    __device__ __forceinline__ Scalar* rows(i64 row, const KrylovSpace& space) const {
-        return work + row * space.columns;
-    }
-    __device__ __forceinline__ Scalar& triangle(int i, int j, int c, const KrylovSpace& space) const {
+    DEVICE Scalar* rows(i64 row, const KrylovSpace& space) const { return work + row * space.columns; }
+    DEVICE Scalar& triangle(int i, int j, int c, const KrylovSpace& space) const {
         return rows(j * length + i, space)[c];
     }
-    __device__ __forceinline__ Scalar& right(int i, int c, const KrylovSpace& space) const {
-        return rows(length * length + i, space)[c];
-    }
-    __device__ __forceinline__ Scalar& cosine(int i, int c, const KrylovSpace& space) const {
+    DEVICE Scalar& right(int i, int c, const KrylovSpace& space) const { return rows(length * length + i, space)[c]; }
+    DEVICE Scalar& cosine(int i, int c, const KrylovSpace& space) const {
         return rows(length * (length + 1) + 1 + i, space)[c];
     }
-    __device__ __forceinline__ Scalar& sine(int i, int c, const KrylovSpace& space) const {
+    DEVICE Scalar& sine(int i, int c, const KrylovSpace& space) const {
         return rows(length * (length + 2) + 1 + i, space)[c];
     }
-    __device__ __forceinline__ Scalar& solution(int i, int c, const KrylovSpace& space) const {
+    DEVICE Scalar& solution(int i, int c, const KrylovSpace& space) const {
         return rows(length * (length + 3) + 1 + i, space)[c];
     }
-    __device__ __forceinline__ Scalar& first(int i, int c, const KrylovSpace& space) const {
-        return rows(first_row() + i, space)[c];
-    }
-    __device__ __forceinline__ i64 first_row() const { return length * (length + 4) + 1; }
+    DEVICE Scalar& first(int i, int c, const KrylovSpace& space) const { return rows(first_row() + i, space)[c]; }
+    DEVICE i64 first_row() const { return length * (length + 4) + 1; }
     // The results of the present pass, length + 2 of them: the last one is norm(w)^2.
-    __device__ __forceinline__ Scalar* sums(const KrylovSpace& space) const {
-        return rows(length * (length + 5) + 1, space);
-    }
+    DEVICE Scalar* sums(const KrylovSpace& space) const { return rows(length * (length + 5) + 1, space); }
 };
 
-__device__ __forceinline__ double square_of(Scalar a) { return real_part(a * conjugate(a)); }
+DEVICE double square_of(Scalar a) { return real_part(a * conjugate(a)); }
 
 // Ends the cycle of a column.
-__device__ __forceinline__ void end_cycle(const KrylovSpace& space, int c, double outcome) {
+DEVICE void end_cycle(const KrylovSpace& space, int c, double outcome) {
     space.number(NUMBER_OUTCOME, c) = outcome;
     space.status(c) = STATUS_HALF;
 }
 
 // h = V* w has been summed; norm(w)^2 is kept.
-__device__ __forceinline__ void take_projections(const KrylovSpace& space, const Arnoldi& arnoldi, int c) {
+DEVICE void take_projections(const KrylovSpace& space, const Arnoldi& arnoldi, int c) {
     const int position = (int)space.number(NUMBER_POSITION, c);
     const Scalar* sums = arnoldi.sums(space) + c;
     bool finite = true;
@@ -67,8 +58,7 @@ __device__ __forceinline__ void take_projections(const KrylovSpace& space, const
 // Applies the earlier rotations to the new column of the Hessenberg matrix, the sum of both passes. Returns its last
 // entry on the diagonal, and subtracts the squares of the second pass from *square. Loads are batched for memory-level
 // parallelism.
-__device__ __forceinline__ Scalar rotated_pivot(const KrylovSpace& space, const Arnoldi& arnoldi, int c, int position,
-                                                double* square) {
+DEVICE Scalar rotated_pivot(const KrylovSpace& space, const Arnoldi& arnoldi, int c, int position, double* square) {
     const Scalar* sums = arnoldi.sums(space) + c;
     Scalar upper = {};
     for (int start = 0; start <= position; start += GROUP) {
@@ -133,7 +123,7 @@ __device__ void rotate_column(const KrylovSpace& space, const Arnoldi& arnoldi, 
 }
 
 // r = b - A x has been summed after a cycle: the norm of the true residual.
-__device__ __forceinline__ void restart_column(const KrylovSpace& space, int c, double norm2) {
+DEVICE void restart_column(const KrylovSpace& space, int c, double norm2) {
     double& status = space.status(c);
     const double start = space.number(NUMBER_CYCLE_NORM, c), recursive = sqrt(space.number(NUMBER_NORM2, c));
     status = space.number(NUMBER_OUTCOME, c);
@@ -145,7 +135,7 @@ __device__ __forceinline__ void restart_column(const KrylovSpace& space, int c, 
 }
 
 // The scalar step of all columns, by one block, from the sums in `work`.
-__device__ __forceinline__ void cycle_steps(const KrylovSpace& space, const Arnoldi& arnoldi, int step) {
+DEVICE void cycle_steps(const KrylovSpace& space, const Arnoldi& arnoldi, int step) {
     const int c = threadIdx.x;
     if (step == CYCLE_ARNOLDI_PROJECT)
         for (i64 i = threadIdx.x; i < arnoldi.length * space.columns; i += THREADS)
@@ -162,8 +152,7 @@ __device__ __forceinline__ void cycle_steps(const KrylovSpace& space, const Arno
 }
 
 // v = V_0 = r / norm(r), for columns that run and are at the beginning of a cycle.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    begin_cycle(KrylovSpace space, Arnoldi arnoldi, const VALUE* __restrict__ r, VALUE* __restrict__ v) {
+KERNEL __launch_bounds__(THREADS) begin_cycle(KrylovSpace space, Arnoldi arnoldi, In<VALUE> r, VALUE* __restrict__ v) {
     const Walk walk(space);
     const int c = walk.column;
     if (space.status(c) != STATUS_RUNNING || space.number(NUMBER_POSITION, c) > 0) return;
@@ -177,8 +166,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // The inner products of the basis with w, and norm(w)^2, then their scalar step.
-__device__ __forceinline__ void sum_basis(const KrylovSpace& space, const Arnoldi& arnoldi, const Walk& walk, int count,
-                                          const VALUE* w, int step) {
+DEVICE void sum_basis(const KrylovSpace& space, const Arnoldi& arnoldi, const Walk& walk, int count, const VALUE* w,
+                      int step) {
     const i64 entries = space.rows * space.columns;
     const bool takes_part = space.status(walk.column) == STATUS_RUNNING;
     const auto add = [&](Scalar& sum, int i, i64 e) {
@@ -190,8 +179,7 @@ __device__ __forceinline__ void sum_basis(const KrylovSpace& space, const Arnold
 }
 
 // w - V h for the inner products h that were summed last; of one entry.
-__device__ __forceinline__ VALUE orthogonalized(const KrylovSpace& space, const Arnoldi& arnoldi, int c, int count,
-                                                VALUE w, i64 e) {
+DEVICE VALUE orthogonalized(const KrylovSpace& space, const Arnoldi& arnoldi, int c, int count, VALUE w, i64 e) {
     const i64 entries = space.rows * space.columns;
     const Scalar* sums = arnoldi.sums(space) + c;
     VALUE result = w;
@@ -201,9 +189,8 @@ __device__ __forceinline__ VALUE orthogonalized(const KrylovSpace& space, const 
 }
 
 // h = V* w, unless `summed` is 0; z is kept in Z for flexible GMRES.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    project_on_basis(KrylovSpace space, int summed, Arnoldi arnoldi, const VALUE* __restrict__ w,
-                     const VALUE* __restrict__ z) {
+KERNEL __launch_bounds__(THREADS)
+    project_on_basis(KrylovSpace space, int summed, Arnoldi arnoldi, In<VALUE> w, In<VALUE> z) {
     const int position = most_steps(space, STATUS_RUNNING);
     if (position < 0) return;
     const Walk walk(space);
@@ -215,8 +202,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // w -= V h, and V* w of the result unless `summed` is 0. A thread sums the entries that it has written.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    orthogonalize(KrylovSpace space, int summed, Arnoldi arnoldi, VALUE* w) {
+KERNEL __launch_bounds__(THREADS) orthogonalize(KrylovSpace space, int summed, Arnoldi arnoldi, VALUE* w) {
     const int position = most_steps(space, STATUS_RUNNING);
     if (position < 0) return;
     const Walk walk(space);
@@ -227,8 +213,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // V_{j+1} = v = (w - V h) / norm, for columns that go on; their position is j + 1 already.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    extend_basis(KrylovSpace space, Arnoldi arnoldi, const VALUE* __restrict__ w, VALUE* __restrict__ v) {
+KERNEL __launch_bounds__(THREADS) extend_basis(KrylovSpace space, Arnoldi arnoldi, In<VALUE> w, VALUE* __restrict__ v) {
     const Walk walk(space);
     const int c = walk.column;
     if (space.status(c) != STATUS_RUNNING) return;
@@ -240,7 +225,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // y = R^-1 g by back substitution: a thread per column.
-extern "C" __global__ void __launch_bounds__(THREADS) solve_triangle(KrylovSpace space, Arnoldi arnoldi) {
+KERNEL __launch_bounds__(THREADS) solve_triangle(KrylovSpace space, Arnoldi arnoldi) {
     const int c = threadIdx.x;
     if (c >= space.columns) return;
     const int position = (int)space.number(NUMBER_POSITION, c);
@@ -254,8 +239,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) solve_triangle(KrylovSpace
 }
 
 // target = base + Z y, or V y where Z is not kept; a null base is 0.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    combine_basis(KrylovSpace space, Arnoldi arnoldi, const VALUE* __restrict__ base, VALUE* __restrict__ target) {
+KERNEL __launch_bounds__(THREADS)
+    combine_basis(KrylovSpace space, Arnoldi arnoldi, In<VALUE> base, VALUE* __restrict__ target) {
     const Walk walk(space);
     const int c = walk.column, position = (int)space.number(NUMBER_POSITION, c);
     const i64 entries = space.rows * space.columns;
@@ -270,24 +255,21 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // target += x.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    add_solution(KrylovSpace space, const VALUE* __restrict__ x, VALUE* __restrict__ target) {
+KERNEL __launch_bounds__(THREADS) add_solution(KrylovSpace space, In<VALUE> x, VALUE* __restrict__ target) {
     const Walk walk(space);
     EACH_ENTRY (e, walk) target[e] = x[e] + target[e];
 }
 
 // x becomes `completed` where a cycle has ended.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    accept_solution(KrylovSpace space, const VALUE* __restrict__ completed, VALUE* __restrict__ x) {
+KERNEL __launch_bounds__(THREADS) accept_solution(KrylovSpace space, In<VALUE> completed, VALUE* __restrict__ x) {
     const Walk walk(space);
     if (space.status(walk.column) != STATUS_HALF) return;
     EACH_ENTRY (e, walk) x[e] = completed[e];
 }
 
 // r = b - A x after a cycle, and norm(r)^2 unless `summed` is 0.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    restart_cycle(KrylovSpace space, int summed, Arnoldi arnoldi, const VALUE* __restrict__ b,
-                  const VALUE* __restrict__ product, VALUE* r) {
+KERNEL __launch_bounds__(THREADS)
+    restart_cycle(KrylovSpace space, int summed, Arnoldi arnoldi, In<VALUE> b, In<VALUE> product, VALUE* r) {
     if (most_steps(space, STATUS_HALF) < 0) return;
     const Walk walk(space);
     const bool takes_part = space.status(walk.column) == STATUS_HALF;
@@ -300,6 +282,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // The scalar step from inner products that the user's function computed.
-extern "C" __global__ void __launch_bounds__(THREADS) take_arnoldi_sums(KrylovSpace space, int step, Arnoldi arnoldi) {
+KERNEL __launch_bounds__(THREADS) take_arnoldi_sums(KrylovSpace space, int step, Arnoldi arnoldi) {
     cycle_steps(space, arnoldi, step);
 }

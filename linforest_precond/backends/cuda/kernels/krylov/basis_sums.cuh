@@ -3,14 +3,14 @@
 #define GROUP 4
 #define WARPS (THREADS / 32)
 
-__device__ __forceinline__ double warp_total(double a) {
+DEVICE double warp_total(double a) {
     for (int half = 16; half > 0; half /= 2) a = a + __shfl_xor_sync(FULL_WARP, a, half);
     return a;
 }
-__device__ __forceinline__ Complex128 warp_total(Complex128 a) { return {warp_total(a.re), warp_total(a.im)}; }
+DEVICE Complex128 warp_total(Complex128 a) { return {warp_total(a.re), warp_total(a.im)}; }
 
 // Block reduction of GROUP sums for each column to `totals`; by shuffles for one column.
-__device__ __forceinline__ void reduce_group(int columns, const Scalar (&own)[GROUP], Scalar* shared, Scalar* totals) {
+DEVICE void reduce_group(int columns, const Scalar (&own)[GROUP], Scalar* shared, Scalar* totals) {
     if (columns > 1) {
         sum_parts<GROUP>(columns, THREADS / columns, own, shared, totals);
         return;
@@ -32,8 +32,8 @@ __device__ __forceinline__ void reduce_group(int columns, const Scalar (&own)[GR
 // columns that do not take part add nothing. Returns true in the last block to finish, where sums[i * columns + c], in
 // global memory, has the results. `partials` has room for `count` sums of each column and block.
 template <typename Add>
-__device__ __forceinline__ bool add_up_basis(const KrylovSpace& space, const Walk& walk, bool takes_part, int count,
-                                             Scalar* partials, Scalar* sums, const Add& add) {
+DEVICE bool add_up_basis(const KrylovSpace& space, const Walk& walk, bool takes_part, int count, Scalar* partials,
+                         Scalar* sums, const Add& add) {
     __shared__ Scalar shared[GROUP * THREADS];
     __shared__ Scalar totals[GROUP * THREADS];
     __shared__ bool is_last;
@@ -74,7 +74,7 @@ __device__ __forceinline__ bool add_up_basis(const KrylovSpace& space, const Wal
 
 // The steps that the columns with the given status have made in their cycle, at most; -1 where there is none. All
 // threads of a block call it.
-__device__ __forceinline__ int most_steps(const KrylovSpace& space, double status) {
+DEVICE int most_steps(const KrylovSpace& space, double status) {
     __shared__ int most;
     if (threadIdx.x == 0) most = -1;
     __syncthreads();
@@ -85,13 +85,13 @@ __device__ __forceinline__ int most_steps(const KrylovSpace& space, double statu
 }
 
 // Writes the norm of a column for the next record; NaN where it has none.
-__device__ __forceinline__ void write_norm(const KrylovSpace& space, int c, double norm) {
+DEVICE void write_norm(const KrylovSpace& space, int c, double norm) {
     const i64 slot = (i64)space.report[REPORT_RECORDS] % space.capacity;
     space.norms()[slot * space.columns + c] = norm;
 }
 
 // After the scalar step of all columns, by the whole block: the number of active columns, and the record of their norms.
-__device__ __forceinline__ void end_step(const KrylovSpace& space, bool recorded) {
+DEVICE void end_step(const KrylovSpace& space, bool recorded) {
     __syncthreads();
     if (threadIdx.x) return;
     count_active(space);

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "krylov/scalar_steps.cuh"
 #include "krylov/basis_sums.cuh"
@@ -16,24 +15,16 @@ struct Idr {
 
     // The scalars of a column: the lower triangular matrix P* G, f = P* r, the coefficients c of the next step, the
     // projections alpha of the present one, and the sums of the present pass, count + 2 of them.
-    __device__ __forceinline__ Scalar& at(i64 row, int c, const KrylovSpace& space) const {
-        return work[row * space.columns + c];
-    }
-    __device__ __forceinline__ Scalar& matrix(int i, int j, int c, const KrylovSpace& space) const {
-        return at(i * count + j, c, space);
-    }
-    __device__ __forceinline__ Scalar& shadow_sum(int i, int c, const KrylovSpace& space) const {
-        return at(count * count + i, c, space);
-    }
-    __device__ __forceinline__ Scalar& weight(int i, int c, const KrylovSpace& space) const {
+    DEVICE Scalar& at(i64 row, int c, const KrylovSpace& space) const { return work[row * space.columns + c]; }
+    DEVICE Scalar& matrix(int i, int j, int c, const KrylovSpace& space) const { return at(i * count + j, c, space); }
+    DEVICE Scalar& shadow_sum(int i, int c, const KrylovSpace& space) const { return at(count * count + i, c, space); }
+    DEVICE Scalar& weight(int i, int c, const KrylovSpace& space) const {
         return at(count * (count + 1) + i, c, space);
     }
-    __device__ __forceinline__ Scalar& projection(int i, int c, const KrylovSpace& space) const {
+    DEVICE Scalar& projection(int i, int c, const KrylovSpace& space) const {
         return at(count * (count + 2) + i, c, space);
     }
-    __device__ __forceinline__ Scalar* sums(const KrylovSpace& space) const {
-        return work + count * (count + 3) * space.columns;
-    }
+    DEVICE Scalar* sums(const KrylovSpace& space) const { return work + count * (count + 3) * space.columns; }
 };
 
 // The least cosine of the angle between g and r in the step for omega (maintaining the convergence: Sleijpen & van der
@@ -41,7 +32,7 @@ struct Idr {
 #define LEAST_COSINE 0.7
 
 // c solves (P* G) c = f for the rows and columns from the present one on.
-__device__ __forceinline__ void solve_weights(const KrylovSpace& space, const Idr& idr, int c) {
+DEVICE void solve_weights(const KrylovSpace& space, const Idr& idr, int c) {
     const int position = (int)space.number(NUMBER_POSITION, c);
     for (int i = position; i < idr.count; ++i) {
         Scalar rest = idr.shadow_sum(i, c, space);
@@ -50,7 +41,7 @@ __device__ __forceinline__ void solve_weights(const KrylovSpace& space, const Id
     }
 }
 
-__device__ __forceinline__ void begin_column(const KrylovSpace& space, const Idr& idr, int c) {
+DEVICE void begin_column(const KrylovSpace& space, const Idr& idr, int c) {
     for (int i = 0; i < idr.count; ++i) {
         for (int j = 0; j < idr.count; ++j) idr.matrix(i, j, c, space) = scalar_of(i == j);
         idr.shadow_sum(i, c, space) = idr.sums(space)[i * space.columns + c];
@@ -61,7 +52,7 @@ __device__ __forceinline__ void begin_column(const KrylovSpace& space, const Idr
 }
 
 // Sets the length of the step along u, and the status where it is undefined.
-__device__ __forceinline__ void set_length(const KrylovSpace& space, int c, Scalar value, double breakdown) {
+DEVICE void set_length(const KrylovSpace& space, int c, Scalar value, double breakdown) {
     space.scalar(SCALAR_ALPHA, c) = value;
     if (is_nonfinite(value)) space.status(c) = STATUS_NONFINITE;
     else if (length(value) == 0) space.status(c) = breakdown;
@@ -87,7 +78,7 @@ __device__ void project_column(const KrylovSpace& space, const Idr& idr, int c) 
 }
 
 // omega from g* r and g* g.
-__device__ __forceinline__ void set_omega(const KrylovSpace& space, const Idr& idr, int c) {
+DEVICE void set_omega(const KrylovSpace& space, const Idr& idr, int c) {
     const Scalar product = idr.sums(space)[c];
     const double square = real_part(idr.sums(space)[space.columns + c]);
     const double norm = sqrt(space.number(NUMBER_NORM2, c)), size = length(product), image_norm = sqrt(square);
@@ -136,7 +127,7 @@ __device__ void end_idr_step(const KrylovSpace& space, const Idr& idr, int c) {
 }
 
 // The scalar step of all columns, by one block, from the sums in `work`.
-__device__ __forceinline__ void idr_steps(const KrylovSpace& space, const Idr& idr, int step) {
+DEVICE void idr_steps(const KrylovSpace& space, const Idr& idr, int step) {
     const int c = threadIdx.x;
     if (c < space.columns) {
         const bool runs = space.status(c) == STATUS_RUNNING;
@@ -152,16 +143,15 @@ __device__ __forceinline__ void idr_steps(const KrylovSpace& space, const Idr& i
 }
 
 // Pseudorandom numbers in [-1, 1), the same as on the CPU: `count` rows of `n`.
-extern "C" __global__ void shadow_values(i64 n, i64 count, u64 seed, double* __restrict__ values) {
-    for (i64 e = blockIdx.x * (i64)blockDim.x + threadIdx.x; e < n * count; e += (i64)gridDim.x * blockDim.x) {
+KERNEL shadow_values(i64 n, i64 count, u64 seed, double* __restrict__ values) {
+    GRID_STRIDE (i64, e, n * count) {
         const u64 key = iteration_key(seed, e / n + 1);
         values[e] = (double)(mix64(key + (u64)(e % n) * 0xD1342543DE82EF95ull) >> 11) * 0x1p-52 - 1.0;
     }
 }
 
 // Empty bases for columns that (re)start, and f = P* r unless `summed` is 0.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    begin_idr(KrylovSpace space, int summed, Idr idr, const VALUE* __restrict__ r) {
+KERNEL __launch_bounds__(THREADS) begin_idr(KrylovSpace space, int summed, Idr idr, In<VALUE> r) {
     const Walk walk(space);
     const bool takes_part = space.status(walk.column) == STATUS_RUNNING;
     const i64 entries = space.rows * space.columns;
@@ -176,8 +166,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // target = factor source + sign c_i basis_i over the basis vectors from the present one on; only the source in the step
 // for omega.
-__device__ __forceinline__ void combine_weights(const KrylovSpace& space, const Idr& idr, const VALUE* basis,
-                                                const VALUE* source, Scalar factor, double sign, VALUE* target) {
+DEVICE void combine_weights(const KrylovSpace& space, const Idr& idr, const VALUE* basis, const VALUE* source,
+                            Scalar factor, double sign, VALUE* target) {
     const Walk walk(space);
     const int c = walk.column;
     if (space.status(c) != STATUS_RUNNING) return;
@@ -193,21 +183,18 @@ __device__ __forceinline__ void combine_weights(const KrylovSpace& space, const 
 }
 
 // v = r - G c.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    idr_direction(KrylovSpace space, Idr idr, const VALUE* __restrict__ r, VALUE* __restrict__ v) {
+KERNEL __launch_bounds__(THREADS) idr_direction(KrylovSpace space, Idr idr, In<VALUE> r, VALUE* __restrict__ v) {
     combine_weights(space, idr, idr.images, r, scalar_of(1), -1, v);
 }
 
 // u = omega vhat + U c.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    idr_extend(KrylovSpace space, Idr idr, const VALUE* __restrict__ vhat, VALUE* __restrict__ u) {
+KERNEL __launch_bounds__(THREADS) idr_extend(KrylovSpace space, Idr idr, In<VALUE> vhat, VALUE* __restrict__ u) {
     const int c = threadIdx.x % (int)space.columns;
     combine_weights(space, idr, idr.directions, vhat, space.scalar(SCALAR_OMEGA, c), 1, u);
 }
 
 // P* g, or g* r and g* g in the step for omega, unless `summed` is 0.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    idr_project(KrylovSpace space, int summed, Idr idr, const VALUE* __restrict__ g, const VALUE* __restrict__ r) {
+KERNEL __launch_bounds__(THREADS) idr_project(KrylovSpace space, int summed, Idr idr, In<VALUE> g, In<VALUE> r) {
     if (!summed || !space.is_active()) return;
     const Walk walk(space);
     const bool takes_part = space.status(walk.column) == STATUS_RUNNING;
@@ -224,9 +211,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // Makes g and u biorthogonal, and keeps them in the bases; x += alpha u, r -= alpha g; norm(r)^2, and P* r where the
 // cycle ends, unless `summed` is 0. A thread sums the entries that it has written.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    idr_step(KrylovSpace space, int summed, Idr idr, VALUE* __restrict__ g, VALUE* __restrict__ u,
-             VALUE* __restrict__ x, VALUE* r) {
+KERNEL __launch_bounds__(THREADS) idr_step(KrylovSpace space, int summed, Idr idr, VALUE* __restrict__ g,
+                                           VALUE* __restrict__ u, VALUE* __restrict__ x, VALUE* r) {
     if (!space.is_active()) return;
     const Walk walk(space);
     const int c = walk.column;
@@ -261,6 +247,4 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // The scalar step from inner products that the user's function computed.
-extern "C" __global__ void __launch_bounds__(THREADS) take_idr_sums(KrylovSpace space, int step, Idr idr) {
-    idr_steps(space, idr, step);
-}
+KERNEL __launch_bounds__(THREADS) take_idr_sums(KrylovSpace space, int step, Idr idr) { idr_steps(space, idr, step); }

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #define LARGEST_SUMS 3
 #include "runtime/column_sums.cuh"
@@ -12,7 +11,7 @@ enum { LARGE, SMALL, OTHER };
 #define LARGE_FACTOR 0x1p-538
 #define SMALL_FACTOR 0x1p537
 
-__device__ __forceinline__ void add_square(double (&sums)[3], double a) {
+DEVICE void add_square(double (&sums)[3], double a) {
     const double size = fabs(a);
     const int kind = size > LARGEST_SQUARED ? LARGE : size < SMALLEST_SQUARED ? SMALL : OTHER;  // NaN: OTHER
     const double scaled = size * (kind == LARGE ? LARGE_FACTOR : kind == SMALL ? SMALL_FACTOR : 1);
@@ -20,14 +19,13 @@ __device__ __forceinline__ void add_square(double (&sums)[3], double a) {
         if (i == kind) sums[i] += scaled * scaled;
 }
 
-__device__ __forceinline__ double norm_of(const double* sums) {
+DEVICE double norm_of(const double* sums) {
     if (sums[LARGE] > 0) return sqrt(sums[LARGE] + sums[OTHER] * LARGE_FACTOR * LARGE_FACTOR) / LARGE_FACTOR;
     return hypot(sqrt(sums[OTHER]), sqrt(sums[SMALL]) / SMALL_FACTOR);
 }
 
 // The norm of each column.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    find_norms(i64 rows, Sums sums, const VALUE* __restrict__ columns, double* norms) {
+KERNEL __launch_bounds__(THREADS) find_norms(i64 rows, Sums sums, In<VALUE> columns, double* norms) {
     __shared__ double totals[LARGEST_SUMS * THREADS];
     const ColumnWalk walk(rows, (int)sums.columns);
     double own[3] = {};

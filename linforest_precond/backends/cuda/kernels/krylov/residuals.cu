@@ -1,5 +1,3 @@
-#include "runtime/common.cuh"
-
 // Residuals b - A x in twice the working precision: compensated dot products in double precision, with the order of
 // summation of the CPU backend (krylov/residuals.py), and so the same bits. Numbers are real: a complex one is two.
 
@@ -8,12 +6,12 @@ struct Sum {
     double total, rest;
 
     // Knuth's TwoSum.
-    __device__ __forceinline__ void add(double b, double lost) {
+    DEVICE void add(double b, double lost) {
         const double sum = total + b, share = sum - total;
         rest += ((total - (sum - share)) + (b - share)) + lost;
         total = sum;
     }
-    __device__ __forceinline__ void add_product(double a, double x) {
+    DEVICE void add_product(double a, double x) {
         const double product = a * x;
         add(product, fma(a, x, -product));
     }
@@ -21,16 +19,15 @@ struct Sum {
 
 // The entries of A. The indices of row i begin `period` * i before those of indptr: a dense matrix has them once.
 struct Entries {
-    const INDEX* indptr;
-    const INDEX* indices;
+    const INDEX *indptr, *indices;
     const DATA* data;
     i64 rows, period, parts;  // 2 parts where A is complex
 };
 
 // Subtracts the products of every `step`th entry of a row with a column of x. The parts of a complex number are
 // neighbours: the imaginary part of A is multiplied with the other part of x.
-__device__ __forceinline__ void subtract(Sum& sum, const Entries& A, i64 row, i64 first, int step, const VALUE* x,
-                                         i64 columns, i64 column) {
+DEVICE void subtract(Sum& sum, const Entries& A, i64 row, i64 first, int step, const VALUE* x, i64 columns,
+                     i64 column) {
     const i64 end = A.indptr[row + 1];
     for (i64 entry = A.indptr[row] + first; entry < end; entry += step) {
         const VALUE* const own = x + (i64)clamped(A.indices[entry - row * A.period], A.rows) * columns;
@@ -43,11 +40,10 @@ __device__ __forceinline__ void subtract(Sum& sum, const Entries& A, i64 row, i6
 }
 
 // target = b - A x: a thread per number of the result; the lanes of a warp share those of long rows.
-extern "C" __global__ void subtract_products(Entries A, const VALUE* __restrict__ b, const VALUE* __restrict__ x,
-                                             i64 columns, VALUE* __restrict__ target) {
-    const i64 count = A.rows * columns, step = (i64)gridDim.x * blockDim.x;
+KERNEL subtract_products(Entries A, In<VALUE> b, In<VALUE> x, i64 columns, VALUE* __restrict__ target) {
+    const i64 count = A.rows * columns;
     const int lane = threadIdx.x % 32;
-    for (i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x - lane; first < count; first += step) {
+    WARP_STRIDE (i64, first, count) {
         const i64 place = first + lane, row = place / columns;
         const bool is_long = place < count && A.indptr[row + 1] - A.indptr[row] > LONGEST_ROW_OF_LANE;
         if (place < count && !is_long) {

@@ -19,29 +19,29 @@ struct KrylovSpace {
     double largest_growth;
     i64 unpreconditioned;  // z is r
 
-    __device__ __forceinline__ Scalar& scalar(int which, int c) const { return scalars[which * columns + c]; }
-    __device__ __forceinline__ double& number(int which, int c) const { return numbers[which * columns + c]; }
-    __device__ __forceinline__ double& minres(int which, int c) const { return number(NUMBER_COUNT + which, c); }
-    __device__ __forceinline__ double& status(int c) const { return report[REPORT_COUNT + c]; }
-    __device__ __forceinline__ double& iteration(int c) const { return report[REPORT_COUNT + columns + c]; }
-    __device__ __forceinline__ double* steps() const { return report + REPORT_COUNT + 2 * columns; }
-    __device__ __forceinline__ double* times() const { return steps() + capacity; }
-    __device__ __forceinline__ double* norms() const { return times() + capacity; }
-    __device__ __forceinline__ double* errors() const { return norms() + capacity * columns; }
-    __device__ __forceinline__ bool is_active() const { return *(volatile double*)(report + REPORT_ACTIVE) != 0; }
+    DEVICE Scalar& scalar(int which, int c) const { return scalars[which * columns + c]; }
+    DEVICE double& number(int which, int c) const { return numbers[which * columns + c]; }
+    DEVICE double& minres(int which, int c) const { return number(NUMBER_COUNT + which, c); }
+    DEVICE double& status(int c) const { return report[REPORT_COUNT + c]; }
+    DEVICE double& iteration(int c) const { return report[REPORT_COUNT + columns + c]; }
+    DEVICE double* steps() const { return report + REPORT_COUNT + 2 * columns; }
+    DEVICE double* times() const { return steps() + capacity; }
+    DEVICE double* norms() const { return times() + capacity; }
+    DEVICE double* errors() const { return norms() + capacity * columns; }
+    DEVICE bool is_active() const { return *(volatile double*)(report + REPORT_ACTIVE) != 0; }
 };
 
-__device__ __forceinline__ double not_a_number() { return __longlong_as_double(0x7ff8000000000000ll); }
-__device__ __forceinline__ bool is_nonfinite(Scalar a) { return !is_finite(a); }
+DEVICE double not_a_number() { return __longlong_as_double(0x7ff8000000000000ll); }
+DEVICE bool is_nonfinite(Scalar a) { return !is_finite(a); }
 
 // Sets alpha, beta or omega of a column, and the status where it is not finite: vectors then keep their values.
-__device__ __forceinline__ void set_coefficient(const KrylovSpace& space, ScalarSlot slot, int c, Scalar value) {
+DEVICE void set_coefficient(const KrylovSpace& space, ScalarSlot slot, int c, Scalar value) {
     space.scalar(slot, c) = value;
     if (is_nonfinite(value)) space.status(c) = STATUS_NONFINITE;
 }
 
 // Sets rho = <r, z> and beta = numerator / (the previous rho), 0 for the first direction.
-__device__ __forceinline__ void set_rho(const KrylovSpace& space, int c, Scalar rho, Scalar numerator) {
+DEVICE void set_rho(const KrylovSpace& space, int c, Scalar rho, Scalar numerator) {
     double& status = space.status(c);
     if (is_nonfinite(rho)) status = STATUS_NONFINITE;
     else if (!(*(double*)&rho > 0)) status = STATUS_INDEFINITE;
@@ -54,13 +54,13 @@ __device__ __forceinline__ void set_rho(const KrylovSpace& space, int c, Scalar 
 }
 
 // Whether the first sum of a step is norm(r)^2, which the history records.
-__device__ __forceinline__ bool has_record(ScalarStep step) {
+DEVICE bool has_record(ScalarStep step) {
     return step == STEP_CG_STEP || step == STEP_BICGSTAB_HALF_STEP || step == STEP_BICGSTAB_STEP ||
            step == STEP_START || step == STEP_MINRES_STEP;
 }
 
 // Stops a column whose residual is not finite, meets the target or exceeds the divergence limit; true if it stopped.
-__device__ __forceinline__ bool stops_by_norm(const KrylovSpace& space, int c) {
+DEVICE bool stops_by_norm(const KrylovSpace& space, int c) {
     const double norm2 = space.number(NUMBER_NORM2, c), norm = sqrt(norm2);
     double& status = space.status(c);
     if (!isfinite(norm2)) status = STATUS_NONFINITE;
@@ -76,7 +76,7 @@ struct MinresNumbers {
     double* first;
     i64 columns;
 
-    __device__ __forceinline__ double& operator[](MinresNumber which) const { return first[which * columns]; }
+    DEVICE double& operator[](MinresNumber which) const { return first[which * columns]; }
 };
 
 // The rotation of MINRES for the next off-diagonal entry beta of the tridiagonal matrix. The status is SINGULAR where
@@ -218,7 +218,7 @@ __device__ void scalar_step(const KrylovSpace& space, ScalarStep step, int c, co
     }
 }
 
-__device__ __forceinline__ void count_active(const KrylovSpace& space) {
+DEVICE void count_active(const KrylovSpace& space) {
     double active = 0;
     for (int i = 0; i < space.columns; ++i)
         active += space.status(i) == STATUS_RUNNING || space.status(i) == STATUS_HALF;
@@ -226,7 +226,7 @@ __device__ __forceinline__ void count_active(const KrylovSpace& space) {
 }
 
 // Appends the record whose norms have been written.
-__device__ __forceinline__ void append_record(const KrylovSpace& space, double half) {
+DEVICE void append_record(const KrylovSpace& space, double half) {
     const i64 slot = (i64)space.report[REPORT_RECORDS] % space.capacity;
     const double now = (double)nanoseconds();
     if (space.report[REPORT_RECORDS] == 0) space.report[REPORT_START_TIME] = now;
@@ -239,7 +239,7 @@ __device__ __forceinline__ void append_record(const KrylovSpace& space, double h
 // The scalar step of all columns, by one block, and the head of the report; `sums` lie in shared memory, COUNT for each
 // column.
 template <int COUNT>
-__device__ __forceinline__ void scalar_steps(const KrylovSpace& space, ScalarStep step, const Scalar* sums) {
+DEVICE void scalar_steps(const KrylovSpace& space, ScalarStep step, const Scalar* sums) {
     const int c = threadIdx.x;
     if (c < space.columns) scalar_step(space, step, c, sums + c * COUNT);
     __syncthreads();
@@ -257,7 +257,7 @@ __device__ __forceinline__ void scalar_steps(const KrylovSpace& space, ScalarSte
 // Grid-wide reduction of the threads' partial sums, then the scalar step in the block that finishes last. Threads beyond
 // the last whole multiple of the columns hold nothing.
 template <int COUNT>
-__device__ __forceinline__ void finish(const KrylovSpace& space, ScalarStep step, const Scalar (&own)[COUNT]) {
+DEVICE void finish(const KrylovSpace& space, ScalarStep step, const Scalar (&own)[COUNT]) {
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     const Sums sums = {space.partials, space.arrivals, space.columns};
     if (add_up<COUNT>(sums, own, totals)) scalar_steps<COUNT>(space, step, totals);
@@ -265,5 +265,5 @@ __device__ __forceinline__ void finish(const KrylovSpace& space, ScalarStep step
 
 // The entries of a vector that a thread visits.
 struct Walk : ColumnWalk {
-    __device__ __forceinline__ Walk(const KrylovSpace& space) : ColumnWalk(space.rows, (int)space.columns) {}
+    DEVICE Walk(const KrylovSpace& space) : ColumnWalk(space.rows, (int)space.columns) {}
 };

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "krylov/scalar_steps.cuh"
 #include "matrix/long_row_split.cuh"
@@ -8,16 +7,15 @@
 // be the user's own, which a callback can change: columns are clamped.
 
 // The sum over 32 lanes, by butterfly shuffles.
-__device__ __forceinline__ VALUE warp_sum(VALUE sum) {
+DEVICE VALUE warp_sum(VALUE sum) {
     for (int half = 16; half > 0; half /= 2) sum = sum + from_lane(sum, threadIdx.x % 32 ^ half);
     return sum;
 }
 
 // The sums of the pieces of long rows, a warp per piece: a lane sums every 32nd product.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    multiply_pieces(KrylovSpace space, const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                    const VALUE* __restrict__ data, LongRows long_rows, const VALUE* __restrict__ x,
-                    VALUE* __restrict__ partials) {
+KERNEL __launch_bounds__(THREADS)
+    multiply_pieces(KrylovSpace space, In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, LongRows long_rows,
+                    In<VALUE> x, VALUE* __restrict__ partials) {
     const u32 pieces = piece_count(long_rows), warps = gridDim.x * THREADS / 32;
     for (u32 piece = (blockIdx.x * THREADS + threadIdx.x) / 32; piece < pieces; piece += warps) {
         const Part part = piece_of(indptr, long_rows, piece);
@@ -35,9 +33,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // The products of long rows, a warp per row: a lane sums the products of every 32nd piece.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    sum_pieces(const INDEX* __restrict__ indptr, LongRows long_rows, const VALUE* __restrict__ partials,
-               VALUE* __restrict__ y) {
+KERNEL __launch_bounds__(THREADS)
+    sum_pieces(In<INDEX> indptr, LongRows long_rows, In<VALUE> partials, VALUE* __restrict__ y) {
     const u32 rows = row_count(long_rows), warps = gridDim.x * THREADS / 32;
     for (u32 place = (blockIdx.x * THREADS + threadIdx.x) / 32; place < rows; place += warps) {
         const int row = long_rows.rows[place];
@@ -52,10 +49,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // y = A x for one column, and PAIRS inner products: <w, y>, or <y, w> and <y, y>. The products of long rows are in y.
 template <int PAIRS>
-__device__ __forceinline__ void multiply(const KrylovSpace& space, const INDEX* __restrict__ indptr,
-                                         const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
-                                         const VALUE* __restrict__ x, VALUE* __restrict__ y,
-                                         const VALUE* __restrict__ w, int step) {
+DEVICE void multiply(const KrylovSpace& space, In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, In<VALUE> x,
+                     VALUE* __restrict__ y, In<VALUE> w, int step) {
     Scalar sums[PAIRS ? PAIRS : 1] = {};
     const auto from_x = [&](i64 column) { return x[column]; };
     each_product(indptr, indices, data, space.rows, from_x, [&](i64 row, VALUE sum, bool is_long) {
@@ -70,26 +65,25 @@ __device__ __forceinline__ void multiply(const KrylovSpace& space, const INDEX* 
     if (PAIRS) finish(space, (ScalarStep)step, sums);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
+KERNEL __launch_bounds__(THREADS, RESIDENT_BLOCKS)
     multiply_plain(KrylovSpace space, const INDEX* indptr, const INDEX* indices, const VALUE* data, const VALUE* x,
                    VALUE* y) {
     multiply<0>(space, indptr, indices, data, x, y, nullptr, 0);
 }
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
+KERNEL __launch_bounds__(THREADS, RESIDENT_BLOCKS)
     multiply_one(KrylovSpace space, const INDEX* indptr, const INDEX* indices, const VALUE* data, const VALUE* x,
                  VALUE* y, const VALUE* w, int step) {
     if (space.is_active()) multiply<1>(space, indptr, indices, data, x, y, w, step);
 }
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
+KERNEL __launch_bounds__(THREADS, RESIDENT_BLOCKS)
     multiply_two(KrylovSpace space, const INDEX* indptr, const INDEX* indices, const VALUE* data, const VALUE* x,
                  VALUE* y, const VALUE* w, int step) {
     if (space.is_active()) multiply<2>(space, indptr, indices, data, x, y, w, step);
 }
 
 // Y = A X for several columns: a thread per entry of Y.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    multiply_columns(KrylovSpace space, const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                     const VALUE* __restrict__ data, const VALUE* __restrict__ x, VALUE* __restrict__ y) {
+KERNEL __launch_bounds__(THREADS) multiply_columns(KrylovSpace space, In<INDEX> indptr, In<INDEX> indices,
+                                                   In<VALUE> data, In<VALUE> x, VALUE* __restrict__ y) {
     const Walk walk(space);
     for (i64 e = walk.at; e < walk.end; e += walk.step) {
         const i64 row = e / space.columns, end = indptr[row + 1];

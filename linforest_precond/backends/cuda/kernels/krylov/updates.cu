@@ -1,12 +1,10 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "krylov/scalar_steps.cuh"
 
 // Inner products and fused vector updates of Krylov solvers, each followed by its scalar step.
 
 // Inner products <u, v> = sum conj(u) v of one or two pairs of vectors.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    dot_one(KrylovSpace space, int step, const VALUE* __restrict__ u, const VALUE* __restrict__ v) {
+KERNEL __launch_bounds__(THREADS) dot_one(KrylovSpace space, int step, In<VALUE> u, In<VALUE> v) {
     if (!space.is_active() && step != STEP_START) return;
     const Walk walk(space);
     Scalar sums[1] = {};
@@ -14,9 +12,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     finish(space, (ScalarStep)step, sums);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    dot_two(KrylovSpace space, int step, const VALUE* __restrict__ u0, const VALUE* __restrict__ v0,
-            const VALUE* __restrict__ u1, const VALUE* __restrict__ v1) {
+KERNEL __launch_bounds__(THREADS)
+    dot_two(KrylovSpace space, int step, In<VALUE> u0, In<VALUE> v0, In<VALUE> u1, In<VALUE> v1) {
     if (!space.is_active()) return;
     const Walk walk(space);
     Scalar sums[2] = {};
@@ -28,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // The scalar step from inner products that the user's function computed, LARGEST_SUMS for each column.
-extern "C" __global__ void __launch_bounds__(THREADS) take_sums(KrylovSpace space, int step, const Scalar* sums) {
+KERNEL __launch_bounds__(THREADS) take_sums(KrylovSpace space, int step, const Scalar* sums) {
     if (!space.is_active() && step != STEP_START && step != STEP_ERROR) return;  // the error of the last record
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     for (int i = threadIdx.x; i < LARGEST_SUMS * space.columns; i += THREADS) totals[i] = sums[i];
@@ -37,8 +34,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) take_sums(KrylovSpace spac
 }
 
 // p = z + beta p.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    cg_direction(KrylovSpace space, const VALUE* __restrict__ z, VALUE* __restrict__ p) {
+KERNEL __launch_bounds__(THREADS) cg_direction(KrylovSpace space, In<VALUE> z, VALUE* __restrict__ p) {
     if (!space.is_active()) return;
     const Walk walk(space);
     if (space.status(walk.column) != STATUS_RUNNING) return;
@@ -47,9 +43,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // x += alpha p, r -= alpha q, and norm(r)^2 unless `summed` is 0.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    cg_step(KrylovSpace space, int summed, VALUE* __restrict__ x, VALUE* __restrict__ r, const VALUE* __restrict__ p,
-            const VALUE* __restrict__ q) {
+KERNEL __launch_bounds__(THREADS)
+    cg_step(KrylovSpace space, int summed, VALUE* __restrict__ x, VALUE* __restrict__ r, In<VALUE> p, In<VALUE> q) {
     if (!space.is_active()) return;
     const Walk walk(space);
     Scalar sums[1] = {};
@@ -66,9 +61,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // p = r + beta (p - omega v).
-extern "C" __global__ void __launch_bounds__(THREADS)
-    bicgstab_direction(KrylovSpace space, const VALUE* __restrict__ r, VALUE* __restrict__ p,
-                       const VALUE* __restrict__ v) {
+KERNEL __launch_bounds__(THREADS)
+    bicgstab_direction(KrylovSpace space, In<VALUE> r, VALUE* __restrict__ p, In<VALUE> v) {
     if (!space.is_active()) return;
     const Walk walk(space);
     if (space.status(walk.column) != STATUS_RUNNING) return;
@@ -82,8 +76,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // s = r - alpha v, in place of r, and norm(s)^2 unless `summed` is 0.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    bicgstab_half_step(KrylovSpace space, int summed, VALUE* __restrict__ r, const VALUE* __restrict__ v) {
+KERNEL __launch_bounds__(THREADS)
+    bicgstab_half_step(KrylovSpace space, int summed, VALUE* __restrict__ r, In<VALUE> v) {
     if (!space.is_active()) return;
     const Walk walk(space);
     Scalar sums[1] = {};
@@ -100,9 +94,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // x += alpha phat + omega shat, r -= omega t, and norm(r)^2 and <shadow, r> unless `summed` is 0. Columns that converged
 // at the half step only add alpha phat. `shat` may alias r.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    bicgstab_step(KrylovSpace space, int summed, VALUE* __restrict__ x, VALUE* r, const VALUE* __restrict__ t,
-                  const VALUE* __restrict__ phat, const VALUE* shat, const VALUE* __restrict__ shadow) {
+KERNEL __launch_bounds__(THREADS) bicgstab_step(KrylovSpace space, int summed, VALUE* __restrict__ x, VALUE* r,
+                                                In<VALUE> t, In<VALUE> phat, const VALUE* shat, In<VALUE> shadow) {
     if (!space.is_active()) return;
     const Walk walk(space);
     Scalar sums[2] = {};
@@ -124,9 +117,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // v = z / beta; the Lanczos vector and the directions before it are 0.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    minres_begin(KrylovSpace space, const VALUE* __restrict__ z, VALUE* __restrict__ v, VALUE* __restrict__ r1,
-                 VALUE* __restrict__ w1, VALUE* __restrict__ w2) {
+KERNEL __launch_bounds__(THREADS) minres_begin(KrylovSpace space, In<VALUE> z, VALUE* __restrict__ v,
+                                               VALUE* __restrict__ r1, VALUE* __restrict__ w1, VALUE* __restrict__ w2) {
     if (!space.is_active()) return;
     const Walk walk(space);
     if (space.status(walk.column) != STATUS_RUNNING) return;
@@ -138,8 +130,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // The next Lanczos vector r2, before M and without its norm; r1 becomes the one before it.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    minres_lanczos(KrylovSpace space, const VALUE* __restrict__ q, VALUE* __restrict__ r1, VALUE* __restrict__ r2) {
+KERNEL __launch_bounds__(THREADS)
+    minres_lanczos(KrylovSpace space, In<VALUE> q, VALUE* __restrict__ r1, VALUE* __restrict__ r2) {
     if (!space.is_active()) return;
     const Walk walk(space);
     if (space.status(walk.column) != STATUS_RUNNING) return;
@@ -154,7 +146,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The next direction w, x += phi w, r = kept r - tau r2 and norm(r)^2 unless `summed` is 0, and the next v = z / beta.
 // `z` may alias r2.
-extern "C" __global__ void __launch_bounds__(THREADS)
+KERNEL __launch_bounds__(THREADS)
     minres_step(KrylovSpace space, int summed, VALUE* __restrict__ x, VALUE* __restrict__ r, const VALUE* r2,
                 const VALUE* z, VALUE* __restrict__ v, VALUE* __restrict__ w1, VALUE* __restrict__ w2) {
     if (!space.is_active()) return;
@@ -183,9 +175,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // norm(x + alpha phat - x_true) for the last record; `phat` is null after a whole step.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    measure_error(KrylovSpace space, const VALUE* __restrict__ x, const VALUE* __restrict__ phat,
-                  const VALUE* __restrict__ x_true) {
+KERNEL __launch_bounds__(THREADS) measure_error(KrylovSpace space, In<VALUE> x, In<VALUE> phat, In<VALUE> x_true) {
     if (*(volatile double*)(space.report + REPORT_UNMEASURED) == 0) return;
     const Walk walk(space);
     const VALUE alpha = narrow(space.scalar(SCALAR_ALPHA, walk.column));

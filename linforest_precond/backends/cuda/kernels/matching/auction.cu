@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 #include "matrix/row_lanes.cuh"
 
@@ -26,17 +25,17 @@ struct Offer {
     u32 tie;
     i64 column;
 
-    __device__ __forceinline__ bool precedes(const Offer& other) const {
+    DEVICE bool precedes(const Offer& other) const {
         if (first != other.first) return first > other.first;
         if (tie != other.tie) return tie > other.tie;
         return column < other.column;
     }
-    __device__ __forceinline__ void merge(const Offer& other) {
+    DEVICE void merge(const Offer& other) {
         const i64 beaten = min(first, other.first);
         second = max(max(second, other.second), beaten);
         if (other.precedes(*this)) first = other.first, tie = other.tie, column = other.column;
     }
-    __device__ __forceinline__ Offer from_lane(int half) const {
+    DEVICE Offer from_lane(int half) const {
         return {__shfl_xor_sync(FULL_WARP, first, half), __shfl_xor_sync(FULL_WARP, second, half),
                 __shfl_xor_sync(FULL_WARP, tie, half), __shfl_xor_sync(FULL_WARP, column, half)};
     }
@@ -44,8 +43,7 @@ struct Offer {
 
 // The offer of a row, on all lanes of its group; all lanes of the warp must call it. A row of -1 has none. *own is the
 // profit with the column `matched`.
-__device__ __forceinline__ Offer best_offer(const Entries& A, RowLanes lanes, i64 row, const i64* prices, i64 matched,
-                                            i64* own) {
+DEVICE Offer best_offer(const Entries& A, RowLanes lanes, i64 row, const i64* prices, i64 matched, i64* own) {
     // The column of no offer is above all others, so that the order is total.
     Offer best = {NO_PROFIT, NO_PROFIT, 0, 1ll << 62};
     i64 found = NO_PROFIT;
@@ -65,7 +63,7 @@ __device__ __forceinline__ Offer best_offer(const Entries& A, RowLanes lanes, i6
 }
 
 // Stream compaction, warp-aggregated: appends the item of each lane that has one, which is not negative.
-__device__ __forceinline__ void append(i64 item, INDEX* list, u64* length) {
+DEVICE void append(i64 item, INDEX* list, u64* length) {
     const u32 wanted = __ballot_sync(FULL_WARP, item >= 0);
     const int lane = threadIdx.x % 32;
     u64 first = 0;
@@ -75,8 +73,8 @@ __device__ __forceinline__ void append(i64 item, INDEX* list, u64* length) {
 }
 
 // Unmatches rows that are further than `step` from their best profit, and lists all unmatched rows that have entries.
-__device__ __forceinline__ void list_unmatched(const Entries& A, RowLanes lanes, const i64* prices, INDEX* columns,
-                                               INDEX* rows, i64 step, INDEX* list, u64* length) {
+DEVICE void list_unmatched(const Entries& A, RowLanes lanes, const i64* prices, INDEX* columns, INDEX* rows, i64 step,
+                           INDEX* list, u64* length) {
     for (i64 base = lanes.first(); base < A.n; base += lanes.step(gridDim.x)) {
         const i64 row = base + lanes.group();
         i64 own;
@@ -89,14 +87,14 @@ __device__ __forceinline__ void list_unmatched(const Entries& A, RowLanes lanes,
 }
 
 // A bid: the increment of the price, then the complement of the row, so that the largest bid of the lowest row wins.
-__device__ __forceinline__ u64 packed_bid(const Offer& best, i64 row, i64 step) {
+DEVICE u64 packed_bid(const Offer& best, i64 row, i64 step) {
     const i64 lead = min(best.first - best.second + step, LARGEST_INCREMENT);
     return (u64)lead << 32 | (LOW_HALF - (u64)row);
 }
 
 // Each active row bids for its best column.
-__device__ __forceinline__ void place_bids(const Entries& A, RowLanes lanes, const i64* prices, i64 step,
-                                           const INDEX* list, i64 count, u32 blocks, INDEX* wanted, u64* bids) {
+DEVICE void place_bids(const Entries& A, RowLanes lanes, const i64* prices, i64 step, const INDEX* list, i64 count,
+                       u32 blocks, INDEX* wanted, u64* bids) {
     for (i64 base = lanes.first(); base < count; base += lanes.step(blocks)) {
         const i64 place = base + lanes.group();
         const i64 row = place < count ? (i64)__ldcg(list + place) : -1;
@@ -110,8 +108,8 @@ __device__ __forceinline__ void place_bids(const Entries& A, RowLanes lanes, con
 
 // The winner of each column takes it from the row before; losers and those rows are active in the next round. A loser
 // may read a bid that the winner has reset, which belongs to no row.
-__device__ __forceinline__ void settle_bids(const INDEX* list, i64 count, u32 blocks, const INDEX* wanted, i64* prices,
-                                            INDEX* columns, INDEX* rows, u64* bids, INDEX* next, u64* length) {
+DEVICE void settle_bids(const INDEX* list, i64 count, u32 blocks, const INDEX* wanted, i64* prices, INDEX* columns,
+                        INDEX* rows, u64* bids, INDEX* next, u64* length) {
     for (i64 base = (i64)blockIdx.x * blockDim.x + threadIdx.x / 32 * 32; base < count;
          base += (i64)blocks * blockDim.x) {
         const i64 place = base + threadIdx.x % 32;
@@ -136,10 +134,9 @@ __device__ __forceinline__ void settle_bids(const INDEX* list, i64 count, u32 bl
 // Rounds of an auction, in one cooperative launch: active rows bid, grid barrier, bids are settled, grid barrier. One
 // block goes on alone when few rows are active. `lists` has room for all rows three times; `bids`, the `counts` of three
 // rounds, and `barrier` are zero at first.
-extern "C" __global__ void __launch_bounds__(256, 4)
-    run_auction(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const int* __restrict__ weights,
-                i64 n, i64 width, i64 step, i64 stop, i64* prices, INDEX* columns, INDEX* rows, INDEX* lists, u64* bids,
-                i64* progress, u64* counts, u32* barrier) {
+KERNEL __launch_bounds__(256, 4)
+    run_auction(In<INDEX> indptr, In<INDEX> indices, In<int> weights, i64 n, i64 width, i64 step, i64 stop, i64* prices,
+                INDEX* columns, INDEX* rows, INDEX* lists, u64* bids, i64* progress, u64* counts, u32* barrier) {
     const Entries A = {indptr, indices, weights, n};
     const RowLanes lanes = {(int)width};
     INDEX* const wanted = lists + 2 * n;

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 
 // A gain counts if it exceeds this multiple of the weight that is added (2^-49), as in the CPU backend.
@@ -6,14 +5,13 @@
 
 // The graph, and the matching: weights are float64, times a power of two.
 struct Matched {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const WEIGHT* __restrict__ values;
+    In<INDEX> indptr, indices;
+    In<WEIGHT> values;
     INDEX* mate;
     double* mate_weights;
     double scale;
 
-    __device__ __forceinline__ double weight(i64 slot) const { return fabs(widened(values[slot])) * scale; }
+    DEVICE double weight(i64 slot) const { return fabs(widened(values[slot])) * scale; }
 };
 
 // The augmentations of the centres, and the marks of vertices. The arms of v are arms[v] and arms[vertices + v].
@@ -32,13 +30,13 @@ struct Arm {
     INDEX vertex;
 };
 
-__device__ __forceinline__ bool is_before(const Arm& a, const Arm& b) {
+DEVICE bool is_before(const Arm& a, const Arm& b) {
     if (a.gain != b.gain) return a.gain > b.gain;
     if (a.tie != b.tie) return a.tie < b.tie;
     return a.vertex < b.vertex;
 }
 
-__device__ __forceinline__ Arm shuffled(const Arm& arm, int distance) {
+DEVICE Arm shuffled(const Arm& arm, int distance) {
     return {__shfl_xor_sync(FULL_WARP, arm.gain, distance), __shfl_xor_sync(FULL_WARP, arm.tie, distance),
             __shfl_xor_sync(FULL_WARP, arm.vertex, distance)};
 }
@@ -49,7 +47,7 @@ struct Arms {
     Arm best, second;
     double heaviest;
 
-    __device__ __forceinline__ void add(const Arm& arm, const INDEX* mate) {
+    DEVICE void add(const Arm& arm, const INDEX* mate) {
         if (arm.vertex < 0) return;
         const bool same = best.vertex >= 0 && (best.vertex == arm.vertex || mate[best.vertex] == arm.vertex);
         if (same) {
@@ -64,7 +62,7 @@ struct Arms {
 };
 
 // The arms of v, whose mate is m, by all lanes of a warp.
-__device__ __forceinline__ Arms arms_of(const Matched& graph, i64 v, i64 m, u32 tie_key) {
+DEVICE Arms arms_of(const Matched& graph, i64 v, i64 m, u32 tie_key) {
     const Arm none = {0.0, 0, NO_VERTEX};
     Arms arms = {none, none, 0.0};
     for (i64 slot = (i64)graph.indptr[v] + threadIdx.x % 32; slot < (i64)graph.indptr[v + 1]; slot += 32) {
@@ -89,7 +87,7 @@ struct Augmentation {
 };
 
 // The best augmentation of a matched edge (v, m), by all lanes of a warp.
-__device__ __forceinline__ Augmentation augmentation_of_edge(const Matched& graph, i64 v, i64 m, u32 tie_key) {
+DEVICE Augmentation augmentation_of_edge(const Matched& graph, i64 v, i64 m, u32 tie_key) {
     const double removed = graph.mate_weights[v];
     const Arms of_v = arms_of(graph, v, m, tie_key), of_m = arms_of(graph, m, v, tie_key);
     Arm a = of_v.best, b = of_m.best;
@@ -137,7 +135,7 @@ __device__ __forceinline__ Augmentation augmentation_of_edge(const Matched& grap
 }
 
 // The best augmentation of a single vertex.
-__device__ __forceinline__ Augmentation augmentation_of_vertex(const Matched& graph, i64 v, u32 tie_key) {
+DEVICE Augmentation augmentation_of_vertex(const Matched& graph, i64 v, u32 tie_key) {
     const Arm a = arms_of(graph, v, -1, tie_key).best;
     if (a.vertex < 0 || a.gain <= TOLERANCE * (a.gain + graph.mate_weights[a.vertex]))
         return {0.0, NO_VERTEX, NO_VERTEX};
@@ -145,8 +143,8 @@ __device__ __forceinline__ Augmentation augmentation_of_vertex(const Matched& gr
 }
 
 // The weight of each vertex's matched edge.
-extern "C" __global__ void weigh_mates(Matched graph, i64 vertices) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < vertices; v += (i64)gridDim.x * blockDim.x) {
+KERNEL weigh_mates(Matched graph, i64 vertices) {
+    GRID_STRIDE (i64, v, vertices) {
         const WEIGHT value = stored_value(graph.indptr, graph.indices, graph.values, (INDEX)v, graph.mate[v]);
         graph.mate_weights[v] = fabs(widened(value)) * graph.scale;
     }
@@ -154,10 +152,9 @@ extern "C" __global__ void weigh_mates(Matched graph, i64 vertices) {
 
 // The best augmentation of each centre that is dirty: a single vertex, or the lower end of a matched edge of which one
 // end is dirty. A warp per centre.
-extern "C" __global__ void find_augmentations(Matched graph, Augmentations found, u32 tie_key) {
+KERNEL find_augmentations(Matched graph, Augmentations found, u32 tie_key) {
     const int lane = threadIdx.x % 32;
-    const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 base = (i64)blockIdx.x * blockDim.x + threadIdx.x - lane; base < found.vertices; base += step) {
+    WARP_STRIDE (i64, base, found.vertices) {
         const i64 own = base + lane;
         bool searches = false;
         if (own < found.vertices) {
@@ -179,7 +176,7 @@ extern "C" __global__ void find_augmentations(Matched graph, Augmentations found
 
 // Calls visit(x) for every vertex that the augmentation of v touches: with a vertex, its mate.
 template <typename Visit>
-__device__ __forceinline__ void for_each_touched(const INDEX* mate, const Augmentations& found, i64 v, Visit visit) {
+DEVICE void for_each_touched(const INDEX* mate, const Augmentations& found, i64 v, Visit visit) {
     const INDEX firsts[3] = {(INDEX)v, found.arms[v], found.arms[found.vertices + v]};
     for (int i = 0; i < 3; ++i) {
         if (firsts[i] < 0) continue;
@@ -190,14 +187,14 @@ __device__ __forceinline__ void for_each_touched(const INDEX* mate, const Augmen
 }
 
 // The word by which equal gains are ordered; the largest wins.
-__device__ __forceinline__ u64 tie_word(const INDEX* mate, i64 v, u32 tie_key) {
+DEVICE u64 tie_word(const INDEX* mate, i64 v, u32 tie_key) {
     const u32 tie = edge_hash((INDEX)v, mate[v] < 0 ? (INDEX)v : mate[v], tie_key);
     return (u64)(~tie) << 32 | (u32)(~(u32)v);
 }
 
 // The largest gain at each vertex, as the bits of a positive number; `open` becomes 1 where there is any.
-extern "C" __global__ void claim_by_gain(const INDEX* __restrict__ mate, Augmentations found, u32* open) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < found.vertices; v += (i64)gridDim.x * blockDim.x) {
+KERNEL claim_by_gain(In<INDEX> mate, Augmentations found, u32* open) {
+    GRID_STRIDE (i64, v, found.vertices) {
         found.dirty[v] = 0;
         const double gain = found.gains[v];
         if (!(gain > 0)) continue;
@@ -207,8 +204,8 @@ extern "C" __global__ void claim_by_gain(const INDEX* __restrict__ mate, Augment
 }
 
 // Among the augmentations of largest gain at all of their vertices, the largest word at each vertex.
-extern "C" __global__ void claim_by_tie(const INDEX* __restrict__ mate, Augmentations found, u32 tie_key) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < found.vertices; v += (i64)gridDim.x * blockDim.x) {
+KERNEL claim_by_tie(In<INDEX> mate, Augmentations found, u32 tie_key) {
+    GRID_STRIDE (i64, v, found.vertices) {
         const double gain = found.gains[v];
         if (!(gain > 0)) continue;
         bool best = true;
@@ -219,12 +216,12 @@ extern "C" __global__ void claim_by_tie(const INDEX* __restrict__ mate, Augmenta
     }
 }
 
-__device__ __forceinline__ void unmatch(const Matched& graph, INDEX v) {
+DEVICE void unmatch(const Matched& graph, INDEX v) {
     graph.mate[v] = NO_VERTEX;
     graph.mate_weights[v] = 0.0;
 }
 
-__device__ __forceinline__ void join(const Matched& graph, INDEX v, INDEX w) {
+DEVICE void join(const Matched& graph, INDEX v, INDEX w) {
     if (w < 0) return;
     graph.mate[v] = w;
     graph.mate[w] = v;
@@ -234,8 +231,8 @@ __device__ __forceinline__ void join(const Matched& graph, INDEX v, INDEX w) {
 
 // Applies the best augmentations. Augmentations that share a vertex share its mate, too: it is enough to compare claims
 // at the centre and at the outer vertices, and no mate that another thread may change is followed before.
-extern "C" __global__ void apply_best(Matched graph, Augmentations found, u32 tie_key) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < found.vertices; v += (i64)gridDim.x * blockDim.x) {
+KERNEL apply_best(Matched graph, Augmentations found, u32 tie_key) {
+    GRID_STRIDE (i64, v, found.vertices) {
         const double gain = found.gains[v];
         if (!(gain > 0)) continue;
         const INDEX a = found.arms[v], b = found.arms[found.vertices + v];
@@ -261,10 +258,9 @@ extern "C" __global__ void apply_best(Matched graph, Augmentations found, u32 ti
 
 // Changed vertices become dirty, and their neighbours that have an arm to them, or had one in their augmentation; claims,
 // ties and changes are 0 again. A warp per changed vertex.
-extern "C" __global__ void mark_dirty(Matched graph, Augmentations found) {
+KERNEL mark_dirty(Matched graph, Augmentations found) {
     const int lane = threadIdx.x % 32;
-    const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 base = (i64)blockIdx.x * blockDim.x + threadIdx.x - lane; base < found.vertices; base += step) {
+    WARP_STRIDE (i64, base, found.vertices) {
         const i64 own = base + lane;
         const bool changed = own < found.vertices && found.changed[own];
         if (own < found.vertices) {

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matrix/row_lanes.cuh"
 
 // The weight of an entry that is 0, and the maximum of no entries.
@@ -6,9 +5,8 @@
 #define NONE (-(1ll << 62))
 
 // The largest off-diagonal entry of a row, on all lanes of its group; raises the maxima of the columns.
-__device__ __forceinline__ i64 largest_beside(const INDEX* indptr, const INDEX* indices, const int* weights,
-                                              RowLanes lanes, i64 row, i64 own, i64 profit, const i64* prices,
-                                              i64* of_columns) {
+DEVICE i64 largest_beside(const INDEX* indptr, const INDEX* indices, const int* weights, RowLanes lanes, i64 row,
+                          i64 own, i64 profit, const i64* prices, i64* of_columns) {
     i64 largest = NONE;
     if (row >= 0) {
         for (i64 slot = indptr[row] + lanes.place(); slot < indptr[row + 1]; slot += lanes.width) {
@@ -24,10 +22,8 @@ __device__ __forceinline__ i64 largest_beside(const INDEX* indptr, const INDEX* 
 
 // Half of the difference between the largest off-diagonal entries of row j and column j is subtracted from price j, for
 // all j at the same time. A cooperative launch; `columns` is a perfect matching, the maxima start at NONE, `barrier` at 0.
-extern "C" __global__ void balance_prices(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                          const int* __restrict__ weights, const int* __restrict__ matched,
-                                          const INDEX* __restrict__ columns, i64 n, i64 width, i64 iterations,
-                                          i64* prices, i64* of_rows, i64* of_columns, u32* barrier) {
+KERNEL balance_prices(In<INDEX> indptr, In<INDEX> indices, In<int> weights, In<int> matched, In<INDEX> columns, i64 n,
+                      i64 width, i64 iterations, i64* prices, i64* of_rows, i64* of_columns, u32* barrier) {
     const RowLanes lanes = {(int)width};
     u32 generation = 0;
     for (i64 iteration = 0; iteration < iterations; ++iteration) {
@@ -40,7 +36,7 @@ extern "C" __global__ void balance_prices(const INDEX* __restrict__ indptr, cons
             if (row < n && lanes.place() == 0) of_rows[own] = largest;
         }
         grid_barrier(barrier, generation);
-        for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < n; j += (i64)gridDim.x * blockDim.x) {
+        GRID_STRIDE (i64, j, n) {
             const i64 of_row = __ldcg(of_rows + j), of_column = __ldcg(of_columns + j);
             if (of_row != NONE && of_column != NONE) prices[j] = __ldcg(prices + j) - ((of_row - of_column) >> 1);
             of_columns[j] = NONE;

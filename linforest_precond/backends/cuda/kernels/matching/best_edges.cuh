@@ -33,9 +33,8 @@ struct SearchResult {
 
 // The graph, and how its rows are searched.
 struct Search {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const WEIGHT* __restrict__ values;  // their magnitudes are the weights
+    In<INDEX> indptr, indices;
+    In<WEIGHT> values;  // their magnitudes are the weights
     // For rows longer than `long_row`, null where there are none: the piece lists of two alternating rounds (see
     // append_pieces), the result of each piece, and at a row's first piece the number of its pieces done.
     u64* pieces;
@@ -53,16 +52,15 @@ struct Row {
     i64 vertex, begin, end;
 };
 
-__device__ __forceinline__ Row row_of(const Search& search, i64 vertex) {
+DEVICE Row row_of(const Search& search, i64 vertex) {
     return {vertex, (i64)search.indptr[vertex], (i64)search.indptr[vertex + 1]};
 }
 
-__device__ __forceinline__ SearchResult no_result() { return {{(WEIGHT)0, ~0u, NO_VERTEX}, false}; }
+DEVICE SearchResult no_result() { return {{(WEIGHT)0, ~0u, NO_VERTEX}, false}; }
 
 // Compares one entry with the best so far. The weights are compared first, before the hash is computed.
 template <typename Task>
-__device__ __forceinline__ void examine(SearchResult& result, Task& task, u32 tie_key, i64 vertex, INDEX column,
-                                        WEIGHT value) {
+DEVICE void examine(SearchResult& result, Task& task, u32 tie_key, i64 vertex, INDEX column, WEIGHT value) {
     const WEIGHT ranked = task.ranked_value(value);
     const auto weight = rank_of(ranked);
     if (weight == 0 || weight < rank_of(result.best.value) || column == (INDEX)vertex) return;
@@ -75,8 +73,8 @@ __device__ __forceinline__ void examine(SearchResult& result, Task& task, u32 ti
 
 // Every `stride`-th entry of [begin, end).
 template <typename Task>
-__device__ __forceinline__ void examine_entries(SearchResult& result, Task& task, const Search& search, i64 vertex,
-                                                i64 begin, i64 end, int stride) {
+DEVICE void examine_entries(SearchResult& result, Task& task, const Search& search, i64 vertex, i64 begin, i64 end,
+                            int stride) {
 #pragma unroll 2
     for (i64 slot = begin; slot < end; slot += stride)
         examine(result, task, search.tie_key, vertex, search.indices[slot], search.values[slot]);
@@ -84,7 +82,7 @@ __device__ __forceinline__ void examine_entries(SearchResult& result, Task& task
 
 // Reduction over `width` neighbouring lanes by butterfly shuffles; all of them get the result. The whole warp must call
 // it.
-__device__ __forceinline__ void reduce_lanes(SearchResult& result, int width) {
+DEVICE void reduce_lanes(SearchResult& result, int width) {
     for (int distance = width / 2; distance > 0; distance /= 2) {
         const Edge other = {__shfl_xor_sync(FULL_WARP, result.best.value, distance),
                             __shfl_xor_sync(FULL_WARP, result.best.hash, distance),
@@ -94,21 +92,19 @@ __device__ __forceinline__ void reduce_lanes(SearchResult& result, int width) {
     }
 }
 
-__device__ __forceinline__ bool is_long(const Search& search, const Row& row) {
-    return row.end - row.begin > search.long_row;
-}
+DEVICE bool is_long(const Search& search, const Row& row) { return row.end - row.begin > search.long_row; }
 
 // Appends the pieces of a row to a list of length *count, consecutively. A piece is one word: the vertex in the upper
 // half, the number of the piece in the lower. The table LongRows does not serve here: it lists all long rows once,
 // these lists are made anew in every round, for the vertices that are still active.
-__device__ __forceinline__ void append_pieces(const Row& row, u64* pieces, u64* count) {
+DEVICE void append_pieces(const Row& row, u64* pieces, u64* count) {
     const u32 parts = pieces_in(row.end - row.begin);
     const u64 first = atomicAdd(count, (u64)parts);
     for (u32 part = 0; part < parts; ++part) __stcg(pieces + first + part, (u64)row.vertex << 32 | part);
 }
 
 // Appends the pieces of all long rows in [first, last), by all blocks.
-__device__ __forceinline__ void append_all_pieces(const Search& search, i64 first, i64 last, u64* count) {
+DEVICE void append_all_pieces(const Search& search, i64 first, i64 last, u64* count) {
     for (i64 v = first + (i64)blockIdx.x * ROWS + threadIdx.x; v < last; v += (i64)gridDim.x * ROWS) {
         const Row row = row_of(search, v);
         if (is_long(search, row)) append_pieces(row, search.pieces, count);
@@ -116,12 +112,11 @@ __device__ __forceinline__ void append_all_pieces(const Search& search, i64 firs
 }
 
 // The vertex of a work item; without a list the items are the vertices.
-__device__ __forceinline__ i64 vertex_of(const INDEX* list, i64 item) { return list ? (i64)list[item] : item; }
+DEVICE i64 vertex_of(const INDEX* list, i64 item) { return list ? (i64)list[item] : item; }
 
 // The rows of a block's items, `width` lanes per row. Long rows are left to search_pieces.
 template <typename Task>
-__device__ __forceinline__ void search_by_lanes(const Search& search, Task& task, const INDEX* list, i64 first,
-                                                i64 last) {
+DEVICE void search_by_lanes(const Search& search, Task& task, const INDEX* list, i64 first, i64 last) {
     const int width = search.width, lane = threadIdx.x % width;
     for (; first < last; first += ROWS / width) {
         const i64 item = first + threadIdx.x / width;
@@ -148,12 +143,12 @@ struct Stage {
     INDEX* columns;
     int capacity;
 
-    __device__ __forceinline__ void copy_entry(int place, const Search& search, i64 slot) const {
+    DEVICE void copy_entry(int place, const Search& search, i64 slot) const {
         columns[place] = search.indices[slot];
         values[place] = search.values[slot];
     }
     // Loads the rows [first, last), if they fit; `base` is the slot of their first entry in the graph.
-    __device__ __forceinline__ bool load(const Search& search, i64 first, i64 last, i64& base) const {
+    DEVICE bool load(const Search& search, i64 first, i64 last, i64& base) const {
         base = search.indptr[first];
         const i64 count = (i64)search.indptr[last] - base;
         if (count > capacity) return false;
@@ -164,7 +159,7 @@ struct Stage {
     }
     // Loads the rows of the searching threads, a few lanes per row, if they fit; `base` is the slot of a thread's own
     // row in the graph, minus its place in the stage.
-    __device__ __forceinline__ bool load_listed(const Search& search, const Row& row, bool searching, i64& base) const {
+    DEVICE bool load_listed(const Search& search, const Row& row, bool searching, i64& base) const {
         __shared__ i64 slots[ROWS];
         __shared__ int places[ROWS + 1];
         const int place = block_exclusive_sum(searching ? (int)(row.end - row.begin) : 0, places + ROWS);
@@ -180,7 +175,7 @@ struct Stage {
     }
 };
 
-__device__ __forceinline__ Stage stage_of(const Search& search) {
+DEVICE Stage stage_of(const Search& search) {
     extern __shared__ __align__(16) char memory[];
     WEIGHT* const values = reinterpret_cast<WEIGHT*>(memory);
     return {values, reinterpret_cast<INDEX*>(values + search.capacity), search.capacity};
@@ -188,8 +183,7 @@ __device__ __forceinline__ Stage stage_of(const Search& search) {
 
 // The rows of a block's items, staged, a thread per row; false if they do not fit.
 template <typename Task>
-__device__ __forceinline__ bool search_staged(const Search& search, Task& task, const INDEX* list, i64 first,
-                                              i64 last) {
+DEVICE bool search_staged(const Search& search, Task& task, const INDEX* list, i64 first, i64 last) {
     const Stage stage = stage_of(search);
     const bool present = first + threadIdx.x < last;
     const Row row = present ? row_of(search, vertex_of(list, first + threadIdx.x)) : Row{};
@@ -210,8 +204,7 @@ __device__ __forceinline__ bool search_staged(const Search& search, Task& task, 
 
 // The rows of the items [first, last), by `blocks` blocks. Few items are shared out evenly, in multiples of a warp.
 template <typename Task>
-__device__ __forceinline__ void search_rows(const Search& search, Task& task, const INDEX* list, i64 first, i64 last,
-                                            u32 blocks) {
+DEVICE void search_rows(const Search& search, Task& task, const INDEX* list, i64 first, i64 last, u32 blocks) {
     const i64 share = (last - first + blocks - 1) / blocks, at_once = share < ROWS ? (share + 31) / 32 * 32 : ROWS;
     for (i64 own = first + blockIdx.x * at_once; own < last; own += blocks * at_once) {
         const i64 end = own + at_once < last ? own + at_once : last;
@@ -223,8 +216,7 @@ __device__ __forceinline__ void search_rows(const Search& search, Task& task, co
 }
 
 // Reduction over the pieces of a row, by the warp that finishes the last of them; false for the other warps.
-__device__ __forceinline__ bool reduce_pieces(const Search& search, SearchResult& result, u64 first, u64 part,
-                                              u64 parts) {
+DEVICE bool reduce_pieces(const Search& search, SearchResult& result, u64 first, u64 part, u64 parts) {
     const int lane = threadIdx.x % 32;
     bool last = false;
     if (lane == 0) {
@@ -250,8 +242,7 @@ __device__ __forceinline__ bool reduce_pieces(const Search& search, SearchResult
 
 // The long rows whose pieces are listed, a warp per piece, by `blocks` blocks.
 template <typename Task>
-__device__ __forceinline__ void search_pieces(const Search& search, Task& task, const u64* pieces, u64 count,
-                                              u32 blocks) {
+DEVICE void search_pieces(const Search& search, Task& task, const u64* pieces, u64 count, u32 blocks) {
     const int warps = ROWS / 32;
     for (u64 base = (u64)blockIdx.x * warps; base < count; base += (u64)blocks * warps) {
         const u64 place = base + threadIdx.x / 32;

@@ -5,7 +5,7 @@
 enum ChoiceStatus { NO_CHOICE, MUTUAL, TAKEN, UNDECIDED };
 
 // Without branches, so that the dependent loads of several calls overlap (memory-level parallelism).
-__device__ __forceinline__ ChoiceStatus choice_status(const INDEX* choices, INDEX v) {
+DEVICE ChoiceStatus choice_status(const INDEX* choices, INDEX v) {
     const INDEX chosen = choices[v], back = choices[chosen < 0 ? v : chosen], third = choices[back < 0 ? v : back];
     return chosen < 0 ? NO_CHOICE : back == v ? MUTUAL : back >= 0 && third == chosen ? TAKEN : UNDECIDED;
 }

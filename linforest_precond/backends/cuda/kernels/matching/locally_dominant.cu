@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 #include "matrix/long_row_split.cuh"
 #include "matching/best_edges.cuh"
@@ -11,9 +10,8 @@
 // first, `lists` has room for all vertices twice. `before` rounds have left mates and pointers; where there were none,
 // mates are -1. In the lists, vertices whose target was matched are at the front, vertices that keep their pointers at
 // the back. `progress` gets the number of rounds that matched edges, and 1: the matching is maximal.
-extern "C" __global__ void __launch_bounds__(256, 5)
-    match_dominant_edges(Search search, u64 before, INDEX* mates, INDEX* pointers, INDEX* lists, u64* progress,
-                         ListCounts* counts, u32* barrier) {
+KERNEL __launch_bounds__(256, 5) match_dominant_edges(Search search, u64 before, INDEX* mates, INDEX* pointers,
+                                                      INDEX* lists, u64* progress, ListCounts* counts, u32* barrier) {
     ActiveBlocks blocks = {barrier, gridDim.x, 0};
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         progress[0] = before;

@@ -1,10 +1,5 @@
-#include "runtime/common.cuh"
-
 // The value stored between each vertex and its mate, by binary search in the vertex's row.
-extern "C" __global__ void find_matched_values(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                               const VALUE* __restrict__ values, i64 rows,
-                                               const INDEX* __restrict__ mate, VALUE* __restrict__ out) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < rows; v += (i64)gridDim.x * blockDim.x) {
-        out[v] = stored_value(indptr, indices, values, (INDEX)v, mate[v]);
-    }
+KERNEL find_matched_values(In<INDEX> indptr, In<INDEX> indices, In<VALUE> values, i64 rows, In<INDEX> mate,
+                           VALUE* __restrict__ out) {
+    GRID_STRIDE (i64, v, rows) { out[v] = stored_value(indptr, indices, values, (INDEX)v, mate[v]); }
 }

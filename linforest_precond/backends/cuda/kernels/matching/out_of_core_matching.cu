@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 #include "matrix/long_row_split.cuh"
 #include "matching/best_edges.cuh"
@@ -17,18 +16,18 @@ struct Batch {
 };
 
 // Shifts the pointers of a search, so that it finds the entries of the batch at their slots in the whole graph.
-__device__ __forceinline__ void use_batch(Search& search, const Batch& batch) {
+DEVICE void use_batch(Search& search, const Batch& batch) {
     search.indices = batch.indices - batch.begin;
     search.values = batch.values - batch.begin;
 }
 
 // Lists the pieces of a batch's long rows; *count is zero at first.
-extern "C" __global__ void list_batch_pieces(Search search, Batch batch, u64* count) {
+KERNEL list_batch_pieces(Search search, Batch batch, u64* count) {
     append_all_pieces(search, batch.first, batch.last, count);
 }
 
 // The vertices of a batch set their pointers, except those with long rows.
-extern "C" __global__ void __launch_bounds__(256, 5)
+KERNEL __launch_bounds__(256, 5)
     set_batch_pointers(Search search, Batch batch, const INDEX* mates, INDEX* pointers, u64 rounds) {
     use_batch(search, batch);
     SetPointers task = {mates, pointers, rounds == 0, false};
@@ -36,9 +35,8 @@ extern "C" __global__ void __launch_bounds__(256, 5)
 }
 
 // The vertices of a batch with long rows set their pointers.
-extern "C" __global__ void __launch_bounds__(256, 5)
-    set_batch_pointers_by_pieces(Search search, Batch batch, const INDEX* mates, INDEX* pointers, u64 rounds,
-                                 const u64* count) {
+KERNEL __launch_bounds__(256, 5) set_batch_pointers_by_pieces(Search search, Batch batch, const INDEX* mates,
+                                                              INDEX* pointers, u64 rounds, const u64* count) {
     use_batch(search, batch);
     SetPointers task = {mates, pointers, rounds == 0, false};
     search_pieces(search, task, search.pieces, *count, gridDim.x);
@@ -52,12 +50,11 @@ struct Report {
 };
 
 // Matches mutual pointers and reports what is left. `ends` are the ends of the batches, in vertices.
-extern "C" __global__ void match_mutual(const INDEX* __restrict__ indptr, const INDEX* __restrict__ pointers,
-                                        INDEX* mates, i64 rows, const i64* __restrict__ ends, i64 batches,
-                                        Report* report) {
+KERNEL match_mutual(In<INDEX> indptr, In<INDEX> pointers, INDEX* mates, i64 rows, In<i64> ends, i64 batches,
+                    Report* report) {
     u64 entries = 0;
     bool matched = false;
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < rows; v += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, v, rows) {
         const ChoiceStatus status = mates[v] < 0 ? choice_status(pointers, (INDEX)v) : NO_CHOICE;
         if (status == NO_CHOICE) continue;
         if (status == MUTUAL) {
@@ -75,10 +72,9 @@ extern "C" __global__ void match_mutual(const INDEX* __restrict__ indptr, const 
 
 // Makes lengths of rows, in kept_indptr + 1, whose inclusive scan gives row pointers: those of the vertices that may
 // still be matched, or with `taken_only` of those whose target was matched. Other rows are empty.
-extern "C" __global__ void keep_rows(const INDEX* __restrict__ indptr, const INDEX* __restrict__ pointers,
-                                     const INDEX* __restrict__ mates, i64 rows, i64 taken_only,
-                                     INDEX* __restrict__ kept_indptr) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < rows; v += (i64)gridDim.x * blockDim.x) {
+KERNEL keep_rows(In<INDEX> indptr, In<INDEX> pointers, In<INDEX> mates, i64 rows, i64 taken_only,
+                 INDEX* __restrict__ kept_indptr) {
+    GRID_STRIDE (i64, v, rows) {
         const INDEX target = mates[v] < 0 ? pointers[v] : NO_VERTEX;
         const bool keeps = target >= 0 && (!taken_only || mates[target] >= 0);
         kept_indptr[v + 1] = keeps ? indptr[v + 1] - indptr[v] : 0;

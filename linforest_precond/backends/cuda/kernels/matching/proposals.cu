@@ -1,5 +1,4 @@
 #define BY_VERTICES
-#include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 #include "runtime/md5.cuh"
 #include "matrix/long_row_split.cuh"
@@ -29,33 +28,29 @@ struct ProposeToRed {
     const u8* colours;
     bool weighted;
 
-    __device__ __forceinline__ bool is_active(i64 v) const { return MD5 ? colours[v] != OUT : colours[v] == BLUE; }
-    __device__ __forceinline__ WEIGHT ranked_value(WEIGHT value) const {
-        return weighted || rank_of(value) == 0 ? value : (WEIGHT)1;
-    }
-    __device__ __forceinline__ Availability availability(i64 v, const Edge& edge) const {
+    DEVICE bool is_active(i64 v) const { return MD5 ? colours[v] != OUT : colours[v] == BLUE; }
+    DEVICE WEIGHT ranked_value(WEIGHT value) const { return weighted || rank_of(value) == 0 ? value : (WEIGHT)1; }
+    DEVICE Availability availability(i64 v, const Edge& edge) const {
         const u8 colour = colours[edge.column];
         return colour == OUT ? NEVER : colour == BLUE || (MD5 && colours[v] == RED) ? LATER : NOW;
     }
-    __device__ __forceinline__ bool take_result(i64 v, const Edge& best, bool open) const {
+    DEVICE bool take_result(i64 v, const Edge& best, bool open) const {
         choices[v] = open ? best.column : DEAD;
         INDEX displaced;
         if (best.column >= 0) mates.propose(v, best, displaced);
         return false;
     }
-    __device__ __forceinline__ void defer(i64) const {}
-    __device__ __forceinline__ void end_rows() const {}
+    DEVICE void defer(i64) const {}
+    DEVICE void end_rows() const {}
 };
 
 // What happened to a vertex in a round: a blue one was accepted or is dead, a red one accepted, or it is still active.
 enum Outcome { ACCEPTED, DIED, ACCEPTS, ACTIVE };
 
-__device__ __forceinline__ u64 colour_key(const Options& options, u64 round) {
-    return iteration_key(options.seed, 2 * round + 1);
-}
+DEVICE u64 colour_key(const Options& options, u64 round) { return iteration_key(options.seed, 2 * round + 1); }
 
 // The colour of a vertex in a round; with MD5, the upper half of the key is the random number of Algorithm 4.
-__device__ __forceinline__ bool is_blue_under(u64 key, u64 threshold, i64 v) {
+DEVICE bool is_blue_under(u64 key, u64 threshold, i64 v) {
     return MD5 ? quarter_md5_of((u32)v, (u32)(key >> 32)) < threshold : is_positive(key, threshold, v);
 }
 
@@ -63,7 +58,7 @@ __device__ __forceinline__ bool is_blue_under(u64 key, u64 threshold, i64 v) {
 // accept, until all are matched or dead. A cooperative launch; mates and choices are -1 at first, `counts` of three
 // rounds and `barrier` are zero, `lists` has room for all vertices twice. In the lists, vertices that search their rows
 // are at the front (`searching`) and the others, red ones without MD5, at the back. `progress` gets the number of rounds, and whether no vertex is left.
-extern "C" __global__ void __launch_bounds__(256, 4)
+KERNEL __launch_bounds__(256, 4)
     match_colours(Search search, Options options, INDEX* mates, WEIGHT* offers, INDEX* choices, u8* colours,
                   INDEX* lists, u64* progress, ListCounts* counts, u32* barrier) {
     ActiveBlocks blocks = {barrier, gridDim.x, 0};

@@ -7,12 +7,12 @@ struct ActiveBlocks {
     u32* arrivals;  // zero at first
     u32 count, generation;
 
-    __device__ __forceinline__ void synchronize() {
+    DEVICE void synchronize() {
         if (count > 1) grid_barrier(arrivals, generation);
         else __syncthreads();
     }
     // Whether this block takes part in the next round. The number of active vertices never grows.
-    __device__ __forceinline__ bool continues(u64 vertices, u64 pieces) {
+    DEVICE bool continues(u64 vertices, u64 pieces) {
         if (vertices <= ROWS && pieces <= ROWS / 32) count = 1;
         return blockIdx.x < count;
     }
@@ -31,7 +31,7 @@ struct Round {
     ListCounts *count, *next;
     i64 rows;
 
-    __device__ __forceinline__ void open(const Search& search, INDEX* lists, ListCounts* counts, u64 number) {
+    DEVICE void open(const Search& search, INDEX* lists, ListCounts* counts, u64 number) {
         const u64 now = number % 2, then = 1 - now;
         list = lists + now * search.rows, next_list = lists + then * search.rows;
         pieces = search.pieces + now * search.most_pieces, next_pieces = search.pieces + then * search.most_pieces;
@@ -41,7 +41,7 @@ struct Round {
         if (blockIdx.x == 0 && threadIdx.x == 0) counts[(number + 2) % 3] = {};
     }
     // Lists the pieces of a vertex of the next round, if its row is long.
-    __device__ __forceinline__ void list_long_row(const Search& search, i64 vertex) const {
+    DEVICE void list_long_row(const Search& search, i64 vertex) const {
         if (!search.pieces) return;
         const Row row = row_of(search, vertex);
         if (is_long(search, row)) append_pieces(row, next_pieces, &next->pieces);
@@ -55,8 +55,7 @@ enum Destination { DROPPED, FRONT, BACK };
 // inspects AT_ONCE vertices at once (memory-level parallelism). `act(v, finding)` returns the destination, and may
 // replace v by another vertex.
 template <typename Inspect, typename Act>
-__device__ __forceinline__ void make_next_list(const Search& search, const Round& round, bool all, u32 blocks,
-                                               Inspect inspect, Act act) {
+DEVICE void make_next_list(const Search& search, const Round& round, bool all, u32 blocks, Inspect inspect, Act act) {
     const i64 front = all ? round.rows : (i64)__ldcg(&round.count->front);
     const i64 items = all ? round.rows : front + (i64)__ldcg(&round.count->back), block_items = (i64)ROWS * AT_ONCE;
     for (i64 base = blockIdx.x * block_items; base < items; base += blocks * block_items) {
@@ -93,7 +92,7 @@ __device__ __forceinline__ void make_next_list(const Search& search, const Round
 }
 
 // Lists the pieces of all long rows for the first round, by all blocks; returns their number.
-__device__ __forceinline__ u64 list_first_pieces(const Search& search, ListCounts* counts, ActiveBlocks& blocks) {
+DEVICE u64 list_first_pieces(const Search& search, ListCounts* counts, ActiveBlocks& blocks) {
     if (!search.pieces) return 0;
     append_all_pieces(search, 0, search.rows, &counts->pieces);
     blocks.synchronize();

@@ -7,19 +7,19 @@ struct SetPointers {
     bool fresh;     // first round: all vertices are free
     bool selected;  // the search has a list of the vertices that must point anew
 
-    __device__ __forceinline__ bool is_active(i64 v) const {
+    DEVICE bool is_active(i64 v) const {
         if (fresh || selected) return true;
         const INDEX target = mates[v] < 0 ? pointers[v] : NO_VERTEX;
         return target >= 0 && mates[target] >= 0;
     }
-    __device__ __forceinline__ WEIGHT ranked_value(WEIGHT value) const { return value; }
-    __device__ __forceinline__ Availability availability(i64, const Edge& edge) const {
+    DEVICE WEIGHT ranked_value(WEIGHT value) const { return value; }
+    DEVICE Availability availability(i64, const Edge& edge) const {
         return fresh || mates[edge.column] < 0 ? NOW : NEVER;
     }
-    __device__ __forceinline__ bool take_result(i64 v, const Edge& best, bool) const {
+    DEVICE bool take_result(i64 v, const Edge& best, bool) const {
         pointers[v] = best.column;
         return false;
     }
-    __device__ __forceinline__ void defer(i64) const {}
-    __device__ __forceinline__ void end_rows() const {}
+    DEVICE void defer(i64) const {}
+    DEVICE void end_rows() const {}
 };

@@ -12,8 +12,8 @@ struct Edge {
 
 // The best of a vertex's edges to matched vertices in the total order of edges, searched by WIDTH lanes.
 template <typename Matched>
-__device__ __forceinline__ Edge heaviest_matched(const INDEX* __restrict__ indices, const WEIGHT* __restrict__ values,
-                                                 i64 begin, i64 end, i64 v, u32 tie_key, Matched is_matched) {
+DEVICE Edge heaviest_matched(In<INDEX> indices, In<WEIGHT> values, i64 begin, i64 end, i64 v, u32 tie_key,
+                             Matched is_matched) {
     Edge best = {0, ~0u, NO_VERTEX};
     for (i64 slot = begin + threadIdx.x % WIDTH; slot < end; slot += WIDTH) {
         const INDEX column = indices[slot];
@@ -33,13 +33,10 @@ __device__ __forceinline__ Edge heaviest_matched(const INDEX* __restrict__ indic
 // Calls keep(v) for every matched vertex, and join(v, w) for every single one with its heaviest matched neighbour, which
 // may be NO_VERTEX. A warp processes 32 vertices, its single ones with WIDTH lanes each.
 template <typename Matched, typename Keep, typename Join>
-__device__ __forceinline__ void join_single_vertices(const INDEX* __restrict__ indptr,
-                                                     const INDEX* __restrict__ indices,
-                                                     const WEIGHT* __restrict__ values, i64 vertices, u32 tie_key,
-                                                     Matched is_matched, Keep keep, Join join) {
+DEVICE void join_single_vertices(In<INDEX> indptr, In<INDEX> indices, In<WEIGHT> values, i64 vertices, u32 tie_key,
+                                 Matched is_matched, Keep keep, Join join) {
     const int lane = threadIdx.x % 32;
-    const i64 step = (i64)gridDim.x * blockDim.x;
-    for (i64 base = (i64)blockIdx.x * blockDim.x + threadIdx.x - lane; base < vertices; base += step) {
+    WARP_STRIDE (i64, base, vertices) {
         const i64 v = base + lane;
         const bool is_vertex = v < vertices, is_single = is_vertex && !is_matched(v);
         if (is_vertex && !is_single) keep(v);

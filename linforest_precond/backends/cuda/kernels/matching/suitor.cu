@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/edge_order.cuh"
 #include "matrix/long_row_split.cuh"
 #include "matching/best_edges.cuh"
@@ -21,12 +20,12 @@ struct ProposeToBest {
     Displaced& displaced;
     INDEX* choices;  // first round only: vertices record their choices, nobody has suitors yet; else null
 
-    __device__ __forceinline__ bool is_active(i64) const { return true; }
-    __device__ __forceinline__ WEIGHT ranked_value(WEIGHT value) const { return value; }
-    __device__ __forceinline__ Availability availability(i64 v, const Edge& edge) const {
+    DEVICE bool is_active(i64) const { return true; }
+    DEVICE WEIGHT ranked_value(WEIGHT value) const { return value; }
+    DEVICE Availability availability(i64 v, const Edge& edge) const {
         return choices || suitors.would_accept(v, edge) ? NOW : NEVER;
     }
-    __device__ __forceinline__ bool take_result(i64 v, const Edge& best, bool) const {
+    DEVICE bool take_result(i64 v, const Edge& best, bool) const {
         if (choices) {
             choices[v] = best.column;
             suitors.offers[v] = best.value;
@@ -38,14 +37,12 @@ struct ProposeToBest {
         if (other >= 0) defer(other);
         return false;
     }
-    __device__ __forceinline__ void defer(i64 v) const {
-        displaced.vertices[atomicAdd(&displaced.count, 1u)] = (INDEX)v;
-    }
+    DEVICE void defer(i64 v) const { displaced.vertices[atomicAdd(&displaced.count, 1u)] = (INDEX)v; }
     // Between two calls a block adds at most ROWS vertices, so the buffer cannot overflow.
-    __device__ __forceinline__ void end_rows() const {
+    DEVICE void end_rows() const {
         if (__syncthreads_or(displaced.count > ROWS)) flush();
     }
-    __device__ __forceinline__ void flush() const {
+    DEVICE void flush() const {
         __syncthreads();
         const u32 count = displaced.count;
         if (threadIdx.x == 0 && count) displaced.first = atomicAdd(&round.next->front, (u64)count);
@@ -62,8 +59,7 @@ struct ProposeToBest {
 
 // Proposes along the choice of the first round; `v` becomes the vertex that must search again, if there is one. Most
 // vertices need no atomic operation: mutual choices are final, and proposals to their vertices are in vain.
-__device__ __forceinline__ Destination propose_choice(const Suitors& suitors, const INDEX* choices, INDEX& v,
-                                                      int status) {
+DEVICE Destination propose_choice(const Suitors& suitors, const INDEX* choices, INDEX& v, int status) {
     const INDEX chosen = choices[v];
     if (status == MUTUAL) suitors.suitors[v] = chosen;
     if (status == MUTUAL || status == NO_CHOICE) return DROPPED;
@@ -79,7 +75,7 @@ __device__ __forceinline__ Destination propose_choice(const Suitors& suitors, co
 // in the next round, until none is displaced. Then every vertex is its suitor's suitor, and the suitors are the mates.
 // A cooperative launch; mates are -1 at first, `counts` of three rounds and `barrier` are zero, `lists` has room for
 // all vertices twice.
-extern "C" __global__ void __launch_bounds__(256, 5)
+KERNEL __launch_bounds__(256, 5)
     find_suitors(Search search, INDEX* mates, WEIGHT* offers, INDEX* lists, ListCounts* counts, u32* barrier) {
     __shared__ Displaced displaced;
     ActiveBlocks blocks = {barrier, gridDim.x, 0};

@@ -1,10 +1,6 @@
-#include "runtime/common.cuh"
-
 // For each vertex the largest weight minus dual over its neighbours but one, at least 0; `width` lanes per row.
-extern "C" __global__ void find_best_offers(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                            const WEIGHT* __restrict__ values, const double* __restrict__ duals,
-                                            const INDEX* __restrict__ without, double scale, i64 vertices, int width,
-                                            double* __restrict__ offers) {
+KERNEL find_best_offers(In<INDEX> indptr, In<INDEX> indices, In<WEIGHT> values, In<double> duals, In<INDEX> without,
+                        double scale, i64 vertices, int width, double* __restrict__ offers) {
     const i64 rows = (i64)gridDim.x * blockDim.x / width;
     // The first row of a thread's warp: all of its lanes stay together for the shuffles.
     for (i64 base = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32 * 32 / width; base < vertices; base += rows) {

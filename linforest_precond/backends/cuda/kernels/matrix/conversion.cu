@@ -1,5 +1,3 @@
-#include "runtime/common.cuh"
-
 #define MOST_ARRAYS 8
 
 // Arrays of double precision, and where they go in single precision; `ends` are the numbers of all up to each one.
@@ -10,8 +8,8 @@ struct Conversion {
 };
 
 // Rounds the numbers of several arrays to single precision.
-extern "C" __global__ void narrow_arrays(Conversion arrays, i64 count) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+KERNEL narrow_arrays(Conversion arrays, i64 count) {
+    GRID_STRIDE (i64, i, count) {
         int own = 0;
         while (i >= arrays.ends[own]) ++own;
         const i64 place = own ? i - arrays.ends[own - 1] : i;

@@ -1,14 +1,11 @@
-#include "runtime/common.cuh"
 // The block size is known at run time only: of this header, the arithmetic of numbers is used.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
 
 // Each row copies its entries inside its diagonal block; a short last block is padded with the identity.
-extern "C" __global__ void copy_diagonal_blocks(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                                const VALUE* __restrict__ data, i64 rows, int size, i64 count,
-                                                VALUE* __restrict__ blocks) {
-    const i64 stride = (i64)gridDim.x * blockDim.x;
-    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < count * size; row += stride) {
+KERNEL copy_diagonal_blocks(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 rows, int size, i64 count,
+                            VALUE* __restrict__ blocks) {
+    GRID_STRIDE (i64, row, count * size) {
         VALUE* own = blocks + row * size;
         const i64 first = row / size * size;
         if (row >= rows) {
@@ -26,15 +23,14 @@ extern "C" __global__ void copy_diagonal_blocks(const INDEX* __restrict__ indptr
 
 // A block and its inverse in shared memory, processed by a group of lanes of a warp, one row or column per lane.
 struct Workspace {
-    VALUE* pivots;
-    VALUE* inverse;
+    VALUE *pivots, *inverse;
     int size, lane;
 
-    __device__ __forceinline__ VALUE& pivot(int r, int c) const { return pivots[r * size + c]; }
-    __device__ __forceinline__ VALUE& other(int r, int c) const { return inverse[r * size + c]; }
+    DEVICE VALUE& pivot(int r, int c) const { return pivots[r * size + c]; }
+    DEVICE VALUE& other(int r, int c) const { return inverse[r * size + c]; }
 };
 
-__device__ __forceinline__ void load(const Workspace& work, const VALUE* __restrict__ block) {
+DEVICE void load(const Workspace& work, In<VALUE> block) {
     __syncwarp();
     if (work.lane < work.size)
         for (int c = 0; c < work.size; ++c) {
@@ -45,7 +41,7 @@ __device__ __forceinline__ void load(const Workspace& work, const VALUE* __restr
 }
 
 // Whether the block, which is overwritten, is Hermitian with positive pivots. All lanes return the same.
-__device__ __forceinline__ bool is_definite(const Workspace& work, const VALUE* __restrict__ block, u32 lanes) {
+DEVICE bool is_definite(const Workspace& work, In<VALUE> block, u32 lanes) {
     bool good = true;
     if (work.lane < work.size)
         for (int c = 0; c < work.size; ++c)
@@ -67,7 +63,7 @@ __device__ __forceinline__ bool is_definite(const Workspace& work, const VALUE* 
 
 // Gauss-Jordan elimination with partial pivoting. Pivots that are tiny relative to the block are perturbed; returns how
 // many were.
-__device__ __forceinline__ int invert(const Workspace& work) {
+DEVICE int invert(const Workspace& work) {
     int perturbed = 0;
     WEIGHT block_size = 0;
     for (int i = 0; i < work.size * work.size; ++i) block_size = fmax(block_size, size_of(work.pivots[i]));
@@ -103,8 +99,7 @@ __device__ __forceinline__ int invert(const Workspace& work) {
 }
 
 // Inverts all blocks with `lanes` lanes per block, one warp per thread block.
-extern "C" __global__ void invert_blocks(const VALUE* __restrict__ blocks, i64 count, int size, int lanes,
-                                         VALUE* __restrict__ inverses, i64* report) {
+KERNEL invert_blocks(In<VALUE> blocks, i64 count, int size, int lanes, VALUE* __restrict__ inverses, i64* report) {
     extern __shared__ __align__(16) unsigned char memory[];
     const int at_once = 32 / lanes, place = threadIdx.x / lanes, lane = threadIdx.x % lanes;
     VALUE* own = (VALUE*)memory + place * 2 * size * size;
@@ -135,11 +130,9 @@ extern "C" __global__ void invert_blocks(const VALUE* __restrict__ blocks, i64 c
 }
 
 // x = inverse b, one thread per entry of x: a row (or column) of a block times its part of b. Strides are in elements.
-extern "C" __global__ void multiply_blocks(const VALUE* __restrict__ inverses, int size, int transpose,
-                                           const RESULT* __restrict__ b, RESULT* __restrict__ x, i64 rows, i64 columns,
-                                           i64 b_row, i64 b_column, i64 x_row, i64 x_column) {
-    const i64 stride = (i64)gridDim.x * blockDim.x;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < rows * columns; i += stride) {
+KERNEL multiply_blocks(In<VALUE> inverses, int size, int transpose, In<RESULT> b, RESULT* __restrict__ x, i64 rows,
+                       i64 columns, i64 b_row, i64 b_column, i64 x_row, i64 x_column) {
+    GRID_STRIDE (i64, i, rows * columns) {
         const i64 row = i / columns, column = i % columns, first = row / size * size;
         const int within = (int)(row - first), width = (int)min((i64)size, rows - first);
         const VALUE* entry = inverses + first * size + (transpose ? within : within * size);

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matrix/symmetry_hash.cuh"
 #include "matrix/entry_tiles.cuh"
 
@@ -12,8 +11,7 @@ __device__ __noinline__ void report_entries(const INDEX* indices, const VALUE* d
 }
 
 // Finds the first row of each chunk of entries, and checks the row pointers.
-extern "C" __global__ void chunk_rows(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
-                                      INDEX* __restrict__ chunk_row, u64* report) {
+KERNEL chunk_rows(In<INDEX> indptr, i64 rows, i64 entries, INDEX* __restrict__ chunk_row, u64* report) {
     find_chunk_rows(indptr, rows, entries, chunk_row, nullptr, report);
 }
 
@@ -26,8 +24,8 @@ struct Chunk {
 };
 
 // Plain negation would take a float32 subnormal for zero.
-__device__ __forceinline__ double negative(double a) { return -a; }
-__device__ __forceinline__ float negative(float a) { return __uint_as_float(__float_as_uint(a) ^ 0x80000000u); }
+DEVICE double negative(double a) { return -a; }
+DEVICE float negative(float a) { return __uint_as_float(__float_as_uint(a) ^ 0x80000000u); }
 
 // The partial results of a thread.
 struct Findings {
@@ -41,13 +39,13 @@ struct Findings {
 // and superdiagonal by a minus sign.
 struct RowScan {
     const Chunk& chunk;
-    const INDEX* __restrict__ indices;
-    const VALUE* __restrict__ data;
+    In<INDEX> indices;
+    In<VALUE> data;
     VALUE* __restrict__ diagonal;
     Findings& found;
 
     template <int WIDTH>
-    __device__ __forceinline__ void operator()(Lanes<WIDTH>, const RowPart& part) const {
+    DEVICE void operator()(Lanes<WIDTH>, const RowPart& part) const {
         const INDEX row = part.row;
         int i = part.begin + threadIdx.x % WIDTH;
         if (i >= part.end) return;
@@ -77,8 +75,7 @@ struct RowScan {
 // Stages a chunk's columns and weights in shared memory, padded with zeros; returns whether any of the thread's
 // entries is out of range or nonfinite. All loads are issued before the first is used (memory-level parallelism).
 template <bool WHOLE>
-__device__ __forceinline__ bool stage(const Chunk& chunk, const INDEX* __restrict__ indices,
-                                      const VALUE* __restrict__ data, i64 rows, u32& largest) {
+DEVICE bool stage(const Chunk& chunk, In<INDEX> indices, In<VALUE> data, i64 rows, u32& largest) {
     INDEX columns[CHUNK / LANES];
     VALUE values[CHUNK / LANES];
     const int t = threadIdx.x;
@@ -103,10 +100,8 @@ __device__ __forceinline__ bool stage(const Chunk& chunk, const INDEX* __restric
 
 // Scans all entries: a block stages a chunk at a time, checks each entry, scans the rows, then sums the weights by the
 // fixed tree: of all entries, and of those on the sub- and superdiagonal. The diagonal is zero at first.
-__device__ __forceinline__ void scan_chunks(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                            const VALUE* __restrict__ data, i64 rows, i64 entries, double scale,
-                                            const INDEX* chunk_row, double* chunk_sums, VALUE* __restrict__ diagonal,
-                                            u64* report) {
+DEVICE void scan_chunks(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 rows, i64 entries, double scale,
+                        const INDEX* chunk_row, double* chunk_sums, VALUE* __restrict__ diagonal, u64* report) {
     __shared__ WEIGHT weights[CHUNK];
     __shared__ INDEX columns[CHUNK];
     __shared__ double lanes[2 * LANES];
@@ -144,26 +139,20 @@ __device__ __forceinline__ void scan_chunks(const INDEX* __restrict__ indptr, co
 #define SCAN_BOUNDS __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6)
 
 // One pass over all entries: finite, in range, sorted, symmetric? Also their weights, and the diagonal.
-extern "C" __global__ void SCAN_BOUNDS scan_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                                    const VALUE* __restrict__ data, i64 rows, i64 entries, double scale,
-                                                    const INDEX* __restrict__ chunk_row,
-                                                    double* __restrict__ chunk_sums, VALUE* __restrict__ diagonal,
-                                                    u64* report) {
+KERNEL SCAN_BOUNDS scan_entries(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 rows, i64 entries,
+                                double scale, In<INDEX> chunk_row, double* __restrict__ chunk_sums,
+                                VALUE* __restrict__ diagonal, u64* report) {
     if (!report[BAD_ROW])
         scan_chunks(indptr, indices, data, rows, entries, scale, chunk_row, chunk_sums, diagonal, report);
 }
 
 // The same with all that comes before and after it, in one cooperative launch, for at most CHUNK chunks: the rows of the
 // chunks, a diagonal of zeros, and the sums of the weights. The report is followed by the two sums and the barrier.
-extern "C" __global__ void SCAN_BOUNDS describe_entries(const INDEX* __restrict__ indptr,
-                                                        const INDEX* __restrict__ indices,
-                                                        const VALUE* __restrict__ data, i64 rows, i64 entries,
-                                                        double scale, INDEX* chunk_row, double* chunk_sums,
-                                                        VALUE* diagonal, u64* report) {
+KERNEL SCAN_BOUNDS describe_entries(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 rows, i64 entries,
+                                    double scale, INDEX* chunk_row, double* chunk_sums, VALUE* diagonal, u64* report) {
     u32* const barrier = (u32*)(report + WORDS + 2);
     u32 generation = 0;
-    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x)
-        diagonal[row] = VALUE{};
+    GRID_STRIDE (i64, row, rows) diagonal[row] = VALUE{};
     find_chunk_rows(indptr, rows, entries, chunk_row, nullptr, report);
     grid_barrier(barrier, generation);
     if (!report[BAD_ROW])
@@ -173,25 +162,21 @@ extern "C" __global__ void SCAN_BOUNDS describe_entries(const INDEX* __restrict_
 }
 
 // The row of every entry, `width` lanes per row.
-extern "C" __global__ void fill_rows(const INDEX* __restrict__ indptr, i64 rows, int width,
-                                     INDEX* __restrict__ row_of) {
-    const i64 groups = (i64)gridDim.x * blockDim.x / width;
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / width; row < rows; row += groups)
+KERNEL fill_rows(In<INDEX> indptr, i64 rows, int width, INDEX* __restrict__ row_of) {
+    GROUP_STRIDE (i64, row, rows, width)
         for (i64 slot = indptr[row] + threadIdx.x % width; slot < indptr[row + 1]; slot += width) row_of[slot] = row;
 }
 
 // The magnitude of every entry.
-extern "C" __global__ void magnitudes(const VALUE* __restrict__ data, i64 entries, WEIGHT* __restrict__ weights) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x)
-        weights[i] = magnitude(data[i]);
+KERNEL magnitudes(In<VALUE> data, i64 entries, WEIGHT* __restrict__ weights) {
+    GRID_STRIDE (i64, i, entries) weights[i] = magnitude(data[i]);
 }
 
 // Segmented sum over sorted entries: a thread adds the duplicates of an entry left to right. `order` sorts the entries,
 // `heads` are the places in that order where distinct ones begin.
-extern "C" __global__ void sum_duplicates(const VALUE* __restrict__ data, const i64* __restrict__ order,
-                                          const i64* __restrict__ heads, i64 distinct, i64 entries,
-                                          VALUE* __restrict__ sums) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < distinct; i += (i64)gridDim.x * blockDim.x) {
+KERNEL sum_duplicates(In<VALUE> data, In<i64> order, In<i64> heads, i64 distinct, i64 entries,
+                      VALUE* __restrict__ sums) {
+    GRID_STRIDE (i64, i, distinct) {
         const i64 end = i + 1 < distinct ? heads[i + 1] : entries;
         VALUE sum = data[order[heads[i]]];
         for (i64 j = heads[i] + 1; j < end; ++j) sum = plus(sum, data[order[j]]);
@@ -200,7 +185,7 @@ extern "C" __global__ void sum_duplicates(const VALUE* __restrict__ data, const 
 }
 
 // The sum of two magnitudes, at most the largest finite number.
-__device__ __forceinline__ WEIGHT clamped_sum(WEIGHT a, WEIGHT b) {
+DEVICE WEIGHT clamped_sum(WEIGHT a, WEIGHT b) {
     const WEIGHT largest = sizeof(WEIGHT) == 4 ? (WEIGHT)3.4028234663852886e38 : (WEIGHT)1.7976931348623157e308;
     const WEIGHT sum = plus(a, b);
     return rank_of(sum) < rank_of(largest) ? sum : largest;
@@ -208,11 +193,9 @@ __device__ __forceinline__ WEIGHT clamped_sum(WEIGHT a, WEIGHT b) {
 
 // |A| + |A|^T on A's pattern: adds the magnitude of each entry's mirror image; entries without one are flagged. `width`
 // lanes per row. The indices may change meanwhile, so they are checked.
-extern "C" __global__ void add_mirrors(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 rows,
-                                       int width, const WEIGHT* __restrict__ data, WEIGHT* __restrict__ weights,
-                                       u8* __restrict__ unpaired, u32* any_unpaired) {
-    const i64 groups = (i64)gridDim.x * blockDim.x / width;
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / width; row < rows; row += groups) {
+KERNEL add_mirrors(In<INDEX> indptr, In<INDEX> indices, i64 rows, int width, In<WEIGHT> data,
+                   WEIGHT* __restrict__ weights, u8* __restrict__ unpaired, u32* any_unpaired) {
+    GROUP_STRIDE (i64, row, rows, width) {
         const i64 end = indptr[row + 1];
         for (i64 i = (i64)indptr[row] + threadIdx.x % width; i < end; i += width) {
             const INDEX column = clamped(indices[i], rows);
@@ -227,11 +210,9 @@ extern "C" __global__ void add_mirrors(const INDEX* __restrict__ indptr, const I
 
 // Merges two CSR matrices that share no entry: an entry's place is its own number plus the number of the other matrix's
 // entries before it, by binary search. Run once for either side.
-extern "C" __global__ void merge_entries(const INDEX* __restrict__ row_of, const INDEX* __restrict__ indices,
-                                         const WEIGHT* __restrict__ weights, i64 entries,
-                                         const INDEX* __restrict__ other_ptr, const INDEX* __restrict__ other_indices,
-                                         INDEX* __restrict__ out_indices, WEIGHT* __restrict__ out_weights) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < entries; i += (i64)gridDim.x * blockDim.x) {
+KERNEL merge_entries(In<INDEX> row_of, In<INDEX> indices, In<WEIGHT> weights, i64 entries, In<INDEX> other_ptr,
+                     In<INDEX> other_indices, INDEX* __restrict__ out_indices, WEIGHT* __restrict__ out_weights) {
+    GRID_STRIDE (i64, i, entries) {
         const i64 begin =
             lower_bound(other_indices, (i64)other_ptr[row_of[i]], (i64)other_ptr[row_of[i] + 1], indices[i]);
         out_indices[i + begin] = indices[i];

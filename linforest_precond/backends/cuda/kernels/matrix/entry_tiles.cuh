@@ -1,17 +1,17 @@
 // Scans of a matrix in chunks of stored entries.
 #include "matrix/scan_report.cuh"
 
-__device__ __forceinline__ void report_first(u64* report, Report kind, u64 place) { atomicMax(report + kind, ~place); }
+DEVICE void report_first(u64* report, Report kind, u64 place) { atomicMax(report + kind, ~place); }
 
 // Compared as unsigned: negative columns are too large.
-__device__ __forceinline__ bool is_outside(INDEX column, i64 rows) {
+DEVICE bool is_outside(INDEX column, i64 rows) {
     return sizeof(INDEX) == 4 ? (u32)column >= (u32)rows : (u64)column >= (u64)rows;
 }
 
 // Finds the row in which each chunk of entries begins, checks that row pointers ascend, and finds the longest row;
 // writes the rows' lengths unless `lengths` is null.
-__device__ __forceinline__ void find_chunk_rows(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
-                                                INDEX* __restrict__ chunk_row, int* __restrict__ lengths, u64* report) {
+DEVICE void find_chunk_rows(In<INDEX> indptr, i64 rows, i64 entries, INDEX* __restrict__ chunk_row,
+                            int* __restrict__ lengths, u64* report) {
     INDEX longest = 0;
     const i64 stride = (i64)gridDim.x * blockDim.x;
     for (i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x; first < rows; first += AT_ONCE * stride) {
@@ -51,12 +51,12 @@ struct RowPart {
     bool continued;
 };
 
-__device__ __forceinline__ RowPart part_in_chunk(const INDEX* __restrict__ indptr, INDEX row, i64 base, int count) {
+DEVICE RowPart part_in_chunk(In<INDEX> indptr, INDEX row, i64 base, int count) {
     const INDEX begin = indptr[row] - (INDEX)base, end = indptr[row + 1] - (INDEX)base;
     return {row, (int)max(begin, (INDEX)0), (int)min(end, (INDEX)count), begin < 0};
 }
 
-__device__ __forceinline__ RowPart from_lane(const RowPart& part, int lane) {
+DEVICE RowPart from_lane(const RowPart& part, int lane) {
     return {__shfl_sync(FULL_WARP, part.row, lane), __shfl_sync(FULL_WARP, part.begin, lane),
             __shfl_sync(FULL_WARP, part.end, lane), (bool)__shfl_sync(FULL_WARP, (int)part.continued, lane)};
 }
@@ -68,8 +68,8 @@ struct Lanes {};
 // Load balancing: WIDTH lanes per row, a warp for parts of more than `most` entries. With several lanes per row,
 // consecutive rows go to different warps: neighbouring rows are often of similar length.
 template <int WIDTH, typename Scan>
-__device__ __forceinline__ void balance_parts(const INDEX* __restrict__ indptr, INDEX first_row, INDEX last_row,
-                                              i64 base, int count, int most, const Scan& scan) {
+DEVICE void balance_parts(In<INDEX> indptr, INDEX first_row, INDEX last_row, i64 base, int count, int most,
+                          const Scan& scan) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int own = WIDTH == 1 ? threadIdx.x : lane / WIDTH * (LANES / 32) + warp;
     for (i64 first = first_row; first <= last_row; first += LANES / WIDTH) {
@@ -89,8 +89,7 @@ __device__ __forceinline__ void balance_parts(const INDEX* __restrict__ indptr, 
 // Calls scan(Lanes<lanes>, part) for the parts of all rows in the chunk that begins at entry `base` and has `count`
 // entries. All threads of the block must call it.
 template <typename Scan>
-__device__ __forceinline__ void for_each_part(const INDEX* __restrict__ indptr, INDEX first_row, INDEX last_row,
-                                              i64 base, int count, const Scan& scan) {
+DEVICE void for_each_part(In<INDEX> indptr, INDEX first_row, INDEX last_row, i64 base, int count, const Scan& scan) {
     if (last_row - first_row < MANY_ROWS)
         balance_parts<LANES_PER_ROW>(indptr, first_row, last_row, base, count, 8 * LANES_PER_ROW, scan);
     else balance_parts<1>(indptr, first_row, last_row, base, count, 32, scan);

@@ -1,35 +1,29 @@
-#include "runtime/common.cuh"
-
 // Lanes per row.
 #define LANES_PER_ROW 8
-#define EACH_ROW(row, rows)                                                                  \
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / LANES_PER_ROW; row < rows; \
-         row += (i64)gridDim.x * blockDim.x / LANES_PER_ROW)
 #define EACH_SLOT(slot, row) \
     for (i64 slot = (i64)indptr[row] + threadIdx.x % LANES_PER_ROW; slot < indptr[row + 1]; slot += LANES_PER_ROW)
 
 // max(|re|, |im|): for bounds that have the same bits as on the CPU.
-__device__ __forceinline__ double size_of(double a) { return fabs(a); }
-__device__ __forceinline__ double size_of(float a) { return fabs(widened(a)); }
+DEVICE double size_of(double a) { return fabs(a); }
+DEVICE double size_of(float a) { return fabs(widened(a)); }
 template <typename Complex>
-__device__ __forceinline__ double size_of(Complex a) {
+DEVICE double size_of(Complex a) {
     return fmax(size_of(a.re), size_of(a.im));
 }
 
 // |a - conj(b)| in the same norm.
-__device__ __forceinline__ double difference(double a, double b) { return fabs(a - b); }
-__device__ __forceinline__ double difference(float a, float b) { return fabs(widened(a) - widened(b)); }
+DEVICE double difference(double a, double b) { return fabs(a - b); }
+DEVICE double difference(float a, float b) { return fabs(widened(a) - widened(b)); }
 template <typename Complex>
-__device__ __forceinline__ double difference(Complex a, Complex b) {
+DEVICE double difference(Complex a, Complex b) {
     return fmax(difference(a.re, b.re), fabs(widened(a.im) + widened(b.im)));
 }
 
 // The square root of the diagonal entry of each row; where that is 0, minus the largest magnitude of the row.
-extern "C" __global__ void find_scales(const INDEX* __restrict__ indptr, const VALUE* __restrict__ data,
-                                       const VALUE* __restrict__ diagonal, i64 rows, double* __restrict__ scales) {
+KERNEL find_scales(In<INDEX> indptr, In<VALUE> data, In<VALUE> diagonal, i64 rows, double* __restrict__ scales) {
     // The teams of a warp are taken together, so that all lanes take part in shuffles.
     const i64 last = (rows + 32 / LANES_PER_ROW - 1) / (32 / LANES_PER_ROW) * (32 / LANES_PER_ROW);
-    EACH_ROW(row, last) {
+    GROUP_STRIDE (i64, row, last, LANES_PER_ROW) {
         const double own = row < rows ? size_of(diagonal[row]) : 1;
         double largest = 0;
         if (own == 0) EACH_SLOT(slot, row) largest = fmax(largest, size_of(data[slot]));
@@ -40,7 +34,7 @@ extern "C" __global__ void find_scales(const INDEX* __restrict__ indptr, const V
 }
 
 // The scale of a pair of entries, from those of their rows: s_ij of the rule.
-__device__ __forceinline__ double pair_scale(double here, double there) {
+DEVICE double pair_scale(double here, double there) {
     if (here > 0 && there > 0) return here * there;
     return here <= 0 && there <= 0 ? -fmax(here, there) : -fmin(here, there);
 }
@@ -51,12 +45,11 @@ enum Word { FAR, DIFFERENT, UNPAIRED };
 
 // Compares the entries above the diagonal, and on it, with their mirror images; the first pair that differs by more
 // than rounding ends the search. The indices may change meanwhile, so they are checked.
-extern "C" __global__ void compare_mirrors(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                           const VALUE* __restrict__ data, const double* __restrict__ scales, i64 rows,
-                                           double tolerance, u64* report) {
+KERNEL compare_mirrors(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, In<double> scales, i64 rows,
+                       double tolerance, u64* report) {
     bool far = false, different = false;
     u64 unpaired = 0;
-    EACH_ROW(row, rows) {
+    GROUP_STRIDE (i64, row, rows, LANES_PER_ROW) {
         if (far || *(volatile u64*)(report + FAR)) break;
         EACH_SLOT(slot, row) {
             const i64 column = indices[slot];
@@ -90,16 +83,15 @@ extern "C" __global__ void compare_mirrors(const INDEX* __restrict__ indptr, con
     if (threadIdx.x % 32 == 0 && unpaired) atomicAdd(report + UNPAIRED, unpaired);
 }
 
-__device__ __forceinline__ float real_value(float a) { return a; }
-__device__ __forceinline__ double real_value(double a) { return a; }
-__device__ __forceinline__ Complex64 real_value(Complex64 a) { return {a.re, 0}; }
-__device__ __forceinline__ Complex128 real_value(Complex128 a) { return {a.re, 0}; }
+DEVICE float real_value(float a) { return a; }
+DEVICE double real_value(double a) { return a; }
+DEVICE Complex64 real_value(Complex64 a) { return {a.re, 0}; }
+DEVICE Complex128 real_value(Complex128 a) { return {a.re, 0}; }
 
 // Makes a nearly Hermitian matrix Hermitian: copies the conjugates of the entries above the diagonal below it, and
 // makes the diagonal real; a team of lanes per row.
-extern "C" __global__ void copy_upper(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 rows,
-                                      VALUE* data) {
-    EACH_ROW(row, rows) {
+KERNEL copy_upper(In<INDEX> indptr, In<INDEX> indices, i64 rows, VALUE* data) {
+    GROUP_STRIDE (i64, row, rows, LANES_PER_ROW) {
         for (i64 slot = (i64)indptr[row] + threadIdx.x % LANES_PER_ROW; slot < indptr[row + 1] && indices[slot] <= row;
              slot += LANES_PER_ROW) {
             const i64 column = indices[slot];

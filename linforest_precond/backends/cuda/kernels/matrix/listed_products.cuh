@@ -14,15 +14,15 @@ struct ListedColumns {
     u32* columns;
     int count;
 
-    __device__ __forceinline__ ListedColumns(u32* memory) : columns(memory + threadIdx.x), count(0) {}
-    __device__ __forceinline__ u32& column(int i) const { return columns[i * LISTING_THREADS]; }
-    __device__ __forceinline__ int find(u32 wanted) const {
+    DEVICE ListedColumns(u32* memory) : columns(memory + threadIdx.x), count(0) {}
+    DEVICE u32& column(int i) const { return columns[i * LISTING_THREADS]; }
+    DEVICE int find(u32 wanted) const {
         int i = 0;
         while (i < count && column(i) != wanted) ++i;
         return i;
     }
     // Whether there was room for the column.
-    __device__ __forceinline__ bool insert(u32 wanted) {
+    DEVICE bool insert(u32 wanted) {
         if (find(wanted) < count) return true;
         if (count == CAPACITY) return false;
         column(count++) = wanted;
@@ -38,7 +38,7 @@ struct RightRow {
 
 // Calls take(slot, right row) for the left entries of a row, in order.
 template <typename Take>
-__device__ __forceinline__ void each_right_row(const Factors& factors, i64 row, Take take) {
+DEVICE void each_right_row(const Factors& factors, i64 row, Take take) {
     const INDEX end = factors.left_indptr[row + 1];
     for (INDEX first = factors.left_indptr[row]; first < end; first += LEFT_AT_ONCE) {
         RightRow rows[LEFT_AT_ONCE];
@@ -59,7 +59,7 @@ __device__ __forceinline__ void each_right_row(const Factors& factors, i64 row, 
 
 // Lists the columns of a row, and counts its terms; returns whether they found room.
 template <typename Columns>
-__device__ __forceinline__ bool list_columns(const Factors& factors, i64 row, Columns& columns, i64& terms) {
+DEVICE bool list_columns(const Factors& factors, i64 row, Columns& columns, i64& terms) {
     bool fits = true;
     terms = 0;
     each_right_row(factors, row, [&](INDEX, const RightRow& right) {
@@ -73,8 +73,7 @@ __device__ __forceinline__ bool list_columns(const Factors& factors, i64 row, Co
 
 // Adds up the terms of a row, which has at most CAPACITY entries.
 template <int CAPACITY>
-__device__ __forceinline__ void list_terms(const Factors& factors, i64 row, ListedColumns<CAPACITY>& columns,
-                                           VALUE* values) {
+DEVICE void list_terms(const Factors& factors, i64 row, ListedColumns<CAPACITY>& columns, VALUE* values) {
     each_right_row(factors, row, [&](INDEX slot, const RightRow& right) {
         const VALUE weight = factors.left_data[slot];
         each_right_entry(factors, right.begin, right.length, [&](u32 column, VALUE value) {
@@ -93,7 +92,7 @@ __device__ __forceinline__ void list_terms(const Factors& factors, i64 row, List
 
 // Insertion sort of a thread's entries by column.
 template <int CAPACITY>
-__device__ __forceinline__ void sort_listed(const ListedColumns<CAPACITY>& columns, VALUE* values) {
+DEVICE void sort_listed(const ListedColumns<CAPACITY>& columns, VALUE* values) {
     for (int i = 1; i < columns.count; ++i) {
         const u32 column = columns.column(i);
         const VALUE value = values[i * LISTING_THREADS];
@@ -109,8 +108,7 @@ __device__ __forceinline__ void sort_listed(const ListedColumns<CAPACITY>& colum
 
 // Writes the sorted entries of a warp's rows, one after the other by all lanes: rows that follow one another are written
 // with coalesced stores. `begin` is where the entries of a lane's own row go.
-__device__ __forceinline__ void write_listed(const u32* columns, const VALUE* values, int count, i64 begin,
-                                             const Product& product) {
+DEVICE void write_listed(const u32* columns, const VALUE* values, int count, i64 begin, const Product& product) {
     const int lane = threadIdx.x % 32, first_thread = threadIdx.x - lane;
     int end = count;  // inclusive prefix sum
     for (int step = 1; step < 32; step *= 2) {

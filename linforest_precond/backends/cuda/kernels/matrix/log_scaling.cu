@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matrix/row_lanes.cuh"
 
 // The weight of an entry that is 0.
@@ -6,9 +5,8 @@
 
 // The largest weight of each row of a warp after its shifts (none where the pointers are null); raises the maxima of
 // the columns. All lanes of the group of a row return its maximum.
-__device__ __forceinline__ i64 row_maximum(const INDEX* indptr, const INDEX* indices, const int* weights, i64 n,
-                                           RowLanes lanes, i64 row, const i64* row_shifts, const i64* column_shifts,
-                                           i64* columns) {
+DEVICE i64 row_maximum(const INDEX* indptr, const INDEX* indices, const int* weights, i64 n, RowLanes lanes, i64 row,
+                       const i64* row_shifts, const i64* column_shifts, i64* columns) {
     i64 largest = NO_WEIGHT;
     if (row < n) {
         const i64 shift = row_shifts ? __ldcg(row_shifts + row) : 0;
@@ -24,8 +22,7 @@ __device__ __forceinline__ i64 row_maximum(const INDEX* indptr, const INDEX* ind
 }
 
 // The largest weight of each row and of each column; those of the columns start below all weights.
-extern "C" __global__ void find_maxima(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                       const int* __restrict__ weights, i64 n, i64 width, i64* rows, i64* columns) {
+KERNEL find_maxima(In<INDEX> indptr, In<INDEX> indices, In<int> weights, i64 n, i64 width, i64* rows, i64* columns) {
     const RowLanes lanes = {(int)width};
     for (i64 base = lanes.first(); base < n; base += lanes.step(gridDim.x)) {
         const i64 row = base + lanes.group();
@@ -35,13 +32,12 @@ extern "C" __global__ void find_maxima(const INDEX* __restrict__ indptr, const I
 }
 
 // Half of a maximum, rounded down; 0 for an empty row or column.
-__device__ __forceinline__ i64 half_of(i64 largest) { return largest == NO_WEIGHT ? 0 : largest >> 1; }
+DEVICE i64 half_of(i64 largest) { return largest == NO_WEIGHT ? 0 : largest >> 1; }
 
 // Ruiz iterations (2001) in logarithms: half of each maximum is subtracted from the shifts of rows and columns at the
 // same time. A cooperative launch; shifts start at 0, `columns` at NO_WEIGHT, `barrier` at 0.
-extern "C" __global__ void equilibrate_rows(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                            const int* __restrict__ weights, i64 n, i64 width, i64 iterations,
-                                            i64* row_shifts, i64* column_shifts, i64* columns, u32* barrier) {
+KERNEL equilibrate_rows(In<INDEX> indptr, In<INDEX> indices, In<int> weights, i64 n, i64 width, i64 iterations,
+                        i64* row_shifts, i64* column_shifts, i64* columns, u32* barrier) {
     const RowLanes lanes = {(int)width};
     u32 generation = 0;
     for (i64 iteration = 0; iteration < iterations; ++iteration) {
@@ -53,7 +49,7 @@ extern "C" __global__ void equilibrate_rows(const INDEX* __restrict__ indptr, co
             if (row < n && lanes.place() == 0) row_shifts[row] -= half_of(largest);
         }
         grid_barrier(barrier, generation);
-        for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < n; j += (i64)gridDim.x * blockDim.x) {
+        GRID_STRIDE (i64, j, n) {
             column_shifts[j] -= half_of(__ldcg(columns + j));
             columns[j] = NO_WEIGHT;
         }

@@ -1,12 +1,10 @@
-#include "runtime/common.cuh"
-
 // Weights: log2 of magnitudes in units of 2^-20, the same bits as in the CPU backend (matrix/log_scaling.py).
 #define UNIT_BITS 20
 #define NO_WEIGHT (-2147483647 - 1)
 #define LARGEST_POWER 1000
 
 // log2 by the series of the inverse hyperbolic tangent around sqrt(1/2); its error, 1e-10, is far below a unit.
-__device__ __forceinline__ int fixed_logarithm(double magnitude) {
+DEVICE int fixed_logarithm(double magnitude) {
     int exponent;
     const double fraction = frexp(magnitude, &exponent);
     const double s = (fraction - 0.7071067811865476) / (fraction + 0.7071067811865476), z = s * s;
@@ -21,18 +19,17 @@ __device__ __forceinline__ int fixed_logarithm(double magnitude) {
 }
 
 // The weight of every magnitude.
-extern "C" __global__ void take_logarithms(const WEIGHT* __restrict__ magnitudes, i64 count,
-                                           int* __restrict__ weights) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+KERNEL take_logarithms(In<WEIGHT> magnitudes, i64 count, int* __restrict__ weights) {
+    GRID_STRIDE (i64, i, count) {
         const double magnitude = widened(magnitudes[i]);
         weights[i] = magnitude > 0.0 ? fixed_logarithm(magnitude) : NO_WEIGHT;
     }
 }
 
 // 2^(exponent / UNIT): the fraction by the Taylor series of the exponential, which is 1 for whole exponents.
-extern "C" __global__ void raise_to_powers(const i64* __restrict__ exponents, i64 count, double* __restrict__ factors) {
+KERNEL raise_to_powers(In<i64> exponents, i64 count, double* __restrict__ factors) {
     const i64 most = (i64)LARGEST_POWER << UNIT_BITS;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, i, count) {
         const i64 exponent = max(min(exponents[i], most), -most), whole = exponent >> UNIT_BITS;
         const double x = (double)(exponent - (whole << UNIT_BITS)) * (0.6931471805599453 / (1 << UNIT_BITS));
         double series = 1.0;

@@ -12,7 +12,7 @@ struct TermChunk {
     i64 places[THREADS];      // where the right rows begin
     i64 starts[THREADS + 1];  // the terms before each of them, and all
 
-    __device__ __forceinline__ void load(const Factors& factors, i64 begin, i64 end) {
+    DEVICE void load(const Factors& factors, i64 begin, i64 end) {
         const int t = threadIdx.x;
         i64 length = 0;
         if (begin + t < end) {
@@ -24,16 +24,14 @@ struct TermChunk {
         starts[t] = block_exclusive_sum(length, starts + THREADS);
         __syncthreads();
     }
-    __device__ __forceinline__ i64 terms() const { return starts[THREADS]; }
+    DEVICE i64 terms() const { return starts[THREADS]; }
     // The left entry of a term.
-    __device__ __forceinline__ int member_of(i64 term) const {
-        return (int)lower_bound(starts, 0, THREADS, term + 1) - 1;
-    }
+    DEVICE int member_of(i64 term) const { return (int)lower_bound(starts, 0, THREADS, term + 1) - 1; }
 };
 
 // Calls visit(count) for the left entries of a row, in order, a chunk of `count` at a time.
 template <typename Visit>
-__device__ __forceinline__ void for_each_chunk(const Factors& factors, i64 row, TermChunk& chunk, Visit visit) {
+DEVICE void for_each_chunk(const Factors& factors, i64 row, TermChunk& chunk, Visit visit) {
     const i64 end = factors.left_indptr[row + 1];
     for (i64 begin = factors.left_indptr[row]; begin < end; begin += THREADS) {
         chunk.load(factors, begin, end);
@@ -47,13 +45,11 @@ struct HashedColumns {
     u32* keys;
     int slots;
 
-    __device__ __forceinline__ void clear() const {
+    DEVICE void clear() const {
         clear_keys(keys, slots, threadIdx.x, THREADS);
         __syncthreads();
     }
-    __device__ __forceinline__ i64 insert(u32 column, bool& is_new) const {
-        return find_or_insert(keys, slots, column, is_new);
-    }
+    DEVICE i64 insert(u32 column, bool& is_new) const { return find_or_insert(keys, slots, column, is_new); }
 };
 
 // The columns of a row as a bitmap of all columns in global memory.
@@ -61,22 +57,22 @@ struct ColumnBitmap {
     u32* words;
     i64 count;
 
-    __device__ __forceinline__ void clear() const {
+    DEVICE void clear() const {
         for (i64 i = threadIdx.x; i < count; i += THREADS) words[i] = 0;
         __syncthreads();
     }
-    __device__ __forceinline__ i64 insert(u32 column, bool& is_new) const {
+    DEVICE i64 insert(u32 column, bool& is_new) const {
         const u32 bit = 1u << column % 32;
         is_new = !(atomicOr(words + column / 32, bit) & bit);
         return column;
     }
     // Atomic operations bypass the L1 cache, so must this.
-    __device__ __forceinline__ u32 word(i64 i) const { return i < count ? *(volatile u32*)(words + i) : 0; }
+    DEVICE u32 word(i64 i) const { return i < count ? *(volatile u32*)(words + i) : 0; }
 };
 
 // The number of columns of a row, valid for the first thread.
 template <typename Columns>
-__device__ __forceinline__ u64 columns_of_row(const Factors& factors, i64 row, TermChunk& chunk, Columns columns) {
+DEVICE u64 columns_of_row(const Factors& factors, i64 row, TermChunk& chunk, Columns columns) {
     __shared__ u64 total;
     if (threadIdx.x == 0) total = 0;
     columns.clear();
@@ -96,10 +92,10 @@ __device__ __forceinline__ u64 columns_of_row(const Factors& factors, i64 row, T
 }
 
 // -0.0 is the neutral element of addition: -0.0 + 0.0 = 0.0.
-__device__ __forceinline__ void set_neutral(float& a) { a = -0.0f; }
-__device__ __forceinline__ void set_neutral(double& a) { a = -0.0; }
+DEVICE void set_neutral(float& a) { a = -0.0f; }
+DEVICE void set_neutral(double& a) { a = -0.0; }
 template <typename Complex>
-__device__ __forceinline__ void set_neutral(Complex& a) {
+DEVICE void set_neutral(Complex& a) {
     set_neutral(a.re);
     set_neutral(a.im);
 }
@@ -112,7 +108,7 @@ struct LongRow {
     u32* owners;  // NO_OWNER at first, and after each term
 
     // Adds the terms of one row of the right matrix: their columns are distinct.
-    __device__ __forceinline__ void add_right_row(const Factors& factors, const TermChunk& chunk, int member) const {
+    DEVICE void add_right_row(const Factors& factors, const TermChunk& chunk, int member) const {
         const i64 length = chunk.starts[member + 1] - chunk.starts[member];
         for (i64 i = threadIdx.x; i < length; i += THREADS) {
             const i64 place = chunk.places[member] + i;
@@ -126,7 +122,7 @@ struct LongRow {
 
     // Adds one term per thread, of any rows of the right matrix: of those with the same column, that of the lowest
     // thread first.
-    __device__ __forceinline__ void add_terms(const Factors& factors, const TermChunk& chunk, i64 term) const {
+    DEVICE void add_terms(const Factors& factors, const TermChunk& chunk, i64 term) const {
         bool waiting = term < chunk.terms();
         i64 slot = 0;
         VALUE value = {};
@@ -148,7 +144,7 @@ struct LongRow {
         } while (__syncthreads_or(waiting));
     }
 
-    __device__ __forceinline__ void add_row(const Factors& factors, i64 row, TermChunk& chunk) const {
+    DEVICE void add_row(const Factors& factors, i64 row, TermChunk& chunk) const {
         for_each_chunk(factors, row, chunk, [&](int members) {
             if (chunk.terms() >= (i64)members * LONG_RIGHT_ROW)
                 for (int member = 0; member < members; ++member) add_right_row(factors, chunk, member);
@@ -161,7 +157,7 @@ struct LongRow {
 
 // Writes the entries of a row in a hash table: their columns are sorted. The words of the sort take the place of the
 // owners, which must be set anew.
-__device__ __forceinline__ void write_row(const LongRow<HashedColumns>& row, const Product& product, i64 begin) {
+DEVICE void write_row(const LongRow<HashedColumns>& row, const Product& product, i64 begin) {
     __shared__ u32 found;
     u64* const words = (u64*)row.owners;
     const int t = threadIdx.x;
@@ -184,7 +180,7 @@ __device__ __forceinline__ void write_row(const LongRow<HashedColumns>& row, con
 }
 
 // Writes the entries of a row in a bitmap, which is empty then.
-__device__ __forceinline__ void write_row(const LongRow<ColumnBitmap>& row, const Product& product, i64 begin) {
+DEVICE void write_row(const LongRow<ColumnBitmap>& row, const Product& product, i64 begin) {
     __shared__ int found;
     for (i64 first = 0; first < row.columns.count; first += THREADS) {
         const i64 i = first + threadIdx.x;

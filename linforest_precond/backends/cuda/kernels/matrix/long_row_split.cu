@@ -1,10 +1,9 @@
-#include "runtime/common.cuh"
 #include "matrix/long_row_split.cuh"
 
 // Lists the rows of more than `longest_whole` entries and their pieces; `counts` are zero at first. A thread reserves
 // places for its row, then the warp writes the owners of the row's pieces.
-extern "C" __global__ void list_pieces(const INDEX* __restrict__ indptr, i64 n, i64 longest_whole, LongRows found) {
-    for (i64 base = (i64)blockIdx.x * blockDim.x; base < n; base += (i64)gridDim.x * blockDim.x) {
+KERNEL list_pieces(In<INDEX> indptr, i64 n, i64 longest_whole, LongRows found) {
+    BLOCK_STRIDE (i64, base, n) {
         const i64 row = base + threadIdx.x, length = row < n ? (i64)indptr[row + 1] - indptr[row] : 0;
         const u32 pieces = length > longest_whole ? pieces_in(length) : 0;
         u32 place = 0, first = 0;

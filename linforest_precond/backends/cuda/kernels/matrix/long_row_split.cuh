@@ -1,14 +1,14 @@
 // Load balancing of skewed matrices: long rows are split into pieces of PIECE entries, which warps or blocks process
 // independently. The partial results of a row's pieces are combined by the kernel that uses them.
 
-__device__ __forceinline__ u32 pieces_in(i64 length) { return (u32)((length + PIECE - 1) / PIECE); }
+DEVICE u32 pieces_in(i64 length) { return (u32)((length + PIECE - 1) / PIECE); }
 
 struct EntryRange {
     i64 begin, end;
 };
 
 // The entries of piece `number` of a row that has the entries [row_begin, row_end).
-__device__ __forceinline__ EntryRange piece_range(i64 row_begin, i64 row_end, i64 number) {
+DEVICE EntryRange piece_range(i64 row_begin, i64 row_end, i64 number) {
     const i64 begin = row_begin + number * PIECE;
     return {begin, begin + PIECE < row_end ? begin + PIECE : row_end};
 }
@@ -22,8 +22,8 @@ struct LongRows {
     u32* counts;  // rows, pieces; null where no row is long
 };
 
-__device__ __forceinline__ u32 row_count(const LongRows& found) { return found.counts ? found.counts[0] : 0; }
-__device__ __forceinline__ u32 piece_count(const LongRows& found) { return found.counts ? found.counts[1] : 0; }
+DEVICE u32 row_count(const LongRows& found) { return found.counts ? found.counts[0] : 0; }
+DEVICE u32 piece_count(const LongRows& found) { return found.counts ? found.counts[1] : 0; }
 
 // A unit of work for one thread, warp or block: a whole row, or a piece of a long one.
 struct Part {
@@ -35,7 +35,7 @@ struct Part {
 #define NOBODY -1
 #define WHOLE -1
 
-__device__ __forceinline__ Part piece_of(const INDEX* __restrict__ indptr, const LongRows& found, u32 piece) {
+DEVICE Part piece_of(In<INDEX> indptr, const LongRows& found, u32 piece) {
     const u32 owner = found.owners[piece];
     const int vertex = found.rows[owner];
     const EntryRange range = piece_range(indptr[vertex], indptr[vertex + 1], piece - found.first[owner]);
@@ -46,7 +46,7 @@ __device__ __forceinline__ Part piece_of(const INDEX* __restrict__ indptr, const
 #define NO_ITEM 0xffffffffu
 
 // The part of an item, where rows of more than PIECE entries are long.
-__device__ __forceinline__ Part part_of(const INDEX* __restrict__ indptr, u32 n, const LongRows& found, u32 item) {
+DEVICE Part part_of(In<INDEX> indptr, u32 n, const LongRows& found, u32 item) {
     if (item == NO_ITEM) return {0, 0, NOBODY, WHOLE};
     if (item >= n) return piece_of(indptr, found, item - n);
     const i64 begin = indptr[item], length = (i64)indptr[item + 1] - begin;
@@ -55,7 +55,7 @@ __device__ __forceinline__ Part part_of(const INDEX* __restrict__ indptr, u32 n,
 }
 
 // Warp shuffle of a part.
-__device__ __forceinline__ Part from_lane(const Part& part, int lane) {
+DEVICE Part from_lane(const Part& part, int lane) {
     return {__shfl_sync(FULL_WARP, part.begin, lane), __shfl_sync(FULL_WARP, part.length, lane),
             __shfl_sync(FULL_WARP, part.vertex, lane), __shfl_sync(FULL_WARP, part.owner, lane)};
 }

@@ -1,4 +1,4 @@
-// The 128-bit hash of index arrays, the same as in the CPU backend (matrix/pattern_digest.py).
+// The 128-bit hash of index arrays, the same as in the CPU backend (matrix/patterns.py).
 
 // Odd multipliers of a group's position, of an array's position in the list, and of the upper half of a 64-bit number.
 #define GOLDEN 0x9E3779B97F4A7C15ull
@@ -11,12 +11,12 @@ struct alignas(4 * sizeof(INDEX)) Four {
 };
 
 // Packs two numbers into a word; injective for numbers below 2^32.
-__device__ __forceinline__ u64 joined(INDEX low, INDEX high) {
+DEVICE u64 joined(INDEX low, INDEX high) {
     if (sizeof(INDEX) == 4) return (u64)(i64)low + ((u64)(i64)high << 32);
     return (u64)low + ((u64)high << 32) + ((u64)high >> 32) * UPPER_STRIDE;
 }
 
-__device__ __forceinline__ u64 halves_swapped(u64 word) { return word << 32 | word >> 32; }
+DEVICE u64 halves_swapped(u64 word) { return word << 32 | word >> 32; }
 
 // A thread's sums of the hashes of groups. Sums modulo 2^64 do not depend on the order of additions.
 struct Digest {
@@ -24,7 +24,7 @@ struct Digest {
 
     // Four numbers make two 64-bit words, which are combined with a hash of the group's position and multiplied; both
     // halves of the product enter both sums.
-    __device__ __forceinline__ void add(const Four& four, u64 group, u64 array_number) {
+    DEVICE void add(const Four& four, u64 group, u64 array_number) {
         // splitmix64, seeded by the array's position.
         const u64 key = mix64((array_number + 1) * ARRAY_STRIDE + group * GOLDEN);
         const u64 a = joined(four.at[0], four.at[1]) ^ key, b = joined(four.at[2], four.at[3]) ^ halves_swapped(key);
@@ -34,10 +34,10 @@ struct Digest {
     }
 
     // Adds the numbers of a whole array, in a grid-stride loop.
-    __device__ __forceinline__ void add_array(const INDEX* __restrict__ numbers, i64 count, u64 array_number) {
-        const i64 groups = (count + 3) / 4, whole = count / 4, stride = (i64)gridDim.x * blockDim.x;
+    DEVICE void add_array(In<INDEX> numbers, i64 count, u64 array_number) {
+        const i64 groups = (count + 3) / 4, whole = count / 4;
         const bool aligned = (u64)numbers % sizeof(Four) == 0;
-        for (i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x; group < groups; group += stride) {
+        GRID_STRIDE (i64, group, groups) {
             Four four;
             if (aligned && group < whole) four = ((const Four*)numbers)[group];
             else
@@ -47,7 +47,7 @@ struct Digest {
     }
 
     // Adds the sums of a thread block to those of the grid. All of its threads must call it.
-    __device__ __forceinline__ void report(u64* sums) const {
+    DEVICE void report(u64* sums) const {
         __shared__ u64 block_sums[2];
         if (threadIdx.x < 2) block_sums[threadIdx.x] = 0;
         __syncthreads();

@@ -1,16 +1,14 @@
-#include "runtime/common.cuh"
 #include "matrix/entry_tiles.cuh"
 
 // Finds the first row of each chunk of entries, and checks the row pointers.
-extern "C" __global__ void chunk_rows_of_pattern(const INDEX* __restrict__ indptr, i64 rows, i64 entries,
-                                                 INDEX* __restrict__ chunk_row, int* __restrict__ lengths,
-                                                 u64* report) {
+KERNEL chunk_rows_of_pattern(In<INDEX> indptr, i64 rows, i64 entries, INDEX* __restrict__ chunk_row,
+                             int* __restrict__ lengths, u64* report) {
     find_chunk_rows(indptr, rows, entries, chunk_row, lengths, report);
 }
 
 // Two hashes of a vertex.
-__device__ __forceinline__ u32 first_hash(u32 vertex) { return mix32(vertex); }
-__device__ __forceinline__ u32 second_hash(u32 vertex) { return mix32(vertex ^ 0x5851F42Du); }
+DEVICE u32 first_hash(u32 vertex) { return mix32(vertex); }
+DEVICE u32 second_hash(u32 vertex) { return mix32(vertex ^ 0x5851F42Du); }
 
 // The partial results of a thread. An entry in row i and column j adds first(i) * second(j) - second(i) * first(j) to
 // `symmetry`: mirror images cancel, and the diagonal adds 0. The pattern is symmetric if all cancel.
@@ -27,7 +25,7 @@ struct RowScan {
     Findings& found;
 
     template <int WIDTH>
-    __device__ __forceinline__ void operator()(Lanes<WIDTH>, const RowPart& part) const {
+    DEVICE void operator()(Lanes<WIDTH>, const RowPart& part) const {
         u64 first_sum = 0, second_sum = 0;
         INDEX previous = part.continued ? before : NO_VERTEX;
 #pragma unroll 2
@@ -46,9 +44,8 @@ struct RowScan {
 
 // One pass over the indices: in range, sorted, symmetric? `degrees` are the rows' lengths at first, and lose the
 // diagonal. A block stages a chunk of columns at a time in shared memory, then scans the rows.
-extern "C" __global__ void __launch_bounds__(LANES, 6)
-    scan_pattern(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 rows, i64 entries,
-                 const INDEX* __restrict__ chunk_row, int* __restrict__ degrees, u64* report) {
+KERNEL __launch_bounds__(LANES, 6) scan_pattern(In<INDEX> indptr, In<INDEX> indices, i64 rows, i64 entries,
+                                                In<INDEX> chunk_row, int* __restrict__ degrees, u64* report) {
     __shared__ INDEX columns[CHUNK];
     if (report[BAD_ROW]) return;
     const i64 chunks = (entries + CHUNK - 1) / CHUNK;

@@ -19,11 +19,11 @@
 #define MOST_ENTRIES (sizeof(VALUE) > 8 ? 512 : 1024)
 #define CLASSES 6
 
-__device__ __forceinline__ int class_of_terms(i64 terms) {
+DEVICE int class_of_terms(i64 terms) {
     return (terms > FEWEST_TERMS) + (terms > FEWER_TERMS) + (terms > FEW_TERMS) + (terms > MANY_TERMS) +
            (terms > MOST_TERMS);
 }
-__device__ __forceinline__ int class_of_entries(i64 entries, bool many_terms) {
+DEVICE int class_of_entries(i64 entries, bool many_terms) {
     if (many_terms || entries > FEW_ENTRIES) return 4 + (entries > MOST_ENTRIES);
     return (entries > FEWEST_ENTRIES) + (entries > LISTED_ENTRIES) + (entries > FEWER_ENTRIES);
 }
@@ -32,12 +32,10 @@ __device__ __forceinline__ int class_of_entries(i64 entries, bool many_terms) {
 
 // The two matrices; the columns of each row of the right one are distinct.
 struct Factors {
-    const INDEX* __restrict__ left_indptr;
-    const INDEX* __restrict__ left_indices;
-    const VALUE* __restrict__ left_data;
-    const INDEX* __restrict__ right_indptr;
-    const INDEX* __restrict__ right_indices;
-    const VALUE* __restrict__ right_data;
+    In<INDEX> left_indptr, left_indices;
+    In<VALUE> left_data;
+    In<INDEX> right_indptr, right_indices;
+    In<VALUE> right_data;
 };
 
 // Entries of a right row that a thread loads before it takes any: loads overlap, and those of one sector hit L1.
@@ -45,7 +43,7 @@ struct Factors {
 
 // Calls take(column) for the entries of a right row, by one thread.
 template <typename Take>
-__device__ __forceinline__ void each_column(const Factors& factors, INDEX begin, int length, Take take) {
+DEVICE void each_column(const Factors& factors, INDEX begin, int length, Take take) {
     for (int first = 0; first < length; first += RIGHT_AT_ONCE) {
         u32 columns[RIGHT_AT_ONCE];
 #pragma unroll
@@ -59,7 +57,7 @@ __device__ __forceinline__ void each_column(const Factors& factors, INDEX begin,
 
 // The same with take(column, value).
 template <typename Take>
-__device__ __forceinline__ void each_right_entry(const Factors& factors, INDEX begin, int length, Take take) {
+DEVICE void each_right_entry(const Factors& factors, INDEX begin, int length, Take take) {
     for (int first = 0; first < length; first += RIGHT_AT_ONCE) {
         u32 columns[RIGHT_AT_ONCE];
         VALUE values[RIGHT_AT_ONCE];
@@ -77,15 +75,15 @@ __device__ __forceinline__ void each_right_entry(const Factors& factors, INDEX b
 
 // The rows of a launch; `rows` is null where it takes all.
 struct RowList {
-    const INDEX* __restrict__ rows;
+    In<INDEX> rows;
     i64 count;
 
-    __device__ __forceinline__ i64 row(i64 i) const { return rows ? (i64)rows[i] : i; }
+    DEVICE i64 row(i64 i) const { return rows ? (i64)rows[i] : i; }
 };
 
 // The product in CSR.
 struct Product {
-    const INDEX* __restrict__ indptr;
+    In<INDEX> indptr;
     INDEX* __restrict__ indices;
     VALUE* __restrict__ data;
 };
@@ -100,16 +98,16 @@ struct BlockTally {
     u64 entries;
     u32 rows[CLASSES];
 
-    __device__ __forceinline__ void clear() {
+    DEVICE void clear() {
         if (threadIdx.x < CLASSES) rows[threadIdx.x] = 0;
         if (threadIdx.x == 0) entries = 0;
         __syncthreads();
     }
-    __device__ __forceinline__ void add_row(int kind, u64 its_entries) {
+    DEVICE void add_row(int kind, u64 its_entries) {
         atomicAdd(rows + kind, 1u);
         atomicAdd(&entries, its_entries);
     }
-    __device__ __forceinline__ void add_to(Tally* tally) const {
+    DEVICE void add_to(Tally* tally) const {
         __syncthreads();
         if (threadIdx.x < CLASSES && rows[threadIdx.x]) atomicAdd(tally->rows + threadIdx.x, (u64)rows[threadIdx.x]);
         if (threadIdx.x == 0 && entries) atomicAdd(&tally->entries, entries);
@@ -117,20 +115,20 @@ struct BlockTally {
 };
 
 // Products with the same bits as on the CPU: float32 subnormals are kept.
-__device__ __forceinline__ double times(double a, double b) { return a * b; }
-__device__ __forceinline__ float times(float a, float b) {
+DEVICE double times(double a, double b) { return a * b; }
+DEVICE float times(float a, float b) {
     float product;
     asm("mul.rn.f32 %0, %1, %2;" : "=f"(product) : "f"(a), "f"(b));
     return product;
 }
-__device__ __forceinline__ double minus(double a, double b) { return a - b; }
-__device__ __forceinline__ float minus(float a, float b) {
+DEVICE double minus(double a, double b) { return a - b; }
+DEVICE float minus(float a, float b) {
     float difference;
     asm("sub.rn.f32 %0, %1, %2;" : "=f"(difference) : "f"(a), "f"(b));
     return difference;
 }
 template <typename Complex>
-__device__ __forceinline__ Complex times(Complex a, Complex b) {
+DEVICE Complex times(Complex a, Complex b) {
     return {minus(times(a.re, b.re), times(a.im, b.im)), plus(times(a.re, b.im), times(a.im, b.re))};
 }
 
@@ -138,13 +136,13 @@ __device__ __forceinline__ Complex times(Complex a, Complex b) {
 #define EMPTY 0xffffffffu
 
 // Frees the slots of a hash table, a multiple of four, by `threads` threads.
-__device__ __forceinline__ void clear_keys(u32* keys, int slots, int thread, int threads) {
+DEVICE void clear_keys(u32* keys, int slots, int thread, int threads) {
     for (int i = 4 * thread; i < slots; i += 4 * threads) *(uint4*)(keys + i) = make_uint4(EMPTY, EMPTY, EMPTY, EMPTY);
 }
 
 // The slot of a column in a hash table with linear probing (Fibonacci hashing), which has room for it. Inserts the
 // column where it is new, and says so.
-__device__ __forceinline__ int find_or_insert(u32* keys, int slots, u32 column, bool& is_new) {
+DEVICE int find_or_insert(u32* keys, int slots, u32 column, bool& is_new) {
     is_new = false;
     for (int slot = (int)(column * 0x9E3779B1u >> (__clz(slots) + 1));; slot = (slot + 1) & (slots - 1)) {
         u32 key = *(volatile u32*)(keys + slot);

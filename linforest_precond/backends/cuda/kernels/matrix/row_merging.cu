@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/bitonic_sort.cuh"
 #include "runtime/look_back.cuh"
 #include "matrix/row_merging.cuh"
@@ -10,27 +9,23 @@
 
 // The matrix whose rows are added up, and the coarse column of each of its columns.
 struct FineMatrix {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const VALUE* __restrict__ data;
-    const INDEX* __restrict__ coarse_columns;
+    In<INDEX> indptr, indices;
+    In<VALUE> data;
+    In<INDEX> coarse_columns;
 };
 
 // The members of each coarse row: where they begin, which fine rows they are, and the number of entries of all members
 // before each one.
 struct Groups {
-    const INDEX* __restrict__ begins;
-    const INDEX* __restrict__ members;
-    const INDEX* __restrict__ starts;
+    In<INDEX> begins, members, starts;
     i64 count;
 
-    __device__ __forceinline__ i64 first_term(i64 row) const { return starts[begins[row]]; }
+    DEVICE i64 first_term(i64 row) const { return starts[begins[row]]; }
 };
 
 // Coarse rows of more than LONGEST_ROW terms, ascending, and their numbers of entries: they are in the room already.
 struct LongestRows {
-    const INDEX* __restrict__ rows;
-    const INDEX* __restrict__ counts;
+    In<INDEX> rows, counts;
     i64 count;
 };
 
@@ -48,9 +43,9 @@ struct GroupTerms {
     struct Sum {
         VALUE sum;
 
-        __device__ __forceinline__ Sum(u32 key, VALUE value) : sum(value) {}
-        __device__ __forceinline__ void add(u32 key, VALUE value) { sum = plus(sum, value); }
-        __device__ __forceinline__ VALUE total() const { return sum; }
+        DEVICE Sum(u32 key, VALUE value) : sum(value) {}
+        DEVICE void add(u32 key, VALUE value) { sum = plus(sum, value); }
+        DEVICE VALUE total() const { return sum; }
     };
     struct Members {
         i64 before[ROWS + 1];     // members before each row of the tile
@@ -58,37 +53,35 @@ struct GroupTerms {
         int starts[MEMBERS + 1];  // where a member's terms are staged
     };
 
-    __device__ __forceinline__ Term load(i64 slot) const { return {fine.indices[slot], fine.data[slot]}; }
-    __device__ __forceinline__ u32 key(const Term& term, i64 row) const {
-        return (u32)fine.coarse_columns[term.column];
-    }
-    static __device__ __forceinline__ VALUE value(const Term& term) { return term.value; }
-    static __device__ __forceinline__ u32 column_of(u32 key) { return key; }
+    DEVICE Term load(i64 slot) const { return {fine.indices[slot], fine.data[slot]}; }
+    DEVICE u32 key(const Term& term, i64 row) const { return (u32)fine.coarse_columns[term.column]; }
+    static DEVICE VALUE value(const Term& term) { return term.value; }
+    static DEVICE u32 column_of(u32 key) { return key; }
 
     // The terms of one row; the member of a term is found by binary search.
     struct Row {
         const GroupTerms& terms;
         i64 begin, end;
 
-        __device__ __forceinline__ Term load(i64 i) const {
+        DEVICE Term load(i64 i) const {
             const Groups& groups = terms.groups;
             const i64 term = groups.starts[begin] + i;
             const i64 member = lower_bound(groups.starts, begin, end, (INDEX)(term + 1)) - 1;
             return terms.load(terms.fine.indptr[groups.members[member]] + (term - groups.starts[member]));
         }
     };
-    __device__ __forceinline__ Row row(i64 row) const { return {*this, groups.begins[row], groups.begins[row + 1]}; }
+    DEVICE Row row(i64 row) const { return {*this, groups.begins[row], groups.begins[row + 1]}; }
 
-    __device__ __forceinline__ void load_tile(MergeTile& tile, Members& members, int rows) const {
+    DEVICE void load_tile(MergeTile& tile, Members& members, int rows) const {
         const int t = threadIdx.x;
         if (t > rows) return;
         members.before[t] = groups.begins[tile.first_row + t];
         tile.terms[t] = groups.starts[members.before[t]];
     }
-    __device__ __forceinline__ bool fits(const Members& members, int first, int end) const {
+    DEVICE bool fits(const Members& members, int first, int end) const {
         return members.before[end] - members.before[first] <= MEMBERS;
     }
-    __device__ __forceinline__ void load_members(const MergeTile& tile, Members& members, int first, int end) const {
+    DEVICE void load_members(const MergeTile& tile, Members& members, int first, int end) const {
         const i64 first_member = members.before[first], first_term = tile.terms[first];
         const int count = (int)(members.before[end] - first_member);
         for (int m = threadIdx.x; m < count; m += THREADS) {
@@ -106,25 +99,24 @@ struct GroupTerms {
         const Members& members;
         int begin, member;
 
-        __device__ __forceinline__ Term load(int i) {
+        DEVICE Term load(int i) {
             while (members.starts[member + 1] <= begin + i) ++member;
             return terms.load((i64)members.shifts[member] + (begin + i));
         }
     };
-    __device__ __forceinline__ StagedRow staged_row(const MergeTile& tile, const Members& members, int first,
-                                                    int r) const {
+    DEVICE StagedRow staged_row(const MergeTile& tile, const Members& members, int first, int r) const {
         return {*this, members, (int)(tile.terms[r] - tile.terms[first]),
                 (int)(members.before[r] - members.before[first])};
     }
 
-    __device__ __forceinline__ i64 room_slot(const MergeTile& tile, const Members& members, int r, int i) const {
+    DEVICE i64 room_slot(const MergeTile& tile, const Members& members, int r, int i) const {
         return tile.terms[r] + i;
     }
     struct Reduction {
-        __device__ __forceinline__ void insert(VALUE value) {}
+        DEVICE void insert(VALUE value) {}
     };
-    __device__ __forceinline__ void reduce(const Reduction& reduction, i64 row, int lanes) const {}
-    __device__ __forceinline__ int count_of_longest(i64 row) const {
+    DEVICE void reduce(const Reduction& reduction, i64 row, int lanes) const {}
+    DEVICE int count_of_longest(i64 row) const {
         return (int)longest.counts[lower_bound(longest.rows, 0, longest.count, (INDEX)row)];
     }
 };
@@ -133,10 +125,9 @@ struct GroupTerms {
 enum Sizes { TERMS, MOST_TERMS, MOST_MEMBERS };
 
 // Counts the entries of each member, shifted by one place for the scan that gives `Groups::starts`, and of all.
-extern "C" __global__ void count_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ members, i64 count,
-                                         INDEX* __restrict__ lengths, u64* sizes) {
+KERNEL count_entries(In<INDEX> indptr, In<INDEX> members, i64 count, INDEX* __restrict__ lengths, u64* sizes) {
     u64 terms = 0;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, i, count) {
         const INDEX length = indptr[members[i] + 1] - indptr[members[i]];
         lengths[i + 1] = length;
         terms += length;
@@ -146,9 +137,9 @@ extern "C" __global__ void count_entries(const INDEX* __restrict__ indptr, const
 }
 
 // Finds the most terms and the most members of a coarse row.
-extern "C" __global__ void measure_groups(Groups groups, u64* sizes) {
+KERNEL measure_groups(Groups groups, u64* sizes) {
     u64 terms = 0, members = 0;
-    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < groups.count; row += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, row, groups.count) {
         const INDEX begin = groups.begins[row], end = groups.begins[row + 1];
         members = max(members, (u64)(end - begin));
         terms = max(terms, (u64)(groups.starts[end] - groups.starts[begin]));
@@ -161,7 +152,7 @@ extern "C" __global__ void measure_groups(Groups groups, u64* sizes) {
 }
 
 // Adds up the rows of each group's members.
-extern "C" __global__ void __launch_bounds__(THREADS, 5)
+KERNEL __launch_bounds__(THREADS, 5)
     merge_groups(FineMatrix fine, Groups groups, LongestRows longest, MergedRows merged, MergeRoom room,
                  int rows_at_once, u64* states, u64* totals) {
     merge_all_rows(GroupTerms{fine, groups, longest}, groups.count, merged, room, rows_at_once, states, totals);
@@ -169,11 +160,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 5)
 
 // Rows of more than LONGEST_ROW terms: packs the number of the row among them and the column of each term into a word,
 // which are sorted then, and copies the values. `offsets` says where the words of each row begin.
-extern "C" __global__ void pack_longest_rows(FineMatrix fine, Groups groups, const INDEX* __restrict__ rows,
-                                             const i64* __restrict__ offsets, i64 count, u64* __restrict__ words,
-                                             VALUE* __restrict__ values) {
+KERNEL pack_longest_rows(FineMatrix fine, Groups groups, In<INDEX> rows, In<i64> offsets, i64 count,
+                         u64* __restrict__ words, VALUE* __restrict__ values) {
     const GroupTerms terms = {fine, groups, {}};
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < offsets[count]; i += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, i, offsets[count]) {
         const i64 number = lower_bound(offsets, 0, count, i + 1) - 1;
         const GroupTerms::Term term = terms.row(rows[number]).load(i - offsets[number]);
         words[i] = (u64)number << 32 | terms.key(term, rows[number]);
@@ -183,13 +173,10 @@ extern "C" __global__ void pack_longest_rows(FineMatrix fine, Groups groups, con
 
 // Segmented sum over the sorted terms of the longest rows: a warp adds up one column in order. The rows are left in the
 // room. `heads` says where the columns begin, `firsts` which of them is the first of each row.
-extern "C" __global__ void merge_longest_rows(Groups groups, LongestRows longest, MergeRoom room,
-                                              const u64* __restrict__ words, const VALUE* __restrict__ values,
-                                              i64 entries, const i64* __restrict__ heads, i64 merged,
-                                              const i64* __restrict__ firsts) {
+KERNEL merge_longest_rows(Groups groups, LongestRows longest, MergeRoom room, In<u64> words, In<VALUE> values,
+                          i64 entries, In<i64> heads, i64 merged, In<i64> firsts) {
     const int lane = threadIdx.x % 32;
-    const i64 warps = (i64)gridDim.x * blockDim.x / 32;
-    for (i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; i < merged; i += warps) {
+    GROUP_STRIDE (i64, i, merged, 32) {
         const i64 begin = heads[i], end = i + 1 < merged ? heads[i + 1] : entries;
         VALUE sum = values[begin];
         for (i64 base = begin + 1; base < end; base += 32) {

@@ -81,14 +81,14 @@ union MergeStage {
 
 // Lanes that load and write each of the rows [first, end) of a tile: by their mean length.
 template <typename Terms>
-__device__ __forceinline__ int lanes_of(const MergeTile& tile, int first, int end) {
+DEVICE int lanes_of(const MergeTile& tile, int first, int end) {
     return tile.terms[end] - tile.terms[first] <= (i64)SERIAL_ROW * (end - first) ? Terms::ROW_LANES : 32;
 }
 
 // Stages the terms of the rows [first, end) of a tile.
 template <typename Terms>
-__device__ __forceinline__ void stage_chunk(const Terms& terms, const MergeTile& tile, typename Terms::Members& members,
-                                            MergeChunk& chunk, int first, int end) {
+DEVICE void stage_chunk(const Terms& terms, const MergeTile& tile, typename Terms::Members& members, MergeChunk& chunk,
+                        int first, int end) {
     const int lanes = lanes_of<Terms>(tile, first, end), lane = threadIdx.x % lanes;
     terms.load_members(tile, members, first, end);
     for (int r = first + threadIdx.x / lanes; r < end; r += THREADS / lanes) {
@@ -112,7 +112,7 @@ __device__ __forceinline__ void stage_chunk(const Terms& terms, const MergeTile&
 }
 
 template <typename Word>
-__device__ __forceinline__ void compare_exchange(Word& low, Word& high) {
+DEVICE void compare_exchange(Word& low, Word& high) {
     const Word smaller = min(low, high);
     high = max(low, high);
     low = smaller;
@@ -120,7 +120,7 @@ __device__ __forceinline__ void compare_exchange(Word& low, Word& high) {
 
 // Batcher's odd-even merge sort of words in registers; SPAN and STRIDE are those of the comparators from here on.
 template <int SIZE, int SPAN = 1, int STRIDE = 1, typename Word>
-__device__ __forceinline__ void sort_in_registers(Word (&words)[SIZE]) {
+DEVICE void sort_in_registers(Word (&words)[SIZE]) {
 #pragma unroll
     for (int i = 0; i < SIZE - STRIDE; ++i)
         if (i >= STRIDE % SPAN && (i - STRIDE % SPAN) / STRIDE % 2 == 0 && i / (2 * SPAN) == (i + STRIDE) / (2 * SPAN))
@@ -131,7 +131,7 @@ __device__ __forceinline__ void sort_in_registers(Word (&words)[SIZE]) {
 
 // Sorts `count` terms by key and number, at most SIZE. Returns a mask of the first terms of the columns.
 template <typename Terms, int SIZE>
-__device__ __forceinline__ u32 sort_few(u32* keys, u8* numbers, int count) {
+DEVICE u32 sort_few(u32* keys, u8* numbers, int count) {
     u64 words[SIZE];
     u32 heads = 0;
 #pragma unroll
@@ -150,7 +150,7 @@ __device__ __forceinline__ u32 sort_few(u32* keys, u8* numbers, int count) {
 
 // The same by insertion, which is stable, for up to 32 terms.
 template <typename Terms>
-__device__ __forceinline__ u32 sort_by_insertion(u32* keys, u8* numbers, int count) {
+DEVICE u32 sort_by_insertion(u32* keys, u8* numbers, int count) {
     for (int i = 1; i < count; ++i) {
         const u32 key = keys[i];
         const u8 number = numbers[i];
@@ -171,7 +171,7 @@ __device__ __forceinline__ u32 sort_by_insertion(u32* keys, u8* numbers, int cou
 // Sorts the staged terms [begin, begin + length) by one thread: the keys of those that are not dropped come first, and
 // `numbers` are those of the terms. Returns a mask of the first terms of the columns.
 template <typename Terms>
-__device__ __forceinline__ u32 sort_serially(MergeChunk& chunk, int begin, int length) {
+DEVICE u32 sort_serially(MergeChunk& chunk, int begin, int length) {
     u32* const keys = chunk.keys + begin;
     u8* const numbers = chunk.numbers + begin;
     int count = 0;
@@ -190,7 +190,7 @@ __device__ __forceinline__ u32 sort_serially(MergeChunk& chunk, int begin, int l
 // Bitonic sort of 32 * SIZE words by a warp (Batcher 1968): lane l has the words [SIZE * l, SIZE * (l + 1)). Each merge
 // of two runs compares mirrored words first, so all comparators have the same direction.
 template <int SIZE>
-__device__ __forceinline__ void sort_by_warp(u32 (&words)[SIZE]) {
+DEVICE void sort_by_warp(u32 (&words)[SIZE]) {
     const int lane = threadIdx.x % 32;
     sort_in_registers(words);
 #pragma unroll
@@ -218,7 +218,7 @@ __device__ __forceinline__ void sort_by_warp(u32 (&words)[SIZE]) {
 
 // Sorts the numbers of the staged terms by column, at most 32 * SIZE; a word is a column and a number.
 template <typename Terms, int SIZE>
-__device__ __forceinline__ void order_by_words(const u32* keys, u8* numbers, int length) {
+DEVICE void order_by_words(const u32* keys, u8* numbers, int length) {
     const int lane = threadIdx.x % 32;
     u32 words[SIZE];
 #pragma unroll
@@ -234,7 +234,7 @@ __device__ __forceinline__ void order_by_words(const u32* keys, u8* numbers, int
 
 // The same for any columns: each term counts those before it.
 template <typename Terms>
-__device__ __forceinline__ void order_by_counting(const u32* keys, u8* numbers, int length) {
+DEVICE void order_by_counting(const u32* keys, u8* numbers, int length) {
     for (int i = threadIdx.x % 32; i < length; i += 32) {
         const u32 column = Terms::column_of(keys[i]);
         int place = 0;
@@ -246,7 +246,7 @@ __device__ __forceinline__ void order_by_counting(const u32* keys, u8* numbers, 
 
 // Merges the staged terms [begin, begin + length) by a warp. Returns the number of columns to every lane.
 template <typename Terms>
-__device__ __forceinline__ int merge_by_warp(MergeChunk& chunk, int begin, int length) {
+DEVICE int merge_by_warp(MergeChunk& chunk, int begin, int length) {
     const int lane = threadIdx.x % 32;
     const u32* const keys = chunk.keys + begin;
     VALUE* const values = chunk.values + begin;
@@ -280,7 +280,7 @@ __device__ __forceinline__ int merge_by_warp(MergeChunk& chunk, int begin, int l
 
 // Merges the staged rows [first, end) of a tile: the shortest by a thread each, then others by a warp each.
 template <typename Terms>
-__device__ __forceinline__ void merge_chunk(MergeTile& tile, MergeChunk& chunk, int first, int end) {
+DEVICE void merge_chunk(MergeTile& tile, MergeChunk& chunk, int first, int end) {
     const int t = threadIdx.x;
     const auto begin_of = [&](int r) { return (int)(tile.terms[r] - tile.terms[first]); };
     const int length = t >= first && t < end ? begin_of(t + 1) - begin_of(t) : 0;
@@ -297,7 +297,7 @@ __device__ __forceinline__ void merge_chunk(MergeTile& tile, MergeChunk& chunk, 
 
 // The sum of the sorted terms of one column, from the `first` of them on.
 template <typename Terms>
-__device__ __forceinline__ VALUE sum_of_column(const MergeChunk& chunk, int begin, int first, int length) {
+DEVICE VALUE sum_of_column(const MergeChunk& chunk, int begin, int first, int length) {
     const u32* const keys = chunk.keys + begin;
     const u8* const numbers = chunk.numbers + begin;
     const VALUE* const values = chunk.values + begin;
@@ -309,8 +309,8 @@ __device__ __forceinline__ VALUE sum_of_column(const MergeChunk& chunk, int begi
 
 // Writes the merged rows of a chunk; `slot(r, i)` is where the i-th entry of row r goes.
 template <typename Terms, typename Slot>
-__device__ __forceinline__ void write_chunk(const Terms& terms, const MergeTile& tile, const MergeChunk& chunk,
-                                            int first, int end, Slot slot, INDEX* indices, VALUE* data) {
+DEVICE void write_chunk(const Terms& terms, const MergeTile& tile, const MergeChunk& chunk, int first, int end,
+                        Slot slot, INDEX* indices, VALUE* data) {
     const int lanes = lanes_of<Terms>(tile, first, end), lane = threadIdx.x % lanes;
     for (int r = first + threadIdx.x / lanes; r < end; r += THREADS / lanes) {
         const int begin = (int)(tile.terms[r] - tile.terms[first]), length = (int)(tile.terms[r + 1] - tile.terms[r]);
@@ -333,8 +333,7 @@ __device__ __forceinline__ void write_chunk(const Terms& terms, const MergeTile&
 // Merges a long row by the whole block: its terms are sorted by key and number, and each column's first one adds up
 // those after it. Leaves the row in the room and returns its number of entries.
 template <typename Terms, typename Slot>
-__device__ __forceinline__ int merge_long_row(const Terms& terms, i64 row, int length, u64* words, Slot slot,
-                                              const MergeRoom& room) {
+DEVICE int merge_long_row(const Terms& terms, i64 row, int length, u64* words, Slot slot, const MergeRoom& room) {
     __shared__ int heads;
     const auto source = terms.row(row);
     const int t = threadIdx.x;
@@ -367,8 +366,8 @@ __device__ __forceinline__ int merge_long_row(const Terms& terms, i64 row, int l
 // Merges the rows of a tile: as many short ones at a time as fit into shared memory, long ones each by the whole block.
 // Returns whether all are in shared memory now; otherwise they are in the room.
 template <typename Terms>
-__device__ __forceinline__ bool merge_tile(const Terms& terms, const MergeRoom& room, MergeTile& tile,
-                                           typename Terms::Members& members, MergeStage& stage, int rows) {
+DEVICE bool merge_tile(const Terms& terms, const MergeRoom& room, MergeTile& tile, typename Terms::Members& members,
+                       MergeStage& stage, int rows) {
     const int t = threadIdx.x;
     const auto room_slot = [&](int r, int i) { return terms.room_slot(tile, members, r, i); };
     for (int first = 0; first < rows;) {
@@ -408,8 +407,8 @@ __device__ __forceinline__ bool merge_tile(const Terms& terms, const MergeRoom& 
 
 // Merges all `count` coarse rows, in tiles of `rows_at_once`; `states` and `totals` are zero at first.
 template <typename Terms>
-__device__ __forceinline__ void merge_all_rows(const Terms& terms, i64 count, const MergedRows& merged,
-                                               const MergeRoom& room, int rows_at_once, u64* states, u64* totals) {
+DEVICE void merge_all_rows(const Terms& terms, i64 count, const MergedRows& merged, const MergeRoom& room,
+                           int rows_at_once, u64* states, u64* totals) {
     __shared__ MergeTile tile;
     __shared__ typename Terms::Members members;
     __shared__ MergeStage stage;

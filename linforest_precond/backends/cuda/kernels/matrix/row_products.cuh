@@ -10,12 +10,12 @@
 #define RESIDENT_BLOCKS 4
 
 // Loads of what is read once are evicted first: the vector stays in the caches.
-__device__ __forceinline__ float streamed(const float* at) { return __ldcs(at); }
-__device__ __forceinline__ double streamed(const double* at) { return __ldcs(at); }
-__device__ __forceinline__ int streamed(const int* at) { return __ldcs(at); }
-__device__ __forceinline__ i64 streamed(const i64* at) { return __ldcs(at); }
+DEVICE float streamed(const float* at) { return __ldcs(at); }
+DEVICE double streamed(const double* at) { return __ldcs(at); }
+DEVICE int streamed(const int* at) { return __ldcs(at); }
+DEVICE i64 streamed(const i64* at) { return __ldcs(at); }
 template <typename Complex>
-__device__ __forceinline__ Complex streamed(const Complex* at) {
+DEVICE Complex streamed(const Complex* at) {
     return {streamed(&at->re), streamed(&at->im)};
 }
 
@@ -25,8 +25,7 @@ struct Chunk {
     VALUE values[ENTRIES_OF_LANE];
 
     // Loads the first `count` entries from `base` on.
-    __device__ __forceinline__ void load(const INDEX* __restrict__ indices, const VALUE* __restrict__ data, i64 base,
-                                         i64 count) {
+    DEVICE void load(In<INDEX> indices, In<VALUE> data, i64 base, i64 count) {
         const int lane = threadIdx.x % 32;
         indices += base + lane;
         data += base + lane;
@@ -39,7 +38,7 @@ struct Chunk {
 
     // Writes the products with the vector of entries source(column) to shared memory.
     template <typename Source>
-    __device__ __forceinline__ void multiply(i64 count, i64 rows, Source source, VALUE* products) const {
+    DEVICE void multiply(i64 count, i64 rows, Source source, VALUE* products) const {
         const int lane = threadIdx.x % 32;
         EACH (i, (int)ENTRIES_OF_LANE)
             if (i * 32 + lane < count) products[i * 32 + lane] = values[i] * source(clamped(columns[i], rows));
@@ -50,17 +49,17 @@ struct Chunk {
 struct WarpRows {
     INDEX own_begin, own_end;
 
-    __device__ __forceinline__ WarpRows(const INDEX* __restrict__ indptr, i64 first, i64 rows) {
+    DEVICE WarpRows(In<INDEX> indptr, i64 first, i64 rows) {
         const i64 row = first + threadIdx.x % 32;
         own_begin = indptr[min(row, rows)];
         own_end = indptr[min(row + 1, rows)];
     }
-    __device__ __forceinline__ bool is_long() const { return own_end - own_begin > LONGEST_ROW; }
-    __device__ __forceinline__ i64 begin() const { return past_long(__shfl_sync(FULL_WARP, own_begin, 0)); }
-    __device__ __forceinline__ i64 end() const { return __shfl_sync(FULL_WARP, own_end, 31); }
+    DEVICE bool is_long() const { return own_end - own_begin > LONGEST_ROW; }
+    DEVICE i64 begin() const { return past_long(__shfl_sync(FULL_WARP, own_begin, 0)); }
+    DEVICE i64 end() const { return __shfl_sync(FULL_WARP, own_end, 31); }
 
     // The first entry from `at` on that is in none of the long rows.
-    __device__ __forceinline__ i64 past_long(i64 at) const {
+    DEVICE i64 past_long(i64 at) const {
         while (const u32 owner = __ballot_sync(FULL_WARP, is_long() && own_begin <= at && at < own_end))
             at = __shfl_sync(FULL_WARP, own_end, __ffs(owner) - 1);
         return at;
@@ -72,8 +71,7 @@ struct WarpRows {
 // rows with coalesced loads, a chunk at a time, and every lane sums the products of its row in order. The matrix is
 // square, and its indices may change (`clamped`).
 template <typename Source, typename Take>
-__device__ __forceinline__ void each_product(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                             const VALUE* __restrict__ data, i64 all_rows, Source source, Take take) {
+DEVICE void each_product(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 all_rows, Source source, Take take) {
     __shared__ VALUE products_of_warps[THREADS / 32][CHUNK_ENTRIES];
     VALUE* const products = products_of_warps[threadIdx.x / 32];
     const int lane = threadIdx.x % 32;

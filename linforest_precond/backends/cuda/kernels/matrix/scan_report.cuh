@@ -3,7 +3,7 @@
 enum Report { BAD_ROW, OUT_OF_RANGE, NONFINITE, UNSORTED, SYMMETRY, LONGEST_ROW, LARGEST, WORDS };
 
 // Whether a matrix is valid, sorted and symmetric, and has at most so many entries in a row.
-__device__ __forceinline__ bool is_as_expected(const u64* report, i64 longest) {
+DEVICE bool is_as_expected(const u64* report, i64 longest) {
     for (int word = BAD_ROW; word < LONGEST_ROW; ++word)
         if (report[word]) return false;
     return report[LONGEST_ROW] <= (u64)longest;

@@ -7,26 +7,26 @@ struct Group {
     int number;      // among the groups of the block
     int first_lane;  // in the warp
 
-    __device__ __forceinline__ Group(int lanes)
+    DEVICE Group(int lanes)
         : lanes(lanes),
           lane(threadIdx.x & (lanes - 1)),
           number(threadIdx.x / lanes),
           first_lane(threadIdx.x % 32 & ~(lanes - 1)) {}
 
     template <typename T>
-    __device__ __forceinline__ T sum(T value) const {
+    DEVICE T sum(T value) const {
         for (int half = lanes / 2; half > 0; half /= 2) value += __shfl_xor_sync(FULL_WARP, value, half);
         return value;
     }
 
     // The lanes of the group for which `flag` holds, the first one in the lowest bit; called by all lanes of the warp.
-    __device__ __forceinline__ u32 vote(bool flag) const {
+    DEVICE u32 vote(bool flag) const {
         return __ballot_sync(FULL_WARP, flag) >> first_lane & 0xffffffffu >> (32 - lanes);
     }
 
     // Calls visit(row) for all rows of the list, -1 for the last groups of a warp that find none.
     template <typename Visit>
-    __device__ __forceinline__ void for_each_row(const RowList& list, Visit visit) const {
+    DEVICE void for_each_row(const RowList& list, Visit visit) const {
         const int groups = 32 / lanes;
         const i64 stride = (i64)gridDim.x * (blockDim.x / 32) * groups;
         const i64 warp = (i64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
@@ -39,7 +39,7 @@ struct Group {
 };
 
 // The number of terms of a row, to every lane.
-__device__ __forceinline__ i64 terms_of_row(const Factors& factors, i64 row, const Group& group) {
+DEVICE i64 terms_of_row(const Factors& factors, i64 row, const Group& group) {
     i64 terms = 0;
     const i64 end = row < 0 ? 0 : factors.left_indptr[row + 1];
     for (i64 slot = row < 0 ? 0 : (i64)factors.left_indptr[row] + group.lane; slot < end; slot += group.lanes) {
@@ -51,8 +51,7 @@ __device__ __forceinline__ i64 terms_of_row(const Factors& factors, i64 row, con
 
 // The number of columns of a row, to every lane. The order does not matter: a lane takes whole rows of the right
 // matrix.
-__device__ __forceinline__ int columns_of_row(const Factors& factors, i64 row, const Group& group, u32* keys,
-                                              int slots) {
+DEVICE int columns_of_row(const Factors& factors, i64 row, const Group& group, u32* keys, int slots) {
     clear_keys(keys, slots, group.lane, group.lanes);
     __syncwarp();
     int columns = 0;
@@ -77,24 +76,24 @@ struct ShortRow {
     u32* keys;
     int slots;
 
-    static __device__ __forceinline__ int bytes(int capacity) { return 2 * capacity * ((int)sizeof(VALUE) + 4); }
+    static DEVICE int bytes(int capacity) { return 2 * capacity * ((int)sizeof(VALUE) + 4); }
 
-    __device__ __forceinline__ ShortRow(char* memory, int capacity) : slots(2 * capacity) {
+    DEVICE ShortRow(char* memory, int capacity) : slots(2 * capacity) {
         values = (VALUE*)memory;
         keys = (u32*)(values + slots);
     }
-    __device__ __forceinline__ void clear(const Group& group) const {
+    DEVICE void clear(const Group& group) const {
         clear_keys(keys, slots, group.lane, group.lanes);
         __syncwarp();
     }
     // Lanes that add at the same time have different columns.
-    __device__ __forceinline__ void add(u32 column, VALUE term) const {
+    DEVICE void add(u32 column, VALUE term) const {
         bool is_new;
         VALUE& sum = values[find_or_insert(keys, slots, column, is_new)];
         sum = is_new ? term : plus(sum, term);
     }
     // Moves the entries to the first slots, and returns how many there are. EMPTY keys follow them.
-    __device__ __forceinline__ int compact(const Group& group) const {
+    DEVICE int compact(const Group& group) const {
         int entries = 0;
         for (int base = 0; base < slots; base += group.lanes) {
             const u32 key = keys[base + group.lane];
@@ -117,7 +116,7 @@ struct ShortRow {
     }
     // Sorts by rank: the place of an entry is the number of lower columns. Called by all lanes of a warp; nothing has been
     // added where there is no row.
-    __device__ __forceinline__ void write(const Product& product, i64 row, const Group& group) const {
+    DEVICE void write(const Product& product, i64 row, const Group& group) const {
         const int entries = compact(group);
         const i64 begin = row < 0 ? 0 : (i64)product.indptr[row];
         for (int i = group.lane; i < entries; i += group.lanes) {
@@ -141,7 +140,7 @@ struct LanePart {
     u32 column;
     VALUE value;
 
-    __device__ __forceinline__ void load(const Factors& factors) {
+    DEVICE void load(const Factors& factors) {
         if (left <= 0) return;
         column = (u32)factors.right_indices[place];
         value = factors.right_data[place];
@@ -150,7 +149,7 @@ struct LanePart {
 
 // Adds up the terms of a row. The lanes load a left entry each; then they walk the rows of the right matrix in this
 // order, each row by all lanes.
-__device__ __forceinline__ void add_terms(const Factors& factors, i64 row, const Group& group, const ShortRow& sums) {
+DEVICE void add_terms(const Factors& factors, i64 row, const Group& group, const ShortRow& sums) {
     const INDEX begin = row < 0 ? 0 : factors.left_indptr[row], end = row < 0 ? 0 : factors.left_indptr[row + 1];
     const INDEX steps = warp_max((INDEX)(end - begin));
     for (INDEX base = 0; base < steps; base += group.lanes) {

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/bitonic_sort.cuh"
 #include "matrix/product_rows.cuh"
 #include "matrix/listed_products.cuh"
@@ -13,18 +12,17 @@
 // sums and owners.
 struct DenseRows {
     VALUE* sums;
-    u32* owners;
-    u32* bitmaps;
+    u32 *owners, *bitmaps;
     i64 width;
 
-    __device__ __forceinline__ ColumnBitmap bitmap() const {
+    DEVICE ColumnBitmap bitmap() const {
         const i64 words = (width + 31) / 32;
         return {bitmaps + blockIdx.x * words, words};
     }
 };
 
 // Classes all rows by their numbers of terms, `lanes` per row.
-extern "C" __global__ void measure_rows(Factors factors, i64 rows, int lanes, u8* __restrict__ classes, Tally* tally) {
+KERNEL measure_rows(Factors factors, i64 rows, int lanes, u8* __restrict__ classes, Tally* tally) {
     __shared__ BlockTally own;
     own.clear();
     const Group group(lanes);
@@ -39,7 +37,7 @@ extern "C" __global__ void measure_rows(Factors factors, i64 rows, int lanes, u8
 
 // The same by a thread per row, which counts the columns of row i at place i + 1 where they fit into its list: such a row
 // is COUNTED, and has a class by entries. The tallies are by terms and by entries.
-extern "C" __global__ void __launch_bounds__(LISTING_THREADS)
+KERNEL __launch_bounds__(LISTING_THREADS)
     count_listed_rows(Factors factors, i64 rows, INDEX* __restrict__ counts, u8* __restrict__ term_classes,
                       u8* __restrict__ classes, Tally* tallies) {
     __shared__ u32 staged[LISTED_ENTRIES * LISTING_THREADS];
@@ -47,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(LISTING_THREADS)
     by_terms.clear();
     by_entries.clear();
     u64 entries = 0, longer = 0, listed = 0;
-    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, row, rows) {
         ListedColumns<LISTED_ENTRIES> columns(staged);
         i64 terms;
         const bool fits = list_columns(factors, row, columns, terms);
@@ -76,11 +74,11 @@ extern "C" __global__ void __launch_bounds__(LISTING_THREADS)
 }
 
 // Lists all rows by class, those that are COUNTED apart. The order within a class is arbitrary.
-extern "C" __global__ void list_rows(const u8* __restrict__ classes, i64 rows, Tally* tally, INDEX* __restrict__ list) {
+KERNEL list_rows(In<u8> classes, i64 rows, Tally* tally, INDEX* __restrict__ list) {
     __shared__ u32 counts[CLASSES];
     __shared__ u64 places[CLASSES];
     const int t = threadIdx.x;
-    for (i64 first = (i64)blockIdx.x * blockDim.x; first < rows; first += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, first, rows) {
         const i64 row = first + t;
         if (t < CLASSES) counts[t] = 0;
         __syncthreads();
@@ -101,8 +99,8 @@ extern __shared__ __align__(16) char memory[];
 // The symbolic phase of short rows, by WIDTH lanes per row with a hash table of SLOTS columns: counts the columns of row i at
 // place i + 1.
 template <int WIDTH, int SLOTS>
-__device__ __forceinline__ void count_short(const Factors& factors, const RowList& list, INDEX* __restrict__ counts,
-                                            u8* __restrict__ classes, Tally* tally) {
+DEVICE void count_short(const Factors& factors, const RowList& list, INDEX* __restrict__ counts,
+                        u8* __restrict__ classes, Tally* tally) {
     __shared__ BlockTally own;
     own.clear();
     const Group group(WIDTH);
@@ -118,27 +116,23 @@ __device__ __forceinline__ void count_short(const Factors& factors, const RowLis
     own.add_to(tally);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    count_short_rows_32(Factors factors, RowList list, INDEX* __restrict__ counts, u8* __restrict__ classes,
-                        Tally* tally) {
+KERNEL __launch_bounds__(THREADS) count_short_rows_32(Factors factors, RowList list, INDEX* __restrict__ counts,
+                                                      u8* __restrict__ classes, Tally* tally) {
     count_short<4, 32>(factors, list, counts, classes, tally);
 }
-extern "C" __global__ void __launch_bounds__(THREADS)
-    count_short_rows_128(Factors factors, RowList list, INDEX* __restrict__ counts, u8* __restrict__ classes,
-                         Tally* tally) {
+KERNEL __launch_bounds__(THREADS) count_short_rows_128(Factors factors, RowList list, INDEX* __restrict__ counts,
+                                                       u8* __restrict__ classes, Tally* tally) {
     count_short<8, 128>(factors, list, counts, classes, tally);
 }
-extern "C" __global__ void __launch_bounds__(THREADS)
-    count_short_rows_512(Factors factors, RowList list, INDEX* __restrict__ counts, u8* __restrict__ classes,
-                         Tally* tally) {
+KERNEL __launch_bounds__(THREADS) count_short_rows_512(Factors factors, RowList list, INDEX* __restrict__ counts,
+                                                       u8* __restrict__ classes, Tally* tally) {
     count_short<16, 512>(factors, list, counts, classes, tally);
 }
 
 // The same for long rows: `columns` keeps the columns of a row.
 template <typename Columns>
-__device__ __forceinline__ void count_rows(const Factors& factors, const RowList& list, Columns columns,
-                                           bool many_terms, INDEX* __restrict__ counts, u8* __restrict__ classes,
-                                           Tally* tally) {
+DEVICE void count_rows(const Factors& factors, const RowList& list, Columns columns, bool many_terms,
+                       INDEX* __restrict__ counts, u8* __restrict__ classes, Tally* tally) {
     __shared__ BlockTally own;
     __shared__ TermChunk chunk;
     own.clear();
@@ -154,14 +148,13 @@ __device__ __forceinline__ void count_rows(const Factors& factors, const RowList
     own.add_to(tally);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    count_long_rows(Factors factors, RowList list, int slots, INDEX* __restrict__ counts, u8* __restrict__ classes,
-                    Tally* tally) {
+KERNEL __launch_bounds__(THREADS) count_long_rows(Factors factors, RowList list, int slots, INDEX* __restrict__ counts,
+                                                  u8* __restrict__ classes, Tally* tally) {
     const HashedColumns columns = {(u32*)memory, slots};
     count_rows(factors, list, columns, slots > MANY_TERMS, counts, classes, tally);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+KERNEL __launch_bounds__(THREADS)
     count_longest_rows(Factors factors, RowList list, DenseRows dense, INDEX* __restrict__ counts,
                        u8* __restrict__ classes, Tally* tally) {
     count_rows(factors, list, dense.bitmap(), true, counts, classes, tally);
@@ -169,10 +162,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The numeric phase of rows whose entries fit into a thread's list of CAPACITY.
 template <int CAPACITY>
-__device__ __forceinline__ void add_listed(const Factors& factors, const RowList& list, const Product& product) {
+DEVICE void add_listed(const Factors& factors, const RowList& list, const Product& product) {
     __shared__ VALUE values[CAPACITY * LISTING_THREADS];
     __shared__ u32 columns[CAPACITY * LISTING_THREADS];
-    for (i64 first = (i64)blockIdx.x * blockDim.x; first < list.count; first += (i64)gridDim.x * blockDim.x) {
+    BLOCK_STRIDE (i64, first, list.count) {
         const i64 row = first + threadIdx.x < list.count ? list.row(first + threadIdx.x) : -1;
         ListedColumns<CAPACITY> own(columns);
         if (row >= 0) {
@@ -183,18 +176,16 @@ __device__ __forceinline__ void add_listed(const Factors& factors, const RowList
     }
 }
 
-extern "C" __global__ void __launch_bounds__(LISTING_THREADS)
-    add_listed_rows_16(Factors factors, RowList list, Product product) {
+KERNEL __launch_bounds__(LISTING_THREADS) add_listed_rows_16(Factors factors, RowList list, Product product) {
     add_listed<FEWEST_ENTRIES>(factors, list, product);
 }
-extern "C" __global__ void __launch_bounds__(LISTING_THREADS)
-    add_listed_rows_24(Factors factors, RowList list, Product product) {
+KERNEL __launch_bounds__(LISTING_THREADS) add_listed_rows_24(Factors factors, RowList list, Product product) {
     add_listed<LISTED_ENTRIES>(factors, list, product);
 }
 
 // The numeric phase of short rows of at most CAPACITY entries, by WIDTH lanes per row.
 template <int WIDTH, int CAPACITY>
-__device__ __forceinline__ void add_short(const Factors& factors, const RowList& list, const Product& product) {
+DEVICE void add_short(const Factors& factors, const RowList& list, const Product& product) {
     const Group group(WIDTH);
     const ShortRow sums(memory + group.number * ShortRow::bytes(CAPACITY), CAPACITY);
     group.for_each_row(list, [&](i64 row) {
@@ -205,25 +196,21 @@ __device__ __forceinline__ void add_short(const Factors& factors, const RowList&
 }
 
 #define SHORT_BLOCKS (sizeof(VALUE) > 8 ? 3 : 4)
-extern "C" __global__ void __launch_bounds__(THREADS, SHORT_BLOCKS)
-    add_short_rows_8_32(Factors factors, RowList list, Product product) {
+KERNEL __launch_bounds__(THREADS, SHORT_BLOCKS) add_short_rows_8_32(Factors factors, RowList list, Product product) {
     add_short<8, 32>(factors, list, product);
 }
-extern "C" __global__ void __launch_bounds__(THREADS, SHORT_BLOCKS)
-    add_short_rows_8_64(Factors factors, RowList list, Product product) {
+KERNEL __launch_bounds__(THREADS, SHORT_BLOCKS) add_short_rows_8_64(Factors factors, RowList list, Product product) {
     add_short<8, 64>(factors, list, product);
 }
-extern "C" __global__ void __launch_bounds__(THREADS, SHORT_BLOCKS)
-    add_short_rows_16_64(Factors factors, RowList list, Product product) {
+KERNEL __launch_bounds__(THREADS, SHORT_BLOCKS) add_short_rows_16_64(Factors factors, RowList list, Product product) {
     add_short<16, 64>(factors, list, product);
 }
-extern "C" __global__ void __launch_bounds__(THREADS, SHORT_BLOCKS)
-    add_short_rows_32_256(Factors factors, RowList list, Product product) {
+KERNEL __launch_bounds__(THREADS, SHORT_BLOCKS) add_short_rows_32_256(Factors factors, RowList list, Product product) {
     add_short<32, 256>(factors, list, product);
 }
 
 // The numeric phase of long rows of at most MOST_ENTRIES entries, in hash tables of twice as many slots.
-extern "C" __global__ void __launch_bounds__(THREADS) add_long_rows(Factors factors, RowList list, Product product) {
+KERNEL __launch_bounds__(THREADS) add_long_rows(Factors factors, RowList list, Product product) {
     __shared__ TermChunk chunk;
     const int slots = 2 * MOST_ENTRIES;
     VALUE* const values = (VALUE*)memory;
@@ -239,8 +226,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) add_long_rows(Factors fact
 }
 
 // The same for the longest rows, in dense arrays of all columns.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    add_longest_rows(Factors factors, RowList list, DenseRows dense, Product product) {
+KERNEL __launch_bounds__(THREADS) add_longest_rows(Factors factors, RowList list, DenseRows dense, Product product) {
     __shared__ TermChunk chunk;
     const i64 first = blockIdx.x * dense.width;
     const LongRow<ColumnBitmap> sums = {dense.bitmap(), dense.sums + first, dense.owners + first};

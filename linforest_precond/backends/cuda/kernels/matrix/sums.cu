@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matrix/sum_sizes.cuh"
 
 // Some arrays, and the number of chunks of each.
@@ -10,7 +9,7 @@ struct Summands {
 
 // The sum of one chunk of values by the fixed tree; the first thread of the block gets it.
 template <typename Load>
-__device__ __forceinline__ double sum_of_chunk(i64 chunk, i64 count, const Load& load) {
+DEVICE double sum_of_chunk(i64 chunk, i64 count, const Load& load) {
     __shared__ double lanes[LANES];
     const i64 first = chunk * CHUNK + threadIdx.x;
     double sum[1] = {0.0};
@@ -24,7 +23,7 @@ __device__ __forceinline__ double sum_of_chunk(i64 chunk, i64 count, const Load&
 
 // The fixed-shape sums of the magnitudes of arrays, each times `scale`. A block sums one chunk; the last block of an
 // array sums the chunk sums by the same rule until one is left. `arrived` has a zeroed counter for each array.
-extern "C" __global__ void tree_sums(Summands arrays, double scale, u64* arrived, double* chunk_sums, double* sums) {
+KERNEL tree_sums(Summands arrays, double scale, u64* arrived, double* chunk_sums, double* sums) {
     i64 block = blockIdx.x;
     int number = 0;
     for (; block >= arrays.chunks[number]; ++number) {

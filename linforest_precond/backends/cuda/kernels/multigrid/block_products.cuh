@@ -7,9 +7,8 @@
 // rows at a time, writes the products of their entries to shared memory with coalesced loads, ENTRIES at a time, and
 // every thread sums those of its row in order.
 template <typename Source, typename Take>
-__device__ __forceinline__ void each_block_product(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                                   const VALUE* __restrict__ data, i64 all_rows, Source source,
-                                                   Take take) {
+DEVICE void each_block_product(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 all_rows, Source source,
+                               Take take) {
     __shared__ VALUE products[ENTRIES];
     __shared__ INDEX starts[THREADS + 1];
     for (i64 first = (i64)blockIdx.x * THREADS; first < all_rows; first += (i64)gridDim.x * THREADS) {

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 // Of this header, the arithmetic of numbers is used.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
@@ -22,38 +21,38 @@ struct Quad {
     VALUE at[2][2];
 };
 
-__device__ __forceinline__ int row_of(int p) { return threadIdx.x / HALF + p * HALF; }
-__device__ __forceinline__ int column_of(int q) { return threadIdx.x % HALF + q * HALF; }
+DEVICE int row_of(int p) { return threadIdx.x / HALF + p * HALF; }
+DEVICE int column_of(int q) { return threadIdx.x % HALF + q * HALF; }
 
-__device__ __forceinline__ Quad loaded(const VALUE* tile) {
+DEVICE Quad loaded(const VALUE* tile) {
     Quad quad;
     EACH (p, 2)
         EACH (q, 2) quad.at[p][q] = tile[row_of(p) * TILE + column_of(q)];
     return quad;
 }
-__device__ __forceinline__ void store(VALUE* tile, const Quad& quad) {
+DEVICE void store(VALUE* tile, const Quad& quad) {
     EACH (p, 2)
         EACH (q, 2) tile[row_of(p) * TILE + column_of(q)] = quad.at[p][q];
 }
-__device__ __forceinline__ void store_adjoint(VALUE* tile, const Quad& quad) {
+DEVICE void store_adjoint(VALUE* tile, const Quad& quad) {
     EACH (p, 2)
         EACH (q, 2) tile[column_of(q) * TILE + row_of(p)] = conjugate(quad.at[p][q]);
 }
-__device__ __forceinline__ void share(VALUE* tile, const Quad& quad) {
+DEVICE void share(VALUE* tile, const Quad& quad) {
     EACH (p, 2)
         EACH (q, 2) tile[row_of(p) * PADDED + column_of(q)] = quad.at[p][q];
 }
-__device__ __forceinline__ void share_adjoint(VALUE* tile, const Quad& quad) {
+DEVICE void share_adjoint(VALUE* tile, const Quad& quad) {
     EACH (p, 2)
         EACH (q, 2) tile[column_of(q) * PADDED + row_of(p)] = conjugate(quad.at[p][q]);
 }
-__device__ __forceinline__ Quad operator-(const Quad& a) {
+DEVICE Quad operator-(const Quad& a) {
     Quad negative;
     EACH (p, 2)
         EACH (q, 2) negative.at[p][q] = -a.at[p][q];
     return negative;
 }
-__device__ __forceinline__ Quad operator-(const Quad& a, const Quad& b) {
+DEVICE Quad operator-(const Quad& a, const Quad& b) {
     Quad difference;
     EACH (p, 2)
         EACH (q, 2) difference.at[p][q] = a.at[p][q] - b.at[p][q];
@@ -62,7 +61,7 @@ __device__ __forceinline__ Quad operator-(const Quad& a, const Quad& b) {
 
 // left * right, or left * right^H, of two tiles in shared memory.
 template <bool ADJOINT>
-__device__ __forceinline__ Quad product(const VALUE* left, const VALUE* right) {
+DEVICE Quad product(const VALUE* left, const VALUE* right) {
     Quad sum = {};
 #pragma unroll 8
     for (int k = 0; k < TILE; ++k)
@@ -80,31 +79,27 @@ __device__ __forceinline__ Quad product(const VALUE* left, const VALUE* right) {
 struct Inversion {
     const VALUE* matrix;
     RESULT* inverse;
-    VALUE* tiles;
-    VALUE* panels;
-    VALUE* factors;
+    VALUE *tiles, *panels, *factors;
     u32* failed;
     double small_pivot;
     i64 n;
 
-    __device__ __forceinline__ int count() const { return (int)((n + TILE - 1) / TILE); }
-    __device__ __forceinline__ VALUE* panel(int K, int I) const {
-        return panels + ((i64)(K % 2) * count() + I) * ENTRIES;
-    }
-    __device__ __forceinline__ VALUE* factor(int K) const { return factors + K % 2 * ENTRIES; }
+    DEVICE int count() const { return (int)((n + TILE - 1) / TILE); }
+    DEVICE VALUE* panel(int K, int I) const { return panels + ((i64)(K % 2) * count() + I) * ENTRIES; }
+    DEVICE VALUE* factor(int K) const { return factors + K % 2 * ENTRIES; }
 };
 
 // A tile of the lower triangle.
 struct Place {
     int number, I, J;
 
-    __device__ __forceinline__ explicit Place(int number) : number(number), I(0), J(number) {
+    DEVICE explicit Place(int number) : number(number), I(0), J(number) {
         while (J > I) J -= ++I;
     }
 };
 
 // A tile of the matrix, padded with the identity.
-__device__ __forceinline__ Quad tile_of_matrix(const Inversion& v, Place at) {
+DEVICE Quad tile_of_matrix(const Inversion& v, Place at) {
     Quad quad;
     EACH (p, 2)
         EACH (q, 2) {
@@ -117,7 +112,7 @@ __device__ __forceinline__ Quad tile_of_matrix(const Inversion& v, Place at) {
 // The product of two tiles, the second one or its adjoint. The whole block calls it; `left` and `right` are its tiles in
 // shared memory.
 template <bool ADJOINT>
-__device__ __forceinline__ Quad product(const Quad& a, const Quad& b, VALUE* left, VALUE* right) {
+DEVICE Quad product(const Quad& a, const Quad& b, VALUE* left, VALUE* right) {
     __syncthreads();
     share(left, a);
     share(right, b);
@@ -127,7 +122,7 @@ __device__ __forceinline__ Quad product(const Quad& a, const Quad& b, VALUE* lef
 
 // The same with the adjoint of the first tile.
 template <bool ADJOINT>
-__device__ __forceinline__ Quad product_of_adjoint(const Quad& a, const Quad& b, VALUE* left, VALUE* right) {
+DEVICE Quad product_of_adjoint(const Quad& a, const Quad& b, VALUE* left, VALUE* right) {
     __syncthreads();
     share_adjoint(left, a);
     share(right, b);
@@ -136,7 +131,7 @@ __device__ __forceinline__ Quad product_of_adjoint(const Quad& a, const Quad& b,
 }
 
 // A tile after the sweep of diagonal tile K. The whole block calls it.
-__device__ __forceinline__ Quad swept(const Inversion& v, Place at, int K, VALUE* left, VALUE* right) {
+DEVICE Quad swept(const Inversion& v, Place at, int K, VALUE* left, VALUE* right) {
     const Quad factor = loaded(v.factor(K));
     const bool in_row = at.I == K, in_column = at.J == K;
     if (in_row && in_column) return -product_of_adjoint<false>(factor, factor, left, right);
@@ -155,7 +150,7 @@ __device__ __forceinline__ Quad swept(const Inversion& v, Place at, int K, VALUE
 // The inverse of the Cholesky factor of diagonal tile K, of which the lower triangle is read: Gaussian elimination in
 // place, row k of the inverse to the left of the diagonal, then the rows are scaled. Raises the flag where a pivot is
 // small. The whole block calls it.
-__device__ __forceinline__ Quad inverse_factor(const Inversion& v, int K, Quad quad, VALUE* shared) {
+DEVICE Quad inverse_factor(const Inversion& v, int K, Quad quad, VALUE* shared) {
     __shared__ VALUE heads[2][TILE];
     __shared__ double pivots[TILE];
     __syncthreads();
@@ -198,7 +193,7 @@ __device__ __forceinline__ Quad inverse_factor(const Inversion& v, int K, Quad q
 }
 
 // Stores a tile where the sweep of diagonal tile K reads it. The whole block calls it.
-__device__ __forceinline__ void publish(const Inversion& v, Place at, int K, const Quad& quad, VALUE* shared) {
+DEVICE void publish(const Inversion& v, Place at, int K, const Quad& quad, VALUE* shared) {
     if (at.I != K && at.J != K) store(v.tiles + (i64)at.number * ENTRIES, quad);
     else if (at.I != K) store(v.panel(K, at.I), quad);
     else if (at.J != K) store_adjoint(v.panel(K, at.J), quad);
@@ -207,7 +202,7 @@ __device__ __forceinline__ void publish(const Inversion& v, Place at, int K, con
 
 // Writes a tile of the inverse and its mirror image; of a diagonal tile the lower triangle counts. Raises the flag
 // where the stored type overflows.
-__device__ __forceinline__ void write_inverse(const Inversion& v, Place at, const Quad& quad) {
+DEVICE void write_inverse(const Inversion& v, Place at, const Quad& quad) {
     EACH (p, 2)
         EACH (q, 2) {
             const i64 row = at.I * TILE + row_of(p), column = at.J * TILE + column_of(q);
@@ -223,7 +218,7 @@ __device__ __forceinline__ void write_inverse(const Inversion& v, Place at, cons
 
 // One cooperative launch, a block per tile as far as they are resident; tile K is factorized while the others are swept
 // with tile K - 1.
-extern "C" __global__ void __launch_bounds__(THREADS) invert_definite(Inversion v, u32* barrier) {
+KERNEL __launch_bounds__(THREADS) invert_definite(Inversion v, u32* barrier) {
     __shared__ VALUE left[TILE * PADDED], right[TILE * PADDED];
     const int count = v.count();
     u32 generation = 0;

@@ -1,14 +1,11 @@
-#include "runtime/common.cuh"
 // Of this header, the conversions are used.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
 
 // A CSR matrix as a dense one in double precision, row-major: a warp clears a row and scatters its entries.
-extern "C" __global__ void scatter_rows(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                        const VALUE* __restrict__ data, i64 n, WIDE* __restrict__ dense) {
+KERNEL scatter_rows(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 n, WIDE* __restrict__ dense) {
     const int lane = threadIdx.x % 32;
-    const i64 warps = (i64)gridDim.x * blockDim.x / 32;
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; row < n; row += warps) {
+    GROUP_STRIDE (i64, row, n, 32) {
         WIDE* own = dense + row * n;
         for (i64 column = lane; column < n; column += 32) own[column] = WIDE{};
         __syncwarp();

@@ -4,14 +4,13 @@
 
 // A pattern whose diagonal entries are no edges.
 struct StrongGraph {
-    const INDEX* __restrict__ indptr;
-    const int* __restrict__ columns;
-    const int* __restrict__ degrees;
+    In<INDEX> indptr;
+    In<int> columns, degrees;
 };
 
 // The first number among a vertex's neighbours, or -1; `number(v)` is that of vertex v.
 template <typename Number>
-__device__ __forceinline__ int first_number(const StrongGraph& graph, i64 vertex, const Team& team, Number number) {
+DEVICE int first_number(const StrongGraph& graph, i64 vertex, const Team& team, Number number) {
     const i64 end = graph.indptr[vertex + 1];
     for (i64 base = graph.indptr[vertex]; base < end; base += TEAM) {
         const int own = base + team.lane < end ? number(graph.columns[base + team.lane]) : -1;
@@ -22,8 +21,7 @@ __device__ __forceinline__ int first_number(const StrongGraph& graph, i64 vertex
 }
 
 // The column of a row's largest coupling, the first of equal ones, if the row without strong couplings joins it; else -1.
-__device__ __forceinline__ i64 joined_column(const Couplings& c, const int* __restrict__ degrees, i64 row,
-                                             const Team& team) {
+DEVICE i64 joined_column(const Couplings& c, In<int> degrees, i64 row, const Team& team) {
     const Matrix& A = c.matrix;
     const double sign = wide_real(A.diagonal[row]);
     double best = 0;

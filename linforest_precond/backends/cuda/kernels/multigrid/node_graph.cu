@@ -1,10 +1,8 @@
-#include "runtime/common.cuh"
-
 // No further column in a row.
 #define NO_COLUMN 0x7fffffffffffffffll
 
 // The minimum over teams of `width` lanes.
-__device__ __forceinline__ i64 team_min(i64 value, int width) {
+DEVICE i64 team_min(i64 value, int width) {
     for (int half = width / 2; half > 0; half /= 2) value = min(value, __shfl_xor_sync(FULL_WARP, value, half));
     return value;
 }
@@ -13,10 +11,9 @@ __device__ __forceinline__ i64 team_min(i64 value, int width) {
 // their columns. FILL writes columns and Frobenius norms from starts[node] on, otherwise blocks are counted. All teams
 // of a warp stay in the loop until the last one has finished, so that all lanes take part in shuffles.
 template <bool FILL>
-__device__ __forceinline__ void merge_rows(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                           const VALUE* __restrict__ data, i64 nodes, int b, int width,
-                                           const INDEX* __restrict__ starts, INDEX* __restrict__ counts,
-                                           INDEX* __restrict__ columns, double* __restrict__ norms) {
+DEVICE void merge_rows(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 nodes, int b, int width,
+                       In<INDEX> starts, INDEX* __restrict__ counts, INDEX* __restrict__ columns,
+                       double* __restrict__ norms) {
     const int lane = threadIdx.x % 32, r = lane % width, teams = 32 / width;
     const i64 warp = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32, warps = (i64)gridDim.x * blockDim.x / 32;
     for (i64 first = warp * teams; first < nodes; first += warps * teams) {
@@ -48,15 +45,12 @@ __device__ __forceinline__ void merge_rows(const INDEX* __restrict__ indptr, con
 }
 
 // The number of blocks of each node.
-extern "C" __global__ void count_blocks(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, i64 nodes,
-                                        int b, int width, INDEX* __restrict__ counts) {
+KERNEL count_blocks(In<INDEX> indptr, In<INDEX> indices, i64 nodes, int b, int width, INDEX* __restrict__ counts) {
     merge_rows<false>(indptr, indices, nullptr, nodes, b, width, nullptr, counts, nullptr, nullptr);
 }
 
 // The Frobenius norm of each block, negative off the diagonal.
-extern "C" __global__ void find_block_norms(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                            const VALUE* __restrict__ data, i64 nodes, int b, int width,
-                                            const INDEX* __restrict__ starts, INDEX* __restrict__ columns,
-                                            double* __restrict__ norms) {
+KERNEL find_block_norms(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 nodes, int b, int width,
+                        In<INDEX> starts, INDEX* __restrict__ columns, double* __restrict__ norms) {
     merge_rows<true>(indptr, indices, data, nodes, b, width, starts, nullptr, columns, norms);
 }

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "matching/single_vertices.cuh"
 
 // Weights are multiples of 1 / PARTS: exact in single precision, and so is their sum.
@@ -7,21 +6,17 @@
 // Each vertex's two neighbours on its path, NO_VERTEX where there is none, its position, and the couplings to both
 // neighbours: where they are stored in the matrix, or their weights where `slots` is null.
 struct Paths {
-    const INDEX* neighbors;
-    const INDEX* positions;
-    const INDEX* slots;
+    const INDEX *neighbors, *positions, *slots;
     const VALUE* data;
     const WEIGHT* values;
 };
 
-__device__ __forceinline__ bool is_on_path(const Paths& paths, i64 v) { return paths.neighbors[2 * v] != NO_VERTEX; }
+DEVICE bool is_on_path(const Paths& paths, i64 v) { return paths.neighbors[2 * v] != NO_VERTEX; }
 
 // Whether a vertex is kept that takes no other's row: every second one of a path, and those without any coupling.
-__device__ __forceinline__ bool stays(const Paths& paths, i64 host) {
-    return paths.positions[host] % 2 == 0 || !is_on_path(paths, host);
-}
+DEVICE bool stays(const Paths& paths, i64 host) { return paths.positions[host] % 2 == 0 || !is_on_path(paths, host); }
 
-__device__ __forceinline__ double size_at(const Paths& paths, i64 place) {
+DEVICE double size_at(const Paths& paths, i64 place) {
     if (paths.neighbors[place] < 0) return 0;
     return paths.slots ? widened(magnitude(paths.data[paths.slots[place]])) : widened(magnitude(paths.values[place]));
 }
@@ -34,7 +29,7 @@ struct Row {
 };
 
 // A kept vertex has a one; others are interpolated from their neighbours, with weights proportional to the couplings.
-__device__ __forceinline__ Row row_of(const Paths& paths, i64 host) {
+DEVICE Row row_of(const Paths& paths, i64 host) {
     if (stays(paths, host)) return {{(INDEX)host, NO_VERTEX}, {1.0, 0.0}, 1};
     Row row = {{NO_VERTEX, NO_VERTEX}, {0.0, 0.0}, 0};
     const double first = size_at(paths, 2 * host), total = first + size_at(paths, 2 * host + 1);
@@ -49,9 +44,8 @@ __device__ __forceinline__ Row row_of(const Paths& paths, i64 host) {
 }
 
 // The vertex whose row each vertex has: its own on a path, that of its heaviest neighbour on a path elsewhere.
-extern "C" __global__ void find_hosts(Paths paths, const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                      const WEIGHT* __restrict__ values, i64 n, u32 tie_key,
-                                      INDEX* __restrict__ hosts) {
+KERNEL find_hosts(Paths paths, In<INDEX> indptr, In<INDEX> indices, In<WEIGHT> values, i64 n, u32 tie_key,
+                  INDEX* __restrict__ hosts) {
     const auto is_matched = [&](i64 v) { return is_on_path(paths, v); };
     const auto keep = [&](i64 v) { hosts[v] = (INDEX)v; };
     const auto join = [&](i64 v, INDEX neighbour) { hosts[v] = neighbour < 0 ? (INDEX)v : neighbour; };
@@ -59,10 +53,10 @@ extern "C" __global__ void find_hosts(Paths paths, const INDEX* __restrict__ ind
 }
 
 // Flags the vertices that are kept, and counts the entries of each row of the prolongator; `totals` are both sums.
-extern "C" __global__ void count_shares(Paths paths, const INDEX* __restrict__ hosts, i64 n, INDEX* __restrict__ kept,
-                                        INDEX* __restrict__ counts, u64* totals) {
+KERNEL count_shares(Paths paths, In<INDEX> hosts, i64 n, INDEX* __restrict__ kept, INDEX* __restrict__ counts,
+                    u64* totals) {
     u64 all_kept = 0, entries = 0;
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < n; v += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, v, n) {
         const INDEX host = hosts[v];
         kept[v] = host == v && stays(paths, host);
         counts[v] = row_of(paths, host).count;
@@ -76,19 +70,18 @@ extern "C" __global__ void count_shares(Paths paths, const INDEX* __restrict__ h
     atomicAdd(totals + 1, entries);
 }
 
-__device__ __forceinline__ void set_share(float& to, double share) { to = (float)share; }
-__device__ __forceinline__ void set_share(double& to, double share) { to = share; }
+DEVICE void set_share(float& to, double share) { to = (float)share; }
+DEVICE void set_share(double& to, double share) { to = share; }
 template <typename Complex>
-__device__ __forceinline__ void set_share(Complex& to, double share) {
+DEVICE void set_share(Complex& to, double share) {
     set_share(to.re, share);
     to.im = 0;
 }
 
 // Fills the rows, which end at `ends`; `numbers` is the inclusive prefix sum of the kept vertices.
-extern "C" __global__ void fill_shares(Paths paths, const INDEX* __restrict__ hosts, i64 n,
-                                       const INDEX* __restrict__ numbers, const INDEX* __restrict__ ends,
-                                       INDEX* __restrict__ columns, VALUE* __restrict__ shares) {
-    for (i64 v = (i64)blockIdx.x * blockDim.x + threadIdx.x; v < n; v += (i64)gridDim.x * blockDim.x) {
+KERNEL fill_shares(Paths paths, In<INDEX> hosts, i64 n, In<INDEX> numbers, In<INDEX> ends, INDEX* __restrict__ columns,
+                   VALUE* __restrict__ shares) {
+    GRID_STRIDE (i64, v, n) {
         const Row row = row_of(paths, hosts[v]);
         const i64 begin = (i64)ends[v] - row.count;
         // Columns ascend with the vertices.

@@ -3,19 +3,17 @@
 // are those of the prolongator, `rows` their rows. A's values may change after the columns were counted: slots and rows
 // are clamped.
 struct Adjoint {
-    INDEX* indptr;
-    INDEX* indices;
+    INDEX *indptr, *indices;
     VALUE* data;
     u32* columns;
-    INDEX* slots;
-    INDEX* rows;
+    INDEX *slots, *rows;
     i64 count;
     i64 entries;
     i64 lanes;
 };
 
 // Where the entries of all columns begin.
-__device__ __forceinline__ void point_to_columns(const Adjoint& adjoint, u64* totals, u32* barrier, u32& generation) {
+DEVICE void point_to_columns(const Adjoint& adjoint, u64* totals, u32* barrier, u32& generation) {
     if (blockIdx.x == 0 && threadIdx.x == 0) adjoint.indptr[0] = 0;
     const auto count_of = [&](i64 column) { return (u64)adjoint.columns[column]; };
     grid_scan(adjoint.count, totals, barrier, generation, count_of, [&](i64 column, u64 before, u64 own) {
@@ -25,7 +23,7 @@ __device__ __forceinline__ void point_to_columns(const Adjoint& adjoint, u64* to
     grid_barrier(barrier, generation);
 }
 
-__device__ __forceinline__ void scatter(const Adjoint& adjoint, int column, i64 slot, i64 row) {
+DEVICE void scatter(const Adjoint& adjoint, int column, i64 slot, i64 row) {
     const u32 place = atomicAdd(adjoint.columns + column, 1u);
     if (place >= adjoint.entries) return;
     adjoint.slots[place] = (INDEX)slot;
@@ -33,9 +31,8 @@ __device__ __forceinline__ void scatter(const Adjoint& adjoint, int column, i64 
 }
 
 // Sorts the entries of each column by rank, which is the number of lower slots, by `lanes` per column.
-__device__ __forceinline__ void sort_columns(const Adjoint& adjoint, const VALUE* data, i64 rows) {
-    const i64 first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / adjoint.lanes;
-    for (i64 column = first; column < adjoint.count; column += (i64)gridDim.x * blockDim.x / adjoint.lanes) {
+DEVICE void sort_columns(const Adjoint& adjoint, const VALUE* data, i64 rows) {
+    GROUP_STRIDE (i64, column, adjoint.count, adjoint.lanes) {
         const i64 begin = adjoint.indptr[column], end = adjoint.indptr[column + 1];
         for (i64 i = begin + threadIdx.x % adjoint.lanes; i < end; i += adjoint.lanes) {
             const INDEX slot = adjoint.slots[i];

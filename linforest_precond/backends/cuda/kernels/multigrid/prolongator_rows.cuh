@@ -9,16 +9,16 @@
 // there are none.) `marks` takes 1 for the couplings that are kept, where it is not null.
 struct Filter {
     Matrix matrix;
-    const double* __restrict__ least;
-    const u8* __restrict__ known;
+    In<double> least;
+    In<u8> known;
     u8* __restrict__ marks;
     i64 is_signed;
 
-    __device__ __forceinline__ double least_of(i64 row) const { return least ? least[row] : 0.0; }
+    DEVICE double least_of(i64 row) const { return least ? least[row] : 0.0; }
 };
 
 // Whether an entry beside the diagonal is kept by the filter; `sign` and `least` are the row's.
-__device__ __forceinline__ bool is_kept(const Filter& filter, i64 slot, VALUE value, double sign, double least) {
+DEVICE bool is_kept(const Filter& filter, i64 slot, VALUE value, double sign, double least) {
     if (!filter.least) return filter.known[slot];
     const double found = size_of_coupling(filter.is_signed, sign, value);
     return found > 0 && found >= least;
@@ -30,7 +30,7 @@ struct FilteredRow {
 };
 
 // A row of F: weak couplings are added to the diagonal, unless that would leave at most LEAST_SHARE of it.
-__device__ __forceinline__ FilteredRow filtered_row(const Filter& filter, i64 row, const Team& team) {
+DEVICE FilteredRow filtered_row(const Filter& filter, i64 row, const Team& team) {
     const Matrix& A = filter.matrix;
     const double least = filter.least_of(row);
     if (least == DOUBLE_INFINITY) return {};
@@ -65,8 +65,7 @@ __device__ __forceinline__ FilteredRow filtered_row(const Filter& filter, i64 ro
 // row's own, whose slot is -1, then those of strong couplings in column order. Terms without an aggregate are left out.
 // Returns the number of terms to all lanes.
 template <typename Take>
-__device__ __forceinline__ int each_term(const Filter& filter, const INDEX* __restrict__ numbers, i64 row,
-                                         const Team& team, Take take) {
+DEVICE int each_term(const Filter& filter, In<INDEX> numbers, i64 row, const Team& team, Take take) {
     const Matrix& A = filter.matrix;
     const double least = filter.least_of(row), sign = wide_real(A.diagonal[row]);
     int count = numbers[row] >= 0;

@@ -5,24 +5,22 @@
 #define IS_COMPLEX (sizeof(VALUE) != sizeof(WEIGHT))
 
 struct Matrix {
-    const INDEX* __restrict__ indptr;
-    const INDEX* __restrict__ indices;
-    const VALUE* __restrict__ data;
-    const VALUE* __restrict__ diagonal;
+    In<INDEX> indptr, indices;
+    In<VALUE> data, diagonal;
     i64 n;
 };
 
-__device__ __forceinline__ double wide_real(VALUE a) { return widened(real_part(a)); }
-__device__ __forceinline__ double wide_imaginary(float) { return 0; }
-__device__ __forceinline__ double wide_imaginary(double) { return 0; }
-__device__ __forceinline__ double wide_imaginary(Complex64 a) { return widened(a.im); }
-__device__ __forceinline__ double wide_imaginary(Complex128 a) { return a.im; }
-__device__ __forceinline__ double wide_magnitude(VALUE a) { return widened(magnitude(a)); }
+DEVICE double wide_real(VALUE a) { return widened(real_part(a)); }
+DEVICE double wide_imaginary(float) { return 0; }
+DEVICE double wide_imaginary(double) { return 0; }
+DEVICE double wide_imaginary(Complex64 a) { return widened(a.im); }
+DEVICE double wide_imaginary(Complex128 a) { return a.im; }
+DEVICE double wide_magnitude(VALUE a) { return widened(magnitude(a)); }
 
-__device__ __forceinline__ void set_parts(float& a, double re, double) { a = narrowed(re); }
-__device__ __forceinline__ void set_parts(double& a, double re, double) { a = re; }
-__device__ __forceinline__ void set_parts(Complex64& a, double re, double im) { a = {narrowed(re), narrowed(im)}; }
-__device__ __forceinline__ void set_parts(Complex128& a, double re, double im) { a = {re, im}; }
+DEVICE void set_parts(float& a, double re, double) { a = narrowed(re); }
+DEVICE void set_parts(double& a, double re, double) { a = re; }
+DEVICE void set_parts(Complex64& a, double re, double im) { a = {narrowed(re), narrowed(im)}; }
+DEVICE void set_parts(Complex128& a, double re, double im) { a = {re, im}; }
 
 // The type of single precision.
 template <typename Value>
@@ -43,34 +41,32 @@ struct Team {
     int lane, shift;
     u32 mask;
 
-    __device__ __forceinline__ Team()
+    DEVICE Team()
         : lane(threadIdx.x % TEAM), shift(threadIdx.x % 32 / TEAM * TEAM), mask(((1u << TEAM) - 1) << shift) {}
     // Makes writes to shared memory visible to the team.
-    __device__ __forceinline__ void sync() const {
+    DEVICE void sync() const {
         if (TEAM > 1) __syncwarp(mask);
     }
     // The lanes for which `flag` holds, lane 0 in the lowest bit.
-    __device__ __forceinline__ u32 vote(bool flag) const {
-        return TEAM == 1 ? flag : (__ballot_sync(mask, flag) & mask) >> shift;
-    }
+    DEVICE u32 vote(bool flag) const { return TEAM == 1 ? flag : (__ballot_sync(mask, flag) & mask) >> shift; }
     template <typename T>
-    __device__ __forceinline__ T from(T value, int other) const {
+    DEVICE T from(T value, int other) const {
         return TEAM == 1 ? value : __shfl_sync(mask, value, other, TEAM);
     }
     template <typename T>
-    __device__ __forceinline__ T across(T value, int distance) const {
+    DEVICE T across(T value, int distance) const {
         return __shfl_xor_sync(mask, value, distance);
     }
-    __device__ __forceinline__ double largest(double value) const {
+    DEVICE double largest(double value) const {
         for (int half = TEAM / 2; half > 0; half /= 2) value = fmax(value, across(value, half));
         return value;
     }
-    __device__ __forceinline__ int sum(int value) const {
+    DEVICE int sum(int value) const {
         for (int half = TEAM / 2; half > 0; half /= 2) value += across(value, half);
         return value;
     }
     // Adds the values of the lanes in `wanted` to a sum, in the order of the lanes; every lane gets the result.
-    __device__ __forceinline__ double add_in_order(double sum, double own, u32 wanted) const {
+    DEVICE double add_in_order(double sum, double own, u32 wanted) const {
 #pragma unroll
         for (int i = 0; i < TEAM; ++i) {
             const double value = from(own, i);
@@ -80,13 +76,9 @@ struct Team {
     }
 };
 
-#define EACH_ROW(row, rows)                                                                                      \
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / TEAM, end_of_rows = (rows); row < end_of_rows; \
-         row += (i64)gridDim.x * blockDim.x / TEAM)
-
 // Calls take(slot, valid) for TEAM slots of a row at a time, by all lanes of the team.
 template <typename Take>
-__device__ __forceinline__ void each_slot(const INDEX* __restrict__ indptr, i64 row, const Team& team, Take take) {
+DEVICE void each_slot(In<INDEX> indptr, i64 row, const Team& team, Take take) {
     const INDEX end = indptr[row + 1];
 #if TEAM == 1
     for (INDEX slot = indptr[row]; slot < end; ++slot) take(slot, true);
@@ -101,7 +93,7 @@ __device__ __forceinline__ void each_slot(const INDEX* __restrict__ indptr, i64 
 // Calls take(slot, valid, column, value, gathered) for the entries of a row, TEAM at a time, by all lanes of the team.
 // `gather(column)` loads what belongs to a column, before any entry of the batch is taken; columns are clamped.
 template <typename Gather, typename Take>
-__device__ __forceinline__ void each_entry(const Matrix& A, i64 row, const Team& team, Gather gather, Take take) {
+DEVICE void each_entry(const Matrix& A, i64 row, const Team& team, Gather gather, Take take) {
     const i64 end = A.indptr[row + 1];
     for (i64 base = A.indptr[row]; base < end; base += ENTRIES_AT_ONCE * TEAM) {
         i64 columns[ENTRIES_AT_ONCE];
@@ -125,5 +117,5 @@ __device__ __forceinline__ void each_entry(const Matrix& A, i64 row, const Team&
 
 // For entries alone.
 struct NothingGathered {
-    __device__ __forceinline__ char operator()(i64) const { return 0; }
+    DEVICE char operator()(i64) const { return 0; }
 };

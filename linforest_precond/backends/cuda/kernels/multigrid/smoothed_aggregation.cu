@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 // Scalars instead of blocks.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
@@ -21,10 +20,10 @@
 // prolongator at most, LONGEST the entries of its longest column.
 enum Word { COUNT, BALANCE, MOST, ENTRIES, LONGEST, STRONG_BARRIER, JOIN_BARRIER, COUNT_BARRIER, FILL_BARRIER, TOTALS };
 
-__device__ __forceinline__ u32* barrier_at(u64* words, Word word) { return (u32*)(words + word); }
+DEVICE u32* barrier_at(u64* words, Word word) { return (u32*)(words + word); }
 
 // The strong couplings of all rows, in one cooperative launch.
-extern "C" __global__ void __launch_bounds__(THREADS)
+KERNEL __launch_bounds__(THREADS)
     find_strong(Couplings couplings, int* columns, int* degrees, double* least, u64* words) {
     u32 generation = 0;
     u32* const barrier = barrier_at(words, STRONG_BARRIER);
@@ -37,11 +36,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // The strong columns of a symmetrized matrix: those with a positive weight.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    mask_columns(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const float* __restrict__ strong,
-                 i64 rows, int* __restrict__ columns, int* __restrict__ degrees) {
+KERNEL __launch_bounds__(THREADS) mask_columns(In<INDEX> indptr, In<INDEX> indices, In<float> strong, i64 rows,
+                                               int* __restrict__ columns, int* __restrict__ degrees) {
     const Team team;
-    EACH_ROW(row, rows) {
+    GROUP_STRIDE (i64, row, rows, TEAM) {
         int degree = 0;
         each_slot(indptr, row, team, [&](i64 slot, bool valid) {
             const bool wanted = valid && strong[slot] > 0;
@@ -55,14 +53,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 // Numbers of the aggregates, in one cooperative launch: the neighbours of a root join it, others the first neighbour
 // that did. Roots are the members of the independent set; of unknowns without strong couplings, which are all members,
 // those that join none. `ranks` are the numbers of roots, -1 elsewhere, `near` those of roots and their neighbours.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    join_aggregates(Couplings couplings, StrongGraph graph, const int* __restrict__ members, int* ranks, int* near,
-                    INDEX* __restrict__ numbers, u64* words) {
+KERNEL __launch_bounds__(THREADS) join_aggregates(Couplings couplings, StrongGraph graph, In<int> members, int* ranks,
+                                                  int* near, INDEX* __restrict__ numbers, u64* words) {
     const Team team;
     const i64 n = couplings.matrix.n;
     u32* const barrier = barrier_at(words, JOIN_BARRIER);
     u32 generation = 0;
-    EACH_ROW(row, n) {
+    GROUP_STRIDE (i64, row, n, TEAM) {
         bool root = members[row];
         if (graph.degrees[row] == 0)
             root = couplings.scales[row] != 0 && joined_column(couplings, graph.degrees, row, team) < 0;
@@ -75,13 +72,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         if (v == n - 1) words[COUNT] = before + own;
     });
     grid_barrier(barrier, generation);
-    EACH_ROW(row, n) {
+    GROUP_STRIDE (i64, row, n, TEAM) {
         int number = ranks[row];
         if (number < 0) number = first_number(graph, row, team, [&](i64 v) { return ranks[v]; });
         if (team.lane == 0) near[row] = number;
     }
     grid_barrier(barrier, generation);
-    EACH_ROW(row, n) {
+    GROUP_STRIDE (i64, row, n, TEAM) {
         int number = near[row];
         if (number < 0) {
             const bool joins = graph.degrees[row] == 0 && couplings.scales[row] != 0;
@@ -94,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // Whether no earlier term has the key of term i.
-__device__ __forceinline__ bool is_first(const int* keys, int i) {
+DEVICE bool is_first(const int* keys, int i) {
     int j = 0;
     while (keys[j] != keys[i]) ++j;
     return j == i;
@@ -103,9 +100,8 @@ __device__ __forceinline__ bool is_first(const int* keys, int i) {
 // The row pointers of the prolongator, in one cooperative launch: counts the columns of each row, or all its terms where
 // `distinct` is 0 or they are more than MOST_TERMS. `columns` become the numbers of entries of all columns, of which
 // there are at most `width`; they are of no use where a row has more than MOST_TERMS terms.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    count_columns(Filter filter, const INDEX* __restrict__ numbers, i64 distinct, INDEX* indptr, u32* columns,
-                  i64 width, u64* words) {
+KERNEL __launch_bounds__(THREADS)
+    count_columns(Filter filter, In<INDEX> numbers, i64 distinct, INDEX* indptr, u32* columns, i64 width, u64* words) {
     __shared__ int staged[TEAMS][PADDED_TERMS];
     const Team team;
     const i64 n = filter.matrix.n;
@@ -113,11 +109,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     u32* const barrier = barrier_at(words, COUNT_BARRIER);
     u32 generation = 0;
     u64 most = 0, entries = 0, longest = 0;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < width; i += (i64)gridDim.x * blockDim.x)
-        columns[i] = 0;
+    GRID_STRIDE (i64, i, width) columns[i] = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0) indptr[0] = 0;
     grid_barrier(barrier, generation);
-    EACH_ROW(row, n) {
+    GROUP_STRIDE (i64, row, n, TEAM) {
         const int terms = each_term(filter, numbers, row, team, [&](int place, i64, int number) {
             if (place < MOST_TERMS) keys[place] = number;
         });
@@ -162,8 +157,7 @@ struct Terms {
 #define IS_FIRST 0x8000
 
 // The value of an aggregate's column: its terms from the first one on, added up in order.
-__device__ __forceinline__ VALUE column_value(const Terms& terms, int first, int count,
-                                              const VALUE* __restrict__ values, const FilteredRow& filtered) {
+DEVICE VALUE column_value(const Terms& terms, int first, int count, In<VALUE> values, const FilteredRow& filtered) {
     const double weight = filtered.weight;
     double real = 0, imaginary = 0;
     for (int j = first; j < count; ++j) {
@@ -185,9 +179,8 @@ __device__ __forceinline__ VALUE column_value(const Terms& terms, int first, int
 
 // Fills the rows of the prolongator, none of which has more than MOST_TERMS terms, and those of its adjoint, in one
 // cooperative launch. The first term of each aggregate adds up the others; its place is the number of lower aggregates.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    fill_columns(Filter filter, const INDEX* __restrict__ numbers, const INDEX* __restrict__ indptr,
-                 INDEX* __restrict__ indices, VALUE* data, Adjoint adjoint, u64* words) {
+KERNEL __launch_bounds__(THREADS) fill_columns(Filter filter, In<INDEX> numbers, In<INDEX> indptr,
+                                               INDEX* __restrict__ indices, VALUE* data, Adjoint adjoint, u64* words) {
     __shared__ Terms staged[TEAMS];
     const Team team;
     Terms& terms = staged[threadIdx.x / TEAM];
@@ -195,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     u32* const barrier = barrier_at(words, FILL_BARRIER);
     u32 generation = 0;
     if (adjoint.indptr) point_to_columns(adjoint, words + TOTALS, barrier, generation);
-    EACH_ROW(row, A.n) {
+    GROUP_STRIDE (i64, row, A.n, TEAM) {
         const i64 begin = A.indptr[row];
         const FilteredRow filtered = filtered_row(filter, row, team);
         const int count = each_term(filter, numbers, row, team, [&](int place, i64 slot, int number) {
@@ -225,14 +218,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The values of the prolongator on its known pattern. No row of the matrix has more than MOST_TERMS entries: the
 // aggregates of kept couplings are staged, -1 for others, and each lane adds up the terms of a column, in order.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    fill_values(Filter filter, const INDEX* __restrict__ numbers, const INDEX* __restrict__ indptr,
-                const INDEX* __restrict__ indices, VALUE* __restrict__ data) {
+KERNEL __launch_bounds__(THREADS)
+    fill_values(Filter filter, In<INDEX> numbers, In<INDEX> indptr, In<INDEX> indices, VALUE* __restrict__ data) {
     __shared__ int staged[TEAMS][PADDED_TERMS];
     const Team team;
     int* const keys = staged[threadIdx.x / TEAM];
     const Matrix& A = filter.matrix;
-    EACH_ROW(row, A.n) {
+    GROUP_STRIDE (i64, row, A.n, TEAM) {
         const i64 begin = A.indptr[row];
         const int length = (int)(A.indptr[row + 1] - begin);
         const FilteredRow filtered = filtered_row(filter, row, team);
@@ -261,12 +253,12 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The terms of all rows as triplets, in order, for matrices with rows of more than MOST_TERMS terms. `begins` says where
 // those of each row begin; values are in double precision, with their imaginary parts where there are any.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    write_terms(Filter filter, const INDEX* __restrict__ numbers, const INDEX* __restrict__ begins,
-                INDEX* __restrict__ rows, INDEX* __restrict__ aggregates, double* __restrict__ values) {
+KERNEL __launch_bounds__(THREADS)
+    write_terms(Filter filter, In<INDEX> numbers, In<INDEX> begins, INDEX* __restrict__ rows,
+                INDEX* __restrict__ aggregates, double* __restrict__ values) {
     const Team team;
     const Matrix& A = filter.matrix;
-    EACH_ROW(row, A.n) {
+    GROUP_STRIDE (i64, row, A.n, TEAM) {
         const FilteredRow filtered = filtered_row(filter, row, team);
         each_term(filter, numbers, row, team, [&](int place, i64 slot, int number) {
             const i64 at = begins[row] + place;
@@ -285,10 +277,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The weights of l1-Jacobi: `factor` over the sum of each row's magnitudes, with the sign of the diagonal; of single
 // precision where they are `narrow`.
-extern "C" __global__ void __launch_bounds__(THREADS)
+KERNEL __launch_bounds__(THREADS)
     weigh_rows(Matrix A, double factor, double tiny, i64 narrow, void* __restrict__ weights) {
     const Team team;
-    EACH_ROW(row, A.n) {
+    GROUP_STRIDE (i64, row, A.n, TEAM) {
         double total = 0;
         each_slot(A.indptr, row, team, [&](i64 slot, bool valid) {
             total = team.add_in_order(total, valid ? wide_magnitude(A.data[slot]) : 0.0, team.vote(valid));

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 // Scalars instead of blocks.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
@@ -17,12 +16,12 @@
              end = row < rows ? (i64)indptr[row + 1] : 0;                    \
          slot < end; slot += WIDTH)
 
-__device__ __forceinline__ WEIGHT imaginary_part(WEIGHT) { return 0; }
-__device__ __forceinline__ float imaginary_part(Complex64 a) { return a.im; }
-__device__ __forceinline__ double imaginary_part(Complex128 a) { return a.im; }
+DEVICE WEIGHT imaginary_part(WEIGHT) { return 0; }
+DEVICE float imaginary_part(Complex64 a) { return a.im; }
+DEVICE double imaginary_part(Complex128 a) { return a.im; }
 
 // Strength of connection 2 |a_ij| / (|a_ii| + |a_jj|); 0 unless the entry has the opposite sign of the diagonal.
-__device__ __forceinline__ double coupling(VALUE value, VALUE here, VALUE there) {
+DEVICE double coupling(VALUE value, VALUE here, VALUE there) {
     const double own = widened(real_part(here));
     const double pull = own > 0 ? -widened(real_part(value)) : widened(real_part(value));
     const double size = fabs(own) + fabs(widened(real_part(there)));
@@ -34,8 +33,7 @@ struct RowSums {
     double size, sum;
 };
 
-__device__ __forceinline__ RowSums add_row(const INDEX* __restrict__ indptr, const VALUE* __restrict__ data, i64 row,
-                                           i64 rows) {
+DEVICE RowSums add_row(In<INDEX> indptr, In<VALUE> data, i64 row, i64 rows) {
     double size = 0, real = 0, imaginary = 0;
     EACH_SLOT(slot, row, rows) {
         const VALUE value = data[slot];
@@ -51,8 +49,7 @@ __device__ __forceinline__ RowSums add_row(const INDEX* __restrict__ indptr, con
     return {size, sqrt(real * real + imaginary * imaginary)};
 }
 
-extern "C" __global__ void add_rows(const INDEX* __restrict__ indptr, const VALUE* __restrict__ data, i64 rows,
-                                    double* __restrict__ sizes, double* __restrict__ sums) {
+KERNEL add_rows(In<INDEX> indptr, In<VALUE> data, i64 rows, double* __restrict__ sizes, double* __restrict__ sums) {
     EACH_ROW(row, rows) {
         const RowSums found = add_row(indptr, data, row, rows);
         if (row >= rows || threadIdx.x % WIDTH) continue;
@@ -63,7 +60,7 @@ extern "C" __global__ void add_rows(const INDEX* __restrict__ indptr, const VALU
 
 // The summand of an entry in the check whether the matrix is Hermitian, a hash: those of an entry and of its conjugate
 // mirror image cancel. Zeros need no mirror image, real diagonal entries no other one.
-__device__ __forceinline__ u64 balance_of(INDEX row, INDEX column, VALUE value) {
+DEVICE u64 balance_of(INDEX row, INDEX column, VALUE value) {
     const WEIGHT imaginary = imaginary_part(value);
     if (column == row ? is_zero(imaginary) : is_zero(value)) return 0;
     const u64 sign = 1ull << (8 * sizeof(WEIGHT) - 1);
@@ -84,9 +81,9 @@ enum Fact { NOT_HERMITIAN, NOT_POSITIVE, NOT_CENTERED, DOMINANT, LARGEST, SMALLE
 
 // The facts of a matrix in one launch. Mirror images are compared only with `mirrors`. A row counts as one of zero sum
 // up to `tolerance`; diagonals below `tiny` count as that.
-extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS)
-    find_facts(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices, const VALUE* __restrict__ data,
-               const VALUE* __restrict__ diagonal, i64 rows, i64 mirrors, double tolerance, double tiny, u64* facts) {
+KERNEL __launch_bounds__(32 * BLOCK_WARPS)
+    find_facts(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, In<VALUE> diagonal, i64 rows, i64 mirrors,
+               double tolerance, double tiny, u64* facts) {
     __shared__ double warp_ratios[BLOCK_WARPS];
     bool positive = true, centered = true;
     u64 balance = 0, dominant = 0, largest = 0, smallest = 0;
@@ -129,9 +126,8 @@ extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS)
 enum Flag { NOT_FINITE, POSITIVE, OTHER_SIGN };
 
 // The strongest connection of each row, and the flags of all rows.
-extern "C" __global__ void find_strongest(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                          const VALUE* __restrict__ data, const VALUE* __restrict__ diagonal, i64 rows,
-                                          double* __restrict__ strongest, u8* flags) {
+KERNEL find_strongest(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, In<VALUE> diagonal, i64 rows,
+                      double* __restrict__ strongest, u8* flags) {
     bool finite = true, positive = false, other = false;
     EACH_ROW(row, rows) {
         double best = 0;
@@ -153,10 +149,8 @@ extern "C" __global__ void find_strongest(const INDEX* __restrict__ indptr, cons
 }
 
 // The strength of each entry; 0 for weak connections, below `strength` times the strongest of either row.
-extern "C" __global__ void weigh_entries(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                         const VALUE* __restrict__ data, const VALUE* __restrict__ diagonal, i64 rows,
-                                         const double* __restrict__ strongest, double strength,
-                                         double* __restrict__ weights) {
+KERNEL weigh_entries(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, In<VALUE> diagonal, i64 rows,
+                     In<double> strongest, double strength, double* __restrict__ weights) {
     EACH_ROW(row, rows) {
         EACH_SLOT(slot, row, rows) {
             const INDEX column = indices[slot];

@@ -10,15 +10,14 @@
 // entries of the opposite sign of the diagonal couple.
 struct Couplings {
     Matrix matrix;
-    double* scales;
-    double* strongest;
+    double *scales, *strongest;
     double strength;
     i64 is_signed;
 };
 
 // The magnitude of the diagonal, with its sign, by which a row's couplings are divided. It is 0 for a dominant row. For a
 // diagonal without a sign it is infinite, so that nothing is coupled; without signs, the row's sum replaces a zero.
-__device__ __forceinline__ double scale_of(const Couplings& c, i64 row, double others) {
+DEVICE double scale_of(const Couplings& c, i64 row, double others) {
     const VALUE diagonal = c.matrix.diagonal[row];
     const double own = wide_magnitude(diagonal), sign = wide_real(diagonal);
     if (own >= DOMINANCE * others) return 0;
@@ -28,7 +27,7 @@ __device__ __forceinline__ double scale_of(const Couplings& c, i64 row, double o
 
 __device__ void scale_rows(const Couplings& c) {
     const Team team;
-    EACH_ROW(row, c.matrix.n) {
+    GROUP_STRIDE (i64, row, c.matrix.n, TEAM) {
         double others = 0;
         each_entry(c.matrix, row, team, NothingGathered(), [&](i64, bool valid, i64 column, VALUE value, char) {
             const bool wanted = valid && column != row;
@@ -38,12 +37,10 @@ __device__ void scale_rows(const Couplings& c) {
     }
 }
 
-__device__ __forceinline__ bool is_opposite(double real, double sign) {
-    return sign > 0 ? real < 0 : sign < 0 && real > 0;
-}
+DEVICE bool is_opposite(double real, double sign) { return sign > 0 ? real < 0 : sign < 0 && real > 0; }
 
 // The strength of a coupling of rows with these scales; by two divisions, because a square may overflow.
-__device__ __forceinline__ double strength_of(const Couplings& c, VALUE value, double scale, double other) {
+DEVICE double strength_of(const Couplings& c, VALUE value, double scale, double other) {
     if (scale == 0 || other == 0 || (c.is_signed && !is_opposite(wide_real(value), scale))) return 0;
     const double size = wide_magnitude(value), found = (size / fabs(scale)) * (size / fabs(other));
     return found > 0 ? found : 0.0;
@@ -51,10 +48,10 @@ __device__ __forceinline__ double strength_of(const Couplings& c, VALUE value, d
 
 // The magnitude of an entry beside the diagonal, 0 where it couples nothing: the measure of strength within a row. `sign`
 // is the diagonal's.
-__device__ __forceinline__ double size_of_coupling(i64 is_signed, double sign, VALUE value) {
+DEVICE double size_of_coupling(i64 is_signed, double sign, VALUE value) {
     return is_signed && !is_opposite(wide_real(value), sign) ? 0.0 : wide_magnitude(value);
 }
-__device__ __forceinline__ double row_coupling(const Matrix& A, i64 is_signed, i64 row, double sign, i64 slot) {
+DEVICE double row_coupling(const Matrix& A, i64 is_signed, i64 row, double sign, i64 slot) {
     return A.indices[slot] == row ? 0.0 : size_of_coupling(is_signed, sign, A.data[slot]);
 }
 
@@ -62,7 +59,7 @@ __device__ __forceinline__ double row_coupling(const Matrix& A, i64 is_signed, i
 __device__ void find_strongest(const Couplings& c) {
     const Team team;
     const auto scale_at = [&](i64 column) { return c.scales[column]; };
-    EACH_ROW(row, c.matrix.n) {
+    GROUP_STRIDE (i64, row, c.matrix.n, TEAM) {
         const double scale = c.scales[row];
         double best = 0;
         each_entry(c.matrix, row, team, scale_at, [&](i64, bool valid, i64 column, VALUE value, double other) {
@@ -74,7 +71,7 @@ __device__ void find_strongest(const Couplings& c) {
 }
 
 // The summand of a coupling in the symmetry check: mirror images cancel.
-__device__ __forceinline__ u64 balance_of(i64 row, i64 column) {
+DEVICE u64 balance_of(i64 row, i64 column) {
     const u64 word = mix64((u64)min(row, column) << 32 | (u64)max(row, column));
     return column > row ? word : 0 - word;
 }
@@ -86,7 +83,7 @@ __device__ u64 copy_strong(const Couplings& c, int* __restrict__ columns, int* _
     const double threshold = c.strength * c.strength;
     const auto row_at = [&](i64 column) { return make_double2(c.scales[column], c.strongest[column]); };
     u64 balance = 0;
-    EACH_ROW(row, c.matrix.n) {
+    GROUP_STRIDE (i64, row, c.matrix.n, TEAM) {
         const double scale = c.scales[row], own_best = c.strongest[row];
         double largest = 0;
         int degree = 0;

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 // Scalars instead of blocks.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
@@ -6,41 +5,40 @@
 // A column whose norm falls below this share in the orthogonalization depends on the columns before it.
 #define RANK_TOLERANCE 1e-10
 
-__device__ __forceinline__ double widen(double a) { return a; }
-__device__ __forceinline__ double widen(float a) { return widened(a); }
-__device__ __forceinline__ Complex128 widen(Complex64 a) { return {widened(a.re), widened(a.im)}; }
-__device__ __forceinline__ Complex128 widen(Complex128 a) { return a; }
-__device__ __forceinline__ void narrow(double& to, double a) { to = a; }
-__device__ __forceinline__ void narrow(float& to, double a) { to = narrowed(a); }
-__device__ __forceinline__ void narrow(Complex64& to, Complex128 a) { to = {narrowed(a.re), narrowed(a.im)}; }
-__device__ __forceinline__ void narrow(Complex128& to, Complex128 a) { to = a; }
+DEVICE double widen(double a) { return a; }
+DEVICE double widen(float a) { return widened(a); }
+DEVICE Complex128 widen(Complex64 a) { return {widened(a.re), widened(a.im)}; }
+DEVICE Complex128 widen(Complex128 a) { return a; }
+DEVICE void narrow(double& to, double a) { to = a; }
+DEVICE void narrow(float& to, double a) { to = narrowed(a); }
+DEVICE void narrow(Complex64& to, Complex128 a) { to = {narrowed(a.re), narrowed(a.im)}; }
+DEVICE void narrow(Complex128& to, Complex128 a) { to = a; }
 
 // Warp reduction by butterfly shuffles, an order that does not change: every lane gets the same sum.
-__device__ __forceinline__ double sum_of_lanes(double a) {
+DEVICE double sum_of_lanes(double a) {
     for (int half = 16; half > 0; half /= 2) a += __shfl_xor_sync(FULL_WARP, a, half);
     return a;
 }
-__device__ __forceinline__ Complex128 sum_of_lanes(Complex128 a) { return {sum_of_lanes(a.re), sum_of_lanes(a.im)}; }
+DEVICE Complex128 sum_of_lanes(Complex128 a) { return {sum_of_lanes(a.re), sum_of_lanes(a.im)}; }
 
 // The inner product of two columns by a warp; a lane has every 32nd row.
-__device__ __forceinline__ WIDE dot(const WIDE* u, const WIDE* v, i64 rows) {
+DEVICE WIDE dot(const WIDE* u, const WIDE* v, i64 rows) {
     WIDE sum = {};
     for (i64 row = threadIdx.x % 32; row < rows; row += 32) sum = sum + conjugate(u[row]) * v[row];
     return sum_of_lanes(sum);
 }
 
-__device__ __forceinline__ double norm(const WIDE* u, i64 rows) { return sqrt(real_part(dot(u, u, rows))); }
+DEVICE double norm(const WIDE* u, i64 rows) { return sqrt(real_part(dot(u, u, rows))); }
 
 // The aggregates: member nodes of each, and the unknowns of a node.
 struct Aggregates {
-    const INDEX* starts;
-    const INDEX* members;
+    const INDEX *starts, *members;
     i64 count, block_size;
 };
 
 // Modified Gram-Schmidt, twice, on the k columns of `work`, one after the other. A lane only touches its own rows, so
 // the warp needs no barrier. The triangular factor goes to `coarse`, k x k and zero before.
-__device__ __forceinline__ void orthonormalize_columns(WIDE* work, i64 rows, int k, WIDE* coarse) {
+DEVICE void orthonormalize_columns(WIDE* work, i64 rows, int k, WIDE* coarse) {
     const int lane = threadIdx.x % 32;
     for (int j = 0; j < k; ++j) {
         WIDE* const own = work + j * rows;
@@ -61,12 +59,11 @@ __device__ __forceinline__ void orthonormalize_columns(WIDE* work, i64 rows, int
 
 // The rows of the prolongator at the members of each aggregate, and the triangular factors; a warp per aggregate.
 // `work` has room for the k columns of all aggregates, `coarse` is zero before.
-extern "C" __global__ void orthonormalize(Aggregates aggregates, const INDEX* __restrict__ indptr,
-                                          const VALUE* __restrict__ candidates, int k, WIDE* work, WIDE* coarse,
-                                          INDEX* __restrict__ indices, VALUE* __restrict__ data) {
-    const i64 b = aggregates.block_size, warps = (i64)gridDim.x * blockDim.x / 32;
+KERNEL orthonormalize(Aggregates aggregates, In<INDEX> indptr, In<VALUE> candidates, int k, WIDE* work, WIDE* coarse,
+                      INDEX* __restrict__ indices, VALUE* __restrict__ data) {
+    const i64 b = aggregates.block_size;
     const int lane = threadIdx.x % 32;
-    for (i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; i < aggregates.count; i += warps) {
+    GROUP_STRIDE (i64, i, aggregates.count, 32) {
         const i64 begin = aggregates.starts[i], rows = (aggregates.starts[i + 1] - begin) * b;
         WIDE* const own = work + begin * b * k;
         for (i64 row = lane; row < rows; row += 32) {
@@ -85,9 +82,8 @@ extern "C" __global__ void orthonormalize(Aggregates aggregates, const INDEX* __
 }
 
 // The row pointers of the prolongator; `before` counts the nodes in aggregates up to each one, itself included.
-extern "C" __global__ void point_to_rows(const INDEX* __restrict__ numbers, const INDEX* __restrict__ before, i64 nodes,
-                                         i64 b, i64 k, INDEX* __restrict__ indptr) {
-    for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row <= nodes * b; row += (i64)gridDim.x * blockDim.x) {
+KERNEL point_to_rows(In<INDEX> numbers, In<INDEX> before, i64 nodes, i64 b, i64 k, INDEX* __restrict__ indptr) {
+    GRID_STRIDE (i64, row, nodes * b + 1) {
         const i64 node = row / b;
         const bool aggregated = node < nodes && numbers[node] >= 0;
         const i64 earlier = node < nodes ? before[node] - aggregated : nodes ? before[nodes - 1] : 0;
@@ -96,14 +92,10 @@ extern "C" __global__ void point_to_rows(const INDEX* __restrict__ numbers, cons
 }
 
 // data = P - weights data, row by row; `data` is A P, whose rows have the columns of P. Flags entries that do not.
-extern "C" __global__ void subtract_product(const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                            const VALUE* __restrict__ values, const VALUE* __restrict__ weights,
-                                            i64 rows, const INDEX* __restrict__ product_indptr,
-                                            const INDEX* __restrict__ product_indices, VALUE* __restrict__ data,
-                                            u32* missing) {
+KERNEL subtract_product(In<INDEX> indptr, In<INDEX> indices, In<VALUE> values, In<VALUE> weights, i64 rows,
+                        In<INDEX> product_indptr, In<INDEX> product_indices, VALUE* __restrict__ data, u32* missing) {
     const int lanes = 8, lane = threadIdx.x % lanes;
-    const i64 teams = (i64)gridDim.x * blockDim.x / lanes;
-    for (i64 row = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / lanes; row < rows; row += teams) {
+    GROUP_STRIDE (i64, row, rows, lanes) {
         const i64 begin = indptr[row], end = indptr[row + 1];
         for (i64 slot = product_indptr[row] + lane; slot < product_indptr[row + 1]; slot += lanes) {
             const i64 own = find_column(indices, begin, end, product_indices[slot]);
@@ -118,10 +110,9 @@ extern "C" __global__ void subtract_product(const INDEX* __restrict__ indptr, co
 }
 
 // The diagonal of a coarse matrix where a candidate was dropped: the largest one of its node; a thread per node.
-extern "C" __global__ void fill_diagonal(const VALUE* __restrict__ coarse, i64 nodes, i64 k,
-                                         const INDEX* __restrict__ indptr, const INDEX* __restrict__ indices,
-                                         VALUE* __restrict__ data) {
-    for (i64 node = (i64)blockIdx.x * blockDim.x + threadIdx.x; node < nodes; node += (i64)gridDim.x * blockDim.x) {
+KERNEL fill_diagonal(In<VALUE> coarse, i64 nodes, i64 k, In<INDEX> indptr, In<INDEX> indices,
+                     VALUE* __restrict__ data) {
+    GRID_STRIDE (i64, node, nodes) {
         double largest = 0.0;
         for (i64 row = node * k; row < node * k + k; ++row) {
             const VALUE own = stored_value(indptr, indices, data, (INDEX)row, (INDEX)row);

@@ -1,11 +1,8 @@
-#include "runtime/common.cuh"
-
 // Members of an aggregate are summed in runs of this length, then the sums of the runs: the order that the CPU has.
 #define RUN 32
 
 // The sum over the members from `begin` on, a run at most, in one column.
-__device__ __forceinline__ VALUE sum_run(const INDEX* __restrict__ members, i64 begin, i64 end,
-                                         const VALUE* __restrict__ fine, i64 columns, i64 column) {
+DEVICE VALUE sum_run(In<INDEX> members, i64 begin, i64 end, In<VALUE> fine, i64 columns, i64 column) {
     VALUE sum = VALUE{};
     end = min(end, begin + RUN);
     for (i64 i = begin; i < end; ++i) sum = plus(sum, fine[members[i] * columns + column]);
@@ -13,8 +10,7 @@ __device__ __forceinline__ VALUE sum_run(const INDEX* __restrict__ members, i64 
 }
 
 // The same over any number of members by a warp: a lane sums a run at a time.
-__device__ __forceinline__ VALUE sum_runs(const INDEX* __restrict__ members, i64 begin, i64 end,
-                                          const VALUE* __restrict__ fine, i64 columns, i64 column) {
+DEVICE VALUE sum_runs(In<INDEX> members, i64 begin, i64 end, In<VALUE> fine, i64 columns, i64 column) {
     VALUE sum = VALUE{};
     for (; begin < end; begin += 32 * RUN) {
         const VALUE own = sum_run(members, begin + threadIdx.x % 32 * RUN, end, fine, columns, column);
@@ -27,12 +23,11 @@ __device__ __forceinline__ VALUE sum_runs(const INDEX* __restrict__ members, i64
 }
 
 // coarse = P^T fine: a thread per sum, a warp where an aggregate has many members.
-extern "C" __global__ void sum_members(const INDEX* __restrict__ indptr, const INDEX* __restrict__ members,
-                                       const VALUE* __restrict__ fine, i64 rows, i64 columns,
-                                       VALUE* __restrict__ coarse) {
+KERNEL sum_members(In<INDEX> indptr, In<INDEX> members, In<VALUE> fine, i64 rows, i64 columns,
+                   VALUE* __restrict__ coarse) {
     const int lane = threadIdx.x % 32;
-    const i64 count = rows * columns, step = (i64)gridDim.x * blockDim.x;
-    for (i64 base = (i64)blockIdx.x * blockDim.x + threadIdx.x - lane; base < count; base += step) {
+    const i64 count = rows * columns;
+    WARP_STRIDE (i64, base, count) {
         const i64 at = base + lane, row = columns == 1 ? at : at / columns, column = at - row * columns;
         const i64 begin = at < count ? (i64)indptr[row] : 0, end = at < count ? (i64)indptr[row + 1] : 0;
         const bool many = end - begin > RUN;
@@ -48,10 +43,9 @@ extern "C" __global__ void sum_members(const INDEX* __restrict__ indptr, const I
 }
 
 // fine += P coarse.
-extern "C" __global__ void add_values(const INDEX* __restrict__ aggregates, const VALUE* __restrict__ coarse, i64 rows,
-                                      i64 columns, VALUE* __restrict__ fine) {
+KERNEL add_values(In<INDEX> aggregates, In<VALUE> coarse, i64 rows, i64 columns, VALUE* __restrict__ fine) {
     const i64 count = rows * columns;
-    for (i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, at, count) {
         const i64 row = columns == 1 ? at : at / columns;
         fine[at] = plus(fine[at], coarse[aggregates[row] * columns + (at - row * columns)]);
     }

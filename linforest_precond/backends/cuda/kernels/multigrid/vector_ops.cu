@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #define LARGEST_SUMS 3
 #include "runtime/column_sums.cuh"
@@ -8,22 +7,21 @@
 // multiplied by CSR-Stream (TEAMS 0), or by a team of `lanes` lanes of a warp for each row (TEAMS 1): a power of two up
 // to 32. Several columns are multiplied by a thread per entry.
 struct Matrix {
-    const INDEX* indptr;
-    const INDEX* indices;
+    const INDEX *indptr, *indices;
     const VALUE* data;
     i64 rows, lanes;
 };
 
 // The sum over every `step`-th entry from `at` on of its product with source(column).
 template <typename Source>
-__device__ __forceinline__ VALUE strided_product(const Matrix& matrix, i64 at, i64 end, int step, Source source) {
+DEVICE VALUE strided_product(const Matrix& matrix, i64 at, i64 end, int step, Source source) {
     VALUE sum = VALUE{};
     for (; at < end; at += step) sum = sum + matrix.data[at] * source(matrix.indices[at]);
     return sum;
 }
 
 // The sum over the lanes of a team, by butterfly shuffles.
-__device__ __forceinline__ VALUE team_sum(VALUE sum, int lanes) {
+DEVICE VALUE team_sum(VALUE sum, int lanes) {
     for (int half = lanes / 2; half > 0; half /= 2) sum = sum + from_lane(sum, threadIdx.x % 32 ^ half);
     return sum;
 }
@@ -33,7 +31,7 @@ __device__ __forceinline__ VALUE team_sum(VALUE sum, int lanes) {
 
 // Calls take(row, product) for every row, by a team of lanes each.
 template <typename Source, typename Take>
-__device__ __forceinline__ void each_team_product(const Matrix& matrix, Source source, Take take) {
+DEVICE void each_team_product(const Matrix& matrix, Source source, Take take) {
     const int lanes = (int)matrix.lanes, lane = threadIdx.x % 32, own = lane % lanes, teams = 32 / lanes;
     const i64 step = (i64)gridDim.x * THREADS / 32 * teams;
     // The first row of the warp, so that all lanes make the same number of steps and take part in the shuffles.
@@ -56,7 +54,7 @@ __device__ __forceinline__ void each_team_product(const Matrix& matrix, Source s
 // Calls take(entry of the vector, row, product) for every row and column, with the products with the vector of entries
 // source(row, entry). A thread keeps to one column.
 template <typename Source, typename Take>
-__device__ __forceinline__ void each_entry_product(const Matrix& matrix, int columns, Source source, Take take) {
+DEVICE void each_entry_product(const Matrix& matrix, int columns, Source source, Take take) {
     if (columns > 1) {
         const ColumnWalk walk(matrix.rows, columns);
         for (i64 e = walk.at; e < walk.end; e += walk.step) {
@@ -81,32 +79,29 @@ __device__ __forceinline__ void each_entry_product(const Matrix& matrix, int col
 
 // The same with the entries of x.
 template <typename Take>
-__device__ __forceinline__ void each_entry_product(const Matrix& matrix, const VALUE* __restrict__ x, int columns,
-                                                   Take take) {
+DEVICE void each_entry_product(const Matrix& matrix, In<VALUE> x, int columns, Take take) {
     each_entry_product(matrix, columns, [&](i64 row, i64 e) { return x[e]; }, take);
 }
 
 // An entry of a vector of VALUE or of double precision.
 template <typename Given>
-__device__ __forceinline__ VALUE entry_of(const Given* vector, i64 e) {
+DEVICE VALUE entry_of(const Given* vector, i64 e) {
     VALUE value;
     convert(value, vector[e]);
     return value;
 }
 
 // r = b - A x.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    find_residual(Matrix matrix, int columns, const VALUE* __restrict__ b, const VALUE* __restrict__ x,
-                  VALUE* __restrict__ r) {
+KERNEL __launch_bounds__(THREADS)
+    find_residual(Matrix matrix, int columns, In<VALUE> b, In<VALUE> x, VALUE* __restrict__ r) {
     each_entry_product(matrix, x, columns, [&](i64 e, i64 row, VALUE sum) { r[e] = b[e] - sum; });
 }
 
 // x = factor weights b, and r = b - A x: the first sweep from 0 and its residual. Products take x from b, so that no
 // thread waits for the entries of others.
 template <typename Given>
-__device__ __forceinline__ void scale_and_subtract(const Matrix& matrix, int columns, const VALUE* __restrict__ weights,
-                                                   double factor, const Given* __restrict__ b, VALUE* __restrict__ x,
-                                                   VALUE* __restrict__ r) {
+DEVICE void scale_and_subtract(const Matrix& matrix, int columns, In<VALUE> weights, double factor, In<Given> b,
+                               VALUE* __restrict__ x, VALUE* __restrict__ r) {
     const VALUE by = narrow(scalar_of(factor));
     const auto scaled_entry = [&](i64 row, i64 e) { return weights[row] * by * entry_of(b, e); };
     each_entry_product(matrix, columns, scaled_entry, [&](i64 e, i64 row, VALUE sum) {
@@ -114,23 +109,20 @@ __device__ __forceinline__ void scale_and_subtract(const Matrix& matrix, int col
         r[e] = entry_of(b, e) - sum;
     });
 }
-extern "C" __global__ void __launch_bounds__(THREADS)
-    scale_residual(Matrix matrix, int columns, const VALUE* __restrict__ weights, double factor,
-                   const VALUE* __restrict__ b, VALUE* __restrict__ x, VALUE* __restrict__ r) {
+KERNEL __launch_bounds__(THREADS) scale_residual(Matrix matrix, int columns, In<VALUE> weights, double factor,
+                                                 In<VALUE> b, VALUE* __restrict__ x, VALUE* __restrict__ r) {
     scale_and_subtract(matrix, columns, weights, factor, b, x, r);
 }
 // The same for b of double precision.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    scale_residual_wide(Matrix matrix, int columns, const VALUE* __restrict__ weights, double factor,
-                        const Scalar* __restrict__ b, VALUE* __restrict__ x, VALUE* __restrict__ r) {
+KERNEL __launch_bounds__(THREADS) scale_residual_wide(Matrix matrix, int columns, In<VALUE> weights, double factor,
+                                                      In<Scalar> b, VALUE* __restrict__ x, VALUE* __restrict__ r) {
     scale_and_subtract(matrix, columns, weights, factor, b, x, r);
 }
 
 // y = x + momentum (x - y) + factor weights (b - A x).
 template <typename Given>
-__device__ __forceinline__ void relax_rows(const Matrix& matrix, int columns, const VALUE* __restrict__ weights,
-                                           const Given* __restrict__ b, const VALUE* __restrict__ x,
-                                           Given* __restrict__ y, double momentum, double factor) {
+DEVICE void relax_rows(const Matrix& matrix, int columns, In<VALUE> weights, In<Given> b, In<VALUE> x,
+                       Given* __restrict__ y, double momentum, double factor) {
     const VALUE of_rest = narrow(scalar_of(factor)), of_step = narrow(scalar_of(momentum));
     each_entry_product(matrix, x, columns, [&](i64 e, i64 row, VALUE sum) {
         VALUE result = x[e] + weights[row] * of_rest * (entry_of(b, e) - sum);
@@ -138,41 +130,36 @@ __device__ __forceinline__ void relax_rows(const Matrix& matrix, int columns, co
         convert(y[e], result);
     });
 }
-extern "C" __global__ void __launch_bounds__(THREADS)
-    relax(Matrix matrix, int columns, const VALUE* __restrict__ weights, const VALUE* __restrict__ b,
-          const VALUE* __restrict__ x, VALUE* __restrict__ y, double momentum, double factor) {
+KERNEL __launch_bounds__(THREADS) relax(Matrix matrix, int columns, In<VALUE> weights, In<VALUE> b, In<VALUE> x,
+                                        VALUE* __restrict__ y, double momentum, double factor) {
     relax_rows(matrix, columns, weights, b, x, y, momentum, factor);
 }
 // The same for b and y of double precision.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    relax_wide(Matrix matrix, int columns, const VALUE* __restrict__ weights, const Scalar* __restrict__ b,
-               const VALUE* __restrict__ x, Scalar* __restrict__ y, double momentum, double factor) {
+KERNEL __launch_bounds__(THREADS) relax_wide(Matrix matrix, int columns, In<VALUE> weights, In<Scalar> b, In<VALUE> x,
+                                             Scalar* __restrict__ y, double momentum, double factor) {
     relax_rows(matrix, columns, weights, b, x, y, momentum, factor);
 }
 
 // y = A x, or y += A x.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    multiply(Matrix matrix, int columns, const VALUE* __restrict__ x, VALUE* __restrict__ y, int adds) {
+KERNEL __launch_bounds__(THREADS) multiply(Matrix matrix, int columns, In<VALUE> x, VALUE* __restrict__ y, int adds) {
     each_entry_product(matrix, x, columns, [&](i64 e, i64 row, VALUE sum) { y[e] = adds ? y[e] + sum : sum; });
 }
 
 // x = factor weights b, row by row.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    scale(const VALUE* __restrict__ weights, double factor, i64 rows, int columns, const VALUE* __restrict__ b,
-          VALUE* __restrict__ x) {
+KERNEL __launch_bounds__(THREADS)
+    scale(In<VALUE> weights, double factor, i64 rows, int columns, In<VALUE> b, VALUE* __restrict__ x) {
     const ColumnWalk walk(rows, columns);
     const VALUE by = narrow(scalar_of(factor));
     EACH_ENTRY (e, walk) x[e] = weights[columns == 1 ? e : e / columns] * by * b[e];
 }
 
 // x += z.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    add(i64 count, const VALUE* __restrict__ z, VALUE* __restrict__ x) {
+KERNEL __launch_bounds__(THREADS) add(i64 count, In<VALUE> z, VALUE* __restrict__ x) {
     for (i64 e = (i64)blockIdx.x * THREADS + threadIdx.x; e < count; e += (i64)gridDim.x * THREADS) x[e] = x[e] + z[e];
 }
 
 // x = 0.
-extern "C" __global__ void __launch_bounds__(THREADS) clear(i64 count, VALUE* __restrict__ x) {
+KERNEL __launch_bounds__(THREADS) clear(i64 count, VALUE* __restrict__ x) {
     for (i64 e = (i64)blockIdx.x * THREADS + threadIdx.x; e < count; e += (i64)gridDim.x * THREADS) x[e] = VALUE{};
 }
 
@@ -183,7 +170,7 @@ struct Strided {
     i64 row, column;
 };
 // Copies a vector with strides to another one.
-extern "C" __global__ void __launch_bounds__(THREADS) copy(i64 rows, int columns, Strided from, Strided to) {
+KERNEL __launch_bounds__(THREADS) copy(i64 rows, int columns, Strided from, Strided to) {
     const ColumnWalk walk(rows, columns);
     for (i64 e = walk.at; e < walk.end; e += walk.step) {
         const i64 row = e / columns, source = row * from.row + walk.column * from.column;
@@ -198,13 +185,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) copy(i64 rows, int columns
 // <t, A c> of the first one.
 enum { FIRST, SECOND, CURVATURE };
 
-__device__ __forceinline__ double real_of(Scalar a) { return *(double*)&a; }
-__device__ __forceinline__ bool is_positive(double a) { return a > 0 && isfinite(a); }
+DEVICE double real_of(Scalar a) { return *(double*)&a; }
+DEVICE bool is_positive(double a) { return a > 0 && isfinite(a); }
 
 // v = A c, and the factor of c from <t, v> and <t, b>; t is c where A is definite, else v.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    first_step(Matrix matrix, Sums sums, const VALUE* __restrict__ c, const VALUE* __restrict__ b,
-               VALUE* __restrict__ v, int definite, Scalar* scalars) {
+KERNEL __launch_bounds__(THREADS) first_step(Matrix matrix, Sums sums, In<VALUE> c, In<VALUE> b, VALUE* __restrict__ v,
+                                             int definite, Scalar* scalars) {
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     Scalar own[2] = {};
     each_entry_product(matrix, c, (int)sums.columns, [&](i64 e, i64 row, VALUE product) {
@@ -224,9 +210,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // rest = b - (factor of c) v.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    subtract(i64 rows, int columns, const Scalar* __restrict__ scalars, const VALUE* __restrict__ b,
-             const VALUE* __restrict__ v, VALUE* __restrict__ rest) {
+KERNEL __launch_bounds__(THREADS)
+    subtract(i64 rows, int columns, In<Scalar> scalars, In<VALUE> b, In<VALUE> v, VALUE* __restrict__ rest) {
     const ColumnWalk walk(rows, columns);
     const VALUE factor = narrow(scalars[FIRST * columns + walk.column]);
     EACH_ENTRY (e, walk) rest[e] = b[e] - factor * v[e];
@@ -234,9 +219,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The factors of d and c, after d was orthogonalized against c, from <t, v>, <t, A d> and <t, rest>; t is d where A is
 // definite, else A d.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    second_step(Matrix matrix, Sums sums, const VALUE* __restrict__ d, const VALUE* __restrict__ v,
-                const VALUE* __restrict__ rest, int definite, Scalar* scalars) {
+KERNEL __launch_bounds__(THREADS)
+    second_step(Matrix matrix, Sums sums, In<VALUE> d, In<VALUE> v, In<VALUE> rest, int definite, Scalar* scalars) {
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     Scalar own[3] = {};
     each_entry_product(matrix, d, (int)sums.columns, [&](i64 e, i64 row, VALUE product) {
@@ -261,8 +245,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // c = (factor of c) c + (factor of d) d.
-extern "C" __global__ void __launch_bounds__(THREADS) combine(i64 rows, int columns, const Scalar* __restrict__ scalars,
-                                                              VALUE* __restrict__ c, const VALUE* __restrict__ d) {
+KERNEL __launch_bounds__(THREADS)
+    combine(i64 rows, int columns, In<Scalar> scalars, VALUE* __restrict__ c, In<VALUE> d) {
     const ColumnWalk walk(rows, columns);
     const VALUE first = narrow(scalars[FIRST * columns + walk.column]);
     const VALUE second = narrow(scalars[SECOND * columns + walk.column]);
@@ -271,8 +255,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) combine(i64 rows, int colu
 }
 
 // The mean of each column.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    find_means(i64 rows, Sums sums, const VALUE* __restrict__ x, Scalar* means) {
+KERNEL __launch_bounds__(THREADS) find_means(i64 rows, Sums sums, In<VALUE> x, Scalar* means) {
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     const ColumnWalk walk(rows, (int)sums.columns);
     Scalar own[1] = {};
@@ -281,16 +264,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (int i = threadIdx.x; i < sums.columns; i += THREADS) means[i] = over(totals[i], scalar_of((double)rows));
 }
 // x -= the mean of its column.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    subtract_means(i64 rows, int columns, const Scalar* __restrict__ means, VALUE* __restrict__ x) {
+KERNEL __launch_bounds__(THREADS) subtract_means(i64 rows, int columns, In<Scalar> means, VALUE* __restrict__ x) {
     const ColumnWalk walk(rows, columns);
     const VALUE mean = narrow(means[walk.column]);
     EACH_ENTRY (e, walk) x[e] = x[e] - mean;
 }
 
 // The real part of the dot product of two columns.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    dot(i64 rows, Sums sums, const VALUE* __restrict__ u, const VALUE* __restrict__ v, double* result) {
+KERNEL __launch_bounds__(THREADS) dot(i64 rows, Sums sums, In<VALUE> u, In<VALUE> v, double* result) {
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     const ColumnWalk walk(rows, 1);
     Scalar own[1] = {};
@@ -298,8 +279,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (add_up<1>(sums, own, totals) && threadIdx.x == 0) *result = real_of(totals[0]);
 }
 // y = A x for one column, and the real part of the dot product of x and y.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    multiply_dot(Matrix matrix, Sums sums, const VALUE* __restrict__ x, VALUE* __restrict__ y, double* result) {
+KERNEL __launch_bounds__(THREADS)
+    multiply_dot(Matrix matrix, Sums sums, In<VALUE> x, VALUE* __restrict__ y, double* result) {
     __shared__ Scalar totals[LARGEST_SUMS * THREADS];
     Scalar own[1] = {};
     each_entry_product(matrix, x, 1, [&](i64 e, i64 row, VALUE product) {
@@ -309,24 +290,22 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (add_up<1>(sums, own, totals) && threadIdx.x == 0) *result = real_of(totals[0]);
 }
 // r -= factor q, for the ratio of two dot products.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    subtract_multiple(i64 rows, const double* __restrict__ above, const double* __restrict__ below,
-                      const VALUE* __restrict__ q, VALUE* __restrict__ r) {
+KERNEL __launch_bounds__(THREADS)
+    subtract_multiple(i64 rows, In<double> above, In<double> below, In<VALUE> q, VALUE* __restrict__ r) {
     const ColumnWalk walk(rows, 1);
     const VALUE factor = narrow(scalar_of(*above / *below));
     EACH_ENTRY (e, walk) r[e] = r[e] - factor * q[e];
 }
 // p = z + factor p, for the ratio of two dot products.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    extend(i64 rows, const double* __restrict__ above, const double* __restrict__ below, const VALUE* __restrict__ z,
-           VALUE* __restrict__ p) {
+KERNEL __launch_bounds__(THREADS)
+    extend(i64 rows, In<double> above, In<double> below, In<VALUE> z, VALUE* __restrict__ p) {
     const ColumnWalk walk(rows, 1);
     const VALUE factor = narrow(scalar_of(*above / *below));
     EACH_ENTRY (e, walk) p[e] = z[e] + factor * p[e];
 }
 
 // Numbers between -1/2 and 1/2 by multiplicative hashing with 2^32 over the golden ratio: a vector from `first` on.
-extern "C" __global__ void __launch_bounds__(THREADS) fill_pseudorandom(i64 rows, i64 first, VALUE* __restrict__ x) {
+KERNEL __launch_bounds__(THREADS) fill_pseudorandom(i64 rows, i64 first, VALUE* __restrict__ x) {
     const u32 golden = 2654435769u;
     const ColumnWalk walk(rows, 1);
     EACH_ENTRY (e, walk) {
@@ -336,9 +315,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) fill_pseudorandom(i64 rows
 }
 
 // x = D b for a dense square matrix D: a block per row, as the matrix is small and latency counts.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    multiply_dense(const VALUE* __restrict__ dense, i64 rows, int columns, const VALUE* __restrict__ b,
-                   VALUE* __restrict__ x) {
+KERNEL __launch_bounds__(THREADS)
+    multiply_dense(In<VALUE> dense, i64 rows, int columns, In<VALUE> b, VALUE* __restrict__ x) {
     __shared__ VALUE warp_sums[THREADS / 32];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     for (i64 row = blockIdx.x; row < rows; row += gridDim.x)

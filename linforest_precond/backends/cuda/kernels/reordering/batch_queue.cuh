@@ -46,25 +46,25 @@ struct Progress {
 
 // Three words: the low 4 bits of the batch's number and two positions of 30 bits; the batch's number and the number of
 // batches made; the batch's number and the overhang. All carry the batch, so a reader can tell that they are current.
-__device__ __forceinline__ void publish(Signals* signals, u32 batch, const Progress& progress) {
+DEVICE void publish(Signals* signals, u32 batch, const Progress& progress) {
     u64* const words = signals->counted[batch % 2];
     store_volatile(words, (u64)(batch & 15) << 60 | (u64)progress.assigned << 30 | (u64)progress.pending);
     store_volatile(words + 1, (u64)batch << 32 | progress.made);
     store_volatile(words + 2, (u64)batch << 32 | progress.overhang);
 }
-__device__ __forceinline__ bool try_read(const Signals* signals, u32 batch, Progress& progress) {
+DEVICE bool try_read(const Signals* signals, u32 batch, Progress& progress) {
     const u64* const words = signals->counted[batch % 2];
     const u64 positions = load_volatile(words), made = load_volatile(words + 1), overhang = load_volatile(words + 2);
     progress = {(int)(positions >> 30 & VERTEX), (int)(positions & VERTEX), (u32)overhang, (u32)made};
     return positions >> 60 == (batch & 15) && made >> 32 == batch && overhang >> 32 == batch;
 }
 
-__device__ __forceinline__ i64 ceil_divide(i64 a, i64 b) { return (a + b - 1) / b; }
+DEVICE i64 ceil_divide(i64 a, i64 b) { return (a + b - 1) / b; }
 
 // The number of batches for positions with a sum of degrees. Next-fit packing closes a batch at `batch_size` positions,
 // or where the next degree does not fit; the latter happens less than 2 * degrees / capacity times, since a batch and
 // the vertex after it exceed the capacity.
-__device__ __forceinline__ u32 batches_for(const BatchTraversal& b, i64 positions, i64 degrees, bool last) {
+DEVICE u32 batches_for(const BatchTraversal& b, i64 positions, i64 degrees, bool last) {
     const i64 size = b.batch_size, capacity = b.capacity;
     if (b.packing == BY_SIZE) {
         const u32 full = (u32)(positions / size);
@@ -83,11 +83,11 @@ struct Packing {
     i64 degrees, positions_left, degrees_left;
 };
 
-__device__ __forceinline__ void put(const BatchTraversal& b, u32 batch, int begin, int end) {
+DEVICE void put(const BatchTraversal& b, u32 batch, int begin, int end) {
     store_volatile(b.ranges + batch, (u64)begin << 32 | (u64)end);
 }
 
-__device__ __forceinline__ void close(const BatchTraversal& b, Packing& packing) {
+DEVICE void close(const BatchTraversal& b, Packing& packing) {
     put(b, packing.batch++, packing.begin, packing.end);
     packing.positions_left -= packing.end - packing.begin;
     packing.degrees_left -= packing.degrees;
@@ -97,7 +97,7 @@ __device__ __forceinline__ void close(const BatchTraversal& b, Packing& packing)
 
 // Whether the current batch takes a vertex. Evenly: up to its share of the remaining degrees, but no fewer than the
 // batches after it could not hold.
-__device__ __forceinline__ bool accepts(const BatchTraversal& b, const Packing& packing, u32 degree) {
+DEVICE bool accepts(const BatchTraversal& b, const Packing& packing, u32 degree) {
     const int held = packing.end - packing.begin, size = (int)b.batch_size;
     if (b.packing == WITH_SPARES) return !held || (held < size && packing.degrees + degree <= b.capacity);
     const i64 others = packing.last - packing.batch - 1;
@@ -105,19 +105,19 @@ __device__ __forceinline__ bool accepts(const BatchTraversal& b, const Packing& 
     return held < least || (held < size && packing.degrees < share);
 }
 
-__device__ __forceinline__ void pack(const BatchTraversal& b, Packing& packing, u32 degree) {
+DEVICE void pack(const BatchTraversal& b, Packing& packing, u32 degree) {
     if (!accepts(b, packing, degree) && packing.batch + 1 < packing.last) close(b, packing);
     ++packing.end;
     packing.degrees += degree;
 }
 
 // Closes the current batch; reserved batches that are not needed stay empty.
-__device__ __forceinline__ void finish_packing(const BatchTraversal& b, Packing& packing) {
+DEVICE void finish_packing(const BatchTraversal& b, Packing& packing) {
     while (packing.batch < packing.last) close(b, packing);
 }
 
 // Batches of `batch_size` positions.
-__device__ __forceinline__ void make_full(const BatchTraversal& b, const Progress& before, u32 count, int assigned) {
+DEVICE void make_full(const BatchTraversal& b, const Progress& before, u32 count, int assigned) {
     int begin = before.pending;
     for (u32 i = 0; i < count; ++i) {
         const int end = min(begin + (int)b.batch_size, assigned);
@@ -129,8 +129,7 @@ __device__ __forceinline__ void make_full(const BatchTraversal& b, const Progres
 // Assigns positions to the children, reserves batches for the positions that are in none, and signals the next batch to
 // count. What is too little for a batch is left to the next one, if there is one in the queue. Returns the number of
 // batches reserved.
-__device__ __forceinline__ u32 reserve(const BatchTraversal& b, u32 batch, const Progress& before, int children,
-                                       i64 child_degrees) {
+DEVICE u32 reserve(const BatchTraversal& b, u32 batch, const Progress& before, int children, i64 child_degrees) {
     const int assigned = before.assigned + children;
     if (assigned == b.vertices) store_volatile(&b.signals->done, 1u);
     // The last batches have no children: they are made only where batches are counted.

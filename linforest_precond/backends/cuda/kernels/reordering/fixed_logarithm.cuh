@@ -1,6 +1,6 @@
 // Natural logarithms of integers in units of 2^-32, the same bits as in the CPU backend (reordering/gap_metrics.py): by
 // the series of the inverse hyperbolic tangent around sqrt(1/2), with an error of 1e-12.
-__device__ __forceinline__ i64 fixed_logarithm(int number) {
+DEVICE i64 fixed_logarithm(int number) {
     int exponent;
     const double fraction = frexp((double)number, &exponent);
     const double s = (fraction - 0.7071067811865476) / (fraction + 0.7071067811865476), z = s * s;

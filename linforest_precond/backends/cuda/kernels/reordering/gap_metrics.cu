@@ -1,10 +1,9 @@
-#include "runtime/common.cuh"
 #include "reordering/fixed_logarithm.cuh"
 
 // The sum of the logarithms of positive integers: sums[0] of the whole parts, sums[1] of the fractions, zero at first.
-extern "C" __global__ void sum_logarithms(const INDEX* __restrict__ numbers, i64 count, u64* sums) {
+KERNEL sum_logarithms(In<INDEX> numbers, i64 count, u64* sums) {
     u64 whole = 0, fraction = 0;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, i, count) {
         const u64 logarithm = (u64)fixed_logarithm(numbers[i]);
         whole += logarithm >> 32;
         fraction += logarithm & 0xffffffffu;

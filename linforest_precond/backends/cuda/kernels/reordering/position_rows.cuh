@@ -4,11 +4,11 @@
 // The most positions of a range, and the most threads of a block.
 #define MOST_ROWS 256
 
-__device__ __forceinline__ u32 load_volatile(const u32* word) { return *(const volatile u32*)word; }
-__device__ __forceinline__ u64 load_volatile(const u64* word) { return *(const volatile u64*)word; }
-__device__ __forceinline__ int load_volatile(const int* word) { return *(const volatile int*)word; }
+DEVICE u32 load_volatile(const u32* word) { return *(const volatile u32*)word; }
+DEVICE u64 load_volatile(const u64* word) { return *(const volatile u64*)word; }
+DEVICE int load_volatile(const int* word) { return *(const volatile int*)word; }
 template <typename T>
-__device__ __forceinline__ void store_volatile(T* place, T value) {
+DEVICE void store_volatile(T* place, T value) {
     *(volatile T*)place = value;
 }
 
@@ -28,7 +28,7 @@ struct Edge {
 #define NO_EDGE Edge{0, -2}
 
 // Exclusive scan of the rows' lengths, by the first warp.
-__device__ __forceinline__ void scan_rows(Rows& rows) {
+DEVICE void scan_rows(Rows& rows) {
     i64 base = 0;
     for (int first = 0; first < rows.count; first += 32) {
         const int row = first + threadIdx.x;
@@ -45,14 +45,14 @@ __device__ __forceinline__ void scan_rows(Rows& rows) {
 }
 
 // Stores the row of a thread's vertex. The only neighbour of a leaf is its parent, unless it is a start.
-__device__ __forceinline__ void store_row(Rows& rows, const Span* spans, u32 vertex, bool is_start) {
+DEVICE void store_row(Rows& rows, const Span* spans, u32 vertex, bool is_start) {
     const Span span = load_span(spans, vertex);
     rows.begins[threadIdx.x] = span.begin;
     rows.before[threadIdx.x] = span.length == 1 && !is_start ? 0 : span.length;
 }
 
 // The edge of an entry of the range; binary search of the scan for its row.
-__device__ __forceinline__ Edge edge_of(const Rows& rows, const u32* neighbours, i64 entry) {
+DEVICE Edge edge_of(const Rows& rows, const u32* neighbours, i64 entry) {
     int low = 0, high = rows.count - 1;
     while (low < high) {
         const int middle = (low + high + 1) / 2;

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "csgraph/sorted_neighbors.cuh"
 #include "reordering/position_rows.cuh"
 #include "reordering/batch_queue.cuh"
@@ -28,24 +27,24 @@ static_assert(sizeof(Batch) == BATCH_BYTES, "the size of a batch in rcm_batch.py
 // Cycles of the parts, then counts.
 enum Statistic { DISCOVER, REDISCOVER, SIGNAL, OUTPUT, STALL, DEQUEUED, EXECUTED, EARLY, CHILDREN, SWITCHED };
 
-__device__ __forceinline__ void add(const BatchTraversal& b, Statistic which, u64 value) {
+DEVICE void add(const BatchTraversal& b, Statistic which, u64 value) {
     if (b.statistics) atomicAdd(b.statistics + which, value);
 }
 
 // The cycles since the last reading go to a part; thread 0 measures.
-__device__ __forceinline__ void lap(const BatchTraversal& b, Statistic part, i64& last) {
+DEVICE void lap(const BatchTraversal& b, Statistic part, i64& last) {
     if (!b.statistics || threadIdx.x) return;
     const i64 now = clock64();
     add(b, part, (u64)(now - last));
     last = now;
 }
 
-__device__ __forceinline__ bool halted(const BatchTraversal& b) {
+DEVICE bool halted(const BatchTraversal& b) {
     return load_volatile(&b.signals->done) || load_volatile(&b.signals->failed);
 }
 
 // A poll without success. The watchdog expires after `patience` polls in which no batch has marked its neighbours.
-__device__ __forceinline__ void pause(const BatchTraversal& b, u32& polls, u32& seen) {
+DEVICE void pause(const BatchTraversal& b, u32& polls, u32& seen) {
     if (++polls > b.patience) {
         const u32 discovered = load_volatile(&b.signals->discovered) + 1;
         if (discovered == seen) store_volatile(&b.signals->failed, 1u);
@@ -56,7 +55,7 @@ __device__ __forceinline__ void pause(const BatchTraversal& b, u32& polls, u32& 
 }
 
 // Whether a batch can go on without waiting; thread 0 reads what it waits for.
-__device__ __forceinline__ bool is_ready(const BatchTraversal& b, Batch& batch) {
+DEVICE bool is_ready(const BatchTraversal& b, Batch& batch) {
     if (batch.stage == QUEUED) {
         if (batch.number >= b.most_batches) return false;
         const u64 range = load_volatile(b.ranges + batch.number);
@@ -101,7 +100,7 @@ __device__ int choose(const BatchTraversal& b, Batch* batches) {
 }
 
 // Loads the rows of the batch's vertices; false on completion or error.
-__device__ __forceinline__ bool load_rows(const BatchTraversal& b, Rows& rows) {
+DEVICE bool load_rows(const BatchTraversal& b, Rows& rows) {
     const int own = threadIdx.x;
     bool running = true;
     if (own < rows.count) {
@@ -135,16 +134,16 @@ __device__ bool discover(const BatchTraversal& b, Batch& batch) {
 }
 
 // Whether the neighbour is a child of the position: no lower one has marked it.
-__device__ __forceinline__ bool is_child(const BatchTraversal& b, const Edge& edge) {
+DEVICE bool is_child(const BatchTraversal& b, const Edge& edge) {
     return __ldcg(b.marks + edge.vertex) == edge.position;
 }
 
 // The degree of a vertex as far as it fills a batch.
-__device__ __forceinline__ u32 clamped_degree(const BatchTraversal& b, u32 vertex) {
+DEVICE u32 clamped_degree(const BatchTraversal& b, u32 vertex) {
     return (u32)min((i64)load_span(b.spans, vertex).length, (i64)b.capacity);
 }
 
-__device__ __forceinline__ void signal_discovered(const BatchTraversal& b, const Batch& batch) {
+DEVICE void signal_discovered(const BatchTraversal& b, const Batch& batch) {
     if (threadIdx.x == 0) {
         __threadfence();
         store_volatile(&b.signals->discovered, batch.number + 1);
@@ -219,7 +218,7 @@ __device__ void place(const BatchTraversal& b, Batch& batch, i64& last) {
 // The Cuthill-McKee order from all starts at once. Each batch marks its neighbours with its positions by atomic minima.
 // When all lower batches have done so, the neighbours with a vertex's mark are its children. Their positions follow
 // from the progress of the batch before.
-extern "C" __global__ void __launch_bounds__(MOST_ROWS) traverse_batches(BatchTraversal b) {
+KERNEL __launch_bounds__(MOST_ROWS) traverse_batches(BatchTraversal b) {
     extern __shared__ Batch batches[];
     __shared__ int chosen;
     i64 last = clock64();

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "csgraph/sorted_neighbors.cuh"
 #include "csgraph/frontier.cuh"
 
@@ -10,18 +9,16 @@ struct Traversal {
     const u32* neighbours;
     const int* starts;
     // The lowest position of a numbered neighbour so far; -1 for the starts.
-    int* marks;
-    int* order;
+    int *marks, *order;
     // The items of frontiers of even and of odd depth.
     Item *even, *odd;
     // Two words per block for the scan over blocks, two for the grid-wide sums.
-    u64* totals;
-    u64* sum_words;
+    u64 *totals, *sum_words;
     Handoff* handoff;
     int start_count;
 };
 
-__device__ __forceinline__ Item* items_at(const Traversal& t, u32 depth) { return depth % 2 ? t.odd : t.even; }
+DEVICE Item* items_at(const Traversal& t, u32 depth) { return depth % 2 ? t.odd : t.even; }
 
 // A child that this lane has found: its neighbour word and its row.
 struct Child {
@@ -30,7 +27,7 @@ struct Child {
 };
 
 // The items of depth 0 are pieces of the list of starts.
-__device__ __forceinline__ u32 start_word(const Traversal& t, u32 item) {
+DEVICE u32 start_word(const Traversal& t, u32 item) {
     const i64 place = (i64)item * WIDTH + threadIdx.x % WIDTH;
     if (place >= t.start_count) return EMPTY;
     const u32 start = (u32)t.starts[place];
@@ -38,7 +35,7 @@ __device__ __forceinline__ u32 start_word(const Traversal& t, u32 item) {
 }
 
 // The children of a position are its neighbours with its mark.
-__device__ __forceinline__ u32 child_word(const Traversal& t, const Frontier& frontier, u32 item) {
+DEVICE u32 child_word(const Traversal& t, const Frontier& frontier, u32 item) {
     if (frontier.depth == 0) return start_word(t, item);
     const Item piece = load_item(items_at(t, frontier.depth) + item);
     const u32 lane = threadIdx.x % WIDTH;
@@ -47,18 +44,18 @@ __device__ __forceinline__ u32 child_word(const Traversal& t, const Frontier& fr
     return __ldcg(t.marks + (word & VERTEX)) == piece.position ? word : EMPTY;
 }
 
-__device__ __forceinline__ Child find_child(const Traversal& t, const Frontier& frontier, u32 item, u32 end) {
+DEVICE Child find_child(const Traversal& t, const Frontier& frontier, u32 item, u32 end) {
     Child child = {EMPTY, {0, 0}};
     if (item < end) child.word = child_word(t, frontier, item);
     if (child.word != EMPTY) child.span = load_span(t.spans, child.word & VERTEX);
     return child;
 }
 
-__device__ __forceinline__ bool is_long(const Child& child) { return child.word != EMPTY && child.word & LONG; }
+DEVICE bool is_long(const Child& child) { return child.word != EMPTY && child.word & LONG; }
 // Rows that need an item and fit into one. A leaf needs none: its only neighbour is its parent.
-__device__ __forceinline__ bool is_short(const Child& child) { return !(child.word & (LONG | LEAF)); }
+DEVICE bool is_short(const Child& child) { return !(child.word & (LONG | LEAF)); }
 
-__device__ __forceinline__ u64 counts_of(const Child& child) {
+DEVICE u64 counts_of(const Child& child) {
     if (child.word == EMPTY) return 0;
     if (is_long(child)) return CHILD + pieces(child.span.length);
     return is_short(child) ? CHILD + 1 : CHILD;
@@ -66,7 +63,7 @@ __device__ __forceinline__ u64 counts_of(const Child& child) {
 
 // Exclusive scan over the blocks, by the first warp: publishes this block's counts and adds up those of the lower
 // blocks. The storage gets the total of all blocks and whether any block has deferred rows.
-__device__ __forceinline__ u64 scan_blocks(const Traversal& t, const Frontier& frontier, ScanStorage& scan, u64 own) {
+DEVICE u64 scan_blocks(const Traversal& t, const Frontier& frontier, ScanStorage& scan, u64 own) {
     const u32 stamp = frontier.depth + 1, lane = threadIdx.x, flag = scan.deferred ? DEFERRED : 0;
     if (lane < 2) publish(t.totals + 2 * blockIdx.x + lane, stamp, lane ? items_of(own) : children_of(own) | flag);
     u64 before = 0, all = 0;
@@ -89,14 +86,13 @@ __device__ __forceinline__ u64 scan_blocks(const Traversal& t, const Frontier& f
     return before;
 }
 
-__device__ __forceinline__ void mark(const Traversal& t, i64 place, int position) {
+DEVICE void mark(const Traversal& t, i64 place, int position) {
     atomicMin(t.marks + (__ldg(t.neighbours + place) & VERTEX), position);
 }
 
 // Stores a warp's children at their positions, marks their neighbours and stores their items. Rows of at most WIDTH
 // entries are marked by WIDTH lanes each, longer ones by the warp.
-__device__ __forceinline__ void place_children(const Traversal& t, const Frontier& frontier, const Child& child,
-                                               u64 counts) {
+DEVICE void place_children(const Traversal& t, const Frontier& frontier, const Child& child, u64 counts) {
     const u32 lane = threadIdx.x % WIDTH;
     const int position = frontier.placed + (int)children_of(counts);
     Item* const items = items_at(t, frontier.depth + 1) + items_of(counts);
@@ -127,7 +123,7 @@ __device__ __forceinline__ void place_children(const Traversal& t, const Frontie
 }
 
 // Marks the neighbours of the deferred rows, WIDTH lanes per item.
-__device__ __forceinline__ void mark_deferred(const Traversal& t, const Frontier& next, u32 blocks, u32 block) {
+DEVICE void mark_deferred(const Traversal& t, const Frontier& next, u32 blocks, u32 block) {
     const u32 end = share_begin(next.items, block + 1, blocks), lane = threadIdx.x % WIDTH;
     for (u32 item = share_begin(next.items, block, blocks) + threadIdx.x / WIDTH; item < end;
          item += blockDim.x / WIDTH) {
@@ -138,8 +134,7 @@ __device__ __forceinline__ void mark_deferred(const Traversal& t, const Frontier
 
 // Replaces the frontier by the next one. The marks of this frontier are complete, and those for the next are above
 // them, so a block may set these while another block is still searching for children.
-__device__ __forceinline__ void expand(const Traversal& t, ScanStorage& scan, Frontier& frontier, u32 blocks,
-                                       u32 block) {
+DEVICE void expand(const Traversal& t, ScanStorage& scan, Frontier& frontier, u32 blocks, u32 block) {
     const u32 first = share_begin(frontier.items, block, blocks), end = share_begin(frontier.items, block + 1, blocks);
     const u32 step = blockDim.x / WIDTH, warp = threadIdx.x / 32, slot = threadIdx.x / WIDTH;
     const bool at_once = end - first <= step;
@@ -201,7 +196,7 @@ __device__ __forceinline__ void expand(const Traversal& t, ScanStorage& scan, Fr
 
 // Level-synchronous Cuthill-McKee order from all starts at once, in one cooperative launch: each frontier appends its
 // vertices' children, position by position, in the order of the sorted rows.
-extern "C" __global__ void __launch_bounds__(1024) traverse(Traversal t, SingleBlockLimits limits) {
+KERNEL __launch_bounds__(1024) traverse(Traversal t, SingleBlockLimits limits) {
     __shared__ ScanStorage scan;
     Frontier frontier = {pieces(t.start_count), 0, 0, 0};
     traverse_frontiers(frontier, limits, t.handoff,

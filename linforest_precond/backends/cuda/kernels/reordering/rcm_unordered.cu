@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "csgraph/sorted_neighbors.cuh"
 #include "reordering/position_rows.cuh"
 
@@ -31,7 +30,7 @@ struct LevelTraversal {
 
 // Waits until a position is written; false on an error. The watchdog expires after `patience` polls in which no block
 // has written vertices.
-__device__ __forceinline__ bool wait_for_position(const LevelTraversal& t, int position) {
+DEVICE bool wait_for_position(const LevelTraversal& t, int position) {
     u32 polls = 0, seen = 0;
     while (load_volatile(t.order + position) < 0) {
         if (load_volatile(&t.signals->failed)) return false;
@@ -47,8 +46,7 @@ __device__ __forceinline__ bool wait_for_position(const LevelTraversal& t, int p
 }
 
 // Loads the rows of the next positions that are written, at least one and at most `t.rows`; false on an error.
-__device__ __forceinline__ bool load_written_rows(const LevelTraversal& t, Rows& rows, int position, int end,
-                                                  bool is_start) {
+DEVICE bool load_written_rows(const LevelTraversal& t, Rows& rows, int position, int end, bool is_start) {
     bool running = true;
     if (threadIdx.x == 0) {
         running = wait_for_position(t, position);
@@ -68,7 +66,7 @@ __device__ __forceinline__ bool load_written_rows(const LevelTraversal& t, Rows&
 }
 
 // Marks the neighbours one level deeper with the positions of the rows, by atomic minima.
-__device__ __forceinline__ void mark_deeper(const LevelTraversal& t, const Rows& rows, int depth) {
+DEVICE void mark_deeper(const LevelTraversal& t, const Rows& rows, int depth) {
     for (i64 entry = threadIdx.x; entry < rows.entries; entry += blockDim.x) {
         const Edge edge = edge_of(rows, t.neighbours, entry);
         if (__ldg(t.depths + edge.vertex) == depth) atomicMin(t.marks + edge.vertex, edge.position);
@@ -77,7 +75,7 @@ __device__ __forceinline__ void mark_deeper(const LevelTraversal& t, const Rows&
 }
 
 // Writes the children of the rows from `tail` on, a chunk of entries at a time, and returns the new tail.
-__device__ __forceinline__ int write_deeper(const LevelTraversal& t, const Rows& rows, int depth, int tail) {
+DEVICE int write_deeper(const LevelTraversal& t, const Rows& rows, int depth, int tail) {
     __shared__ int chunk;
     for (i64 base = 0; base < rows.entries; base += blockDim.x) {
         const i64 entry = base + threadIdx.x;
@@ -113,7 +111,7 @@ __device__ bool number_level(const LevelTraversal& t, Rows& rows, int level) {
 }
 
 // The Cuthill-McKee order from all starts at once, which are the vertices of level 0.
-extern "C" __global__ void __launch_bounds__(MOST_ROWS) traverse_levels(LevelTraversal t) {
+KERNEL __launch_bounds__(MOST_ROWS) traverse_levels(LevelTraversal t) {
     __shared__ Rows rows;
     __shared__ int level;
     for (;;) {

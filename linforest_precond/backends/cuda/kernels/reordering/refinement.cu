@@ -1,17 +1,14 @@
-#include "runtime/common.cuh"
 #include "reordering/fixed_logarithm.cuh"
 
 // Degree-based refinement of an ordering (Mandulak, Hu & Slota 2022) by warps, with the answer of the CPU backend
 // (reordering/refinement.py). A row is the sorted positions of the neighbours of a vertex; a swap of u and v changes the
 // rows of their neighbours, its scope.
 struct Refinement {
-    const i64* __restrict__ indptr;
-    const int* __restrict__ neighbours;
+    In<i64> indptr;
+    In<int> neighbours;
     // As long as the neighbours: their positions, sorted in each row.
-    int* positions;
-    int* rank;
-    int* order;
-    const int* __restrict__ candidates;
+    int *positions, *rank, *order;
+    In<int> candidates;
     // The vertex that a candidate desires to swap with, NO_SWAP if none.
     int* partners;
     // Per row: rounds left and the first candidate of the round that reserved it, all ones at first.
@@ -30,7 +27,7 @@ struct Refinement {
 #define NO_SWAP (-1)
 
 // Two consecutive positions of a row; nothing where one of them is missing (negative).
-__device__ __forceinline__ i64 gap(int low, int high) {
+DEVICE i64 gap(int low, int high) {
     if (low < 0 || high < 0) return 0;
     return LOGARITHMIC ? fixed_logarithm(high - low) : (i64)high - low;
 }
@@ -63,10 +60,9 @@ __device__ i64 change_of_swap(const Refinement& r, int u, int v) {
 
 // Warp per candidate: the swap of the largest decrease along its edges; a tie goes to the lower neighbour. The first
 // list of pending swaps is filled.
-extern "C" __global__ void desire_swaps(Refinement r) {
+KERNEL desire_swaps(Refinement r) {
     const int lane = threadIdx.x % 32;
-    const i64 warps = (i64)gridDim.x * blockDim.x / 32;
-    for (i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32; i < r.candidate_count; i += warps) {
+    GROUP_STRIDE (i64, i, r.candidate_count, 32) {
         const int u = r.candidates[i];
         i64 best = 0;
         int partner = NO_SWAP;
@@ -86,7 +82,7 @@ extern "C" __global__ void desire_swaps(Refinement r) {
 }
 
 // The word of a reservation: those of later rounds are lower, then those of earlier candidates.
-__device__ __forceinline__ u64 reservation(const Refinement& r, i64 round, int candidate) {
+DEVICE u64 reservation(const Refinement& r, i64 round, int candidate) {
     return (u64)(r.max_rounds - 1 - round) << 32 | (u32)candidate;
 }
 
@@ -149,7 +145,7 @@ __device__ void complete(const Refinement& r, int u, int v) {
 
 // Rounds of deterministic reservations (Blelloch, Fineman, Gibbons & Shun, PPoPP 2012), a warp per pending swap: each
 // reserves the rows of its scope, and the swaps that come first in all of theirs are completed.
-extern "C" __global__ void complete_swaps(Refinement r, u32* barrier) {
+KERNEL complete_swaps(Refinement r, u32* barrier) {
     const int lane = threadIdx.x % 32;
     const i64 warps = (i64)gridDim.x * blockDim.x / 32, first = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
     u32 generation = 0;

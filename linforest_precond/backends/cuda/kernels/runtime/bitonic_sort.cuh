@@ -1,5 +1,5 @@
 // Block-wide bitonic sort in shared memory (Batcher 1968); `count` is a power of two.
-__device__ __forceinline__ void bitonic_sort(u64* words, int count) {
+DEVICE void bitonic_sort(u64* words, int count) {
     for (int size = 2; size <= count; size *= 2)
         for (int stride = size / 2; stride > 0; stride /= 2) {
             for (int i = threadIdx.x; i < count / 2; i += blockDim.x) {

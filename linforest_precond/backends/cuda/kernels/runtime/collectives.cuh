@@ -1,22 +1,22 @@
 // Collective operations of warps and blocks: shuffles, reductions, scans, stream compaction.
 
 // Warp shuffle: the value of another lane.
-__device__ __forceinline__ float from_lane(float a, int lane) { return __shfl_sync(FULL_WARP, a, lane); }
-__device__ __forceinline__ double from_lane(double a, int lane) { return __shfl_sync(FULL_WARP, a, lane); }
+DEVICE float from_lane(float a, int lane) { return __shfl_sync(FULL_WARP, a, lane); }
+DEVICE double from_lane(double a, int lane) { return __shfl_sync(FULL_WARP, a, lane); }
 template <typename Complex>
-__device__ __forceinline__ Complex from_lane(Complex a, int lane) {
+DEVICE Complex from_lane(Complex a, int lane) {
     return {from_lane(a.re, lane), from_lane(a.im, lane)};
 }
 
 // Warp reduction (butterfly shuffles): every lane gets the sum.
-__device__ __forceinline__ u64 warp_sum(u64 value) {
+DEVICE u64 warp_sum(u64 value) {
     for (int half = 16; half > 0; half /= 2) value += __shfl_xor_sync(FULL_WARP, value, half);
     return value;
 }
 
 // The same for the maximum.
 template <typename T>
-__device__ __forceinline__ T warp_max(T value) {
+DEVICE T warp_max(T value) {
     for (int half = 16; half > 0; half /= 2) value = max(value, __shfl_xor_sync(FULL_WARP, value, half));
     return value;
 }
@@ -24,7 +24,7 @@ __device__ __forceinline__ T warp_max(T value) {
 // Block-wide exclusive scan: the sum of `value` over the threads before this one. The sum over all threads goes to
 // *total, in shared memory. The caller synchronizes the block before it reads *total, and before the next call.
 template <typename Sum, typename Value>
-__device__ __forceinline__ Sum block_exclusive_sum(Value value, Sum* total) {
+DEVICE Sum block_exclusive_sum(Value value, Sum* total) {
     __shared__ Sum warp_sums[32];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     Sum sum = value;
@@ -46,7 +46,7 @@ __device__ __forceinline__ Sum block_exclusive_sum(Value value, Sum* total) {
 // Stream compaction, block-aggregated: reserves places at the end of a list of length *length for those of every
 // thread's AT_ONCE items whose bits are set in `wanted`. The places are ordered by item, then by thread. One atomic
 // operation for a block of at most 1024 threads; all of its threads must call it.
-__device__ __forceinline__ void append_places(u32 wanted, u64* length, u64 (&places)[AT_ONCE]) {
+DEVICE void append_places(u32 wanted, u64* length, u64 (&places)[AT_ONCE]) {
     __shared__ u64 warp_counts[32];
     __shared__ u64 block_counts, first;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

@@ -5,25 +5,25 @@
 
 typedef WIDE Scalar;
 
-__device__ __forceinline__ Scalar widen(VALUE a) {
+DEVICE Scalar widen(VALUE a) {
     Scalar wide;
     convert(wide, a);
     return wide;
 }
-__device__ __forceinline__ VALUE narrow(Scalar a) {
+DEVICE VALUE narrow(Scalar a) {
     VALUE value;
     convert(value, a);
     return value;
 }
-__device__ __forceinline__ Scalar scalar_of(double a) {
+DEVICE Scalar scalar_of(double a) {
     Scalar scalar = {};
     *(double*)&scalar = a;
     return scalar;
 }
-__device__ __forceinline__ double length(double a) { return fabs(a); }
-__device__ __forceinline__ double length(Complex128 a) { return hypot(a.re, a.im); }
-__device__ __forceinline__ double over(double a, double b) { return a / b; }
-__device__ __forceinline__ Complex128 over(Complex128 a, Complex128 b) { return a * inverse(b); }
+DEVICE double length(double a) { return fabs(a); }
+DEVICE double length(Complex128 a) { return hypot(a.re, a.im); }
+DEVICE double over(double a, double b) { return a / b; }
+DEVICE Complex128 over(Complex128 a, Complex128 b) { return a * inverse(b); }
 
 // The partial sums of the blocks, and the number of blocks that have finished; `arrivals` is zero before and after.
 struct Sums {
@@ -35,8 +35,7 @@ struct Sums {
 // Block reduction for each column: thread `part * columns + c` holds the values of one part of column c. The COUNT sums
 // of each column go to `totals`, in shared memory.
 template <int COUNT>
-__device__ __forceinline__ void sum_parts(int columns, int parts, const Scalar (&own)[COUNT], Scalar* shared,
-                                          Scalar* totals) {
+DEVICE void sum_parts(int columns, int parts, const Scalar (&own)[COUNT], Scalar* shared, Scalar* totals) {
     const int part = threadIdx.x / columns;
     EACH (i, COUNT) shared[i * THREADS + threadIdx.x] = own[i];
     __syncthreads();
@@ -58,7 +57,7 @@ __device__ __forceinline__ void sum_parts(int columns, int parts, const Scalar (
 // Grid reduction of the values that all threads hold. Returns true in the last block to finish, where `totals`, in
 // shared memory, has COUNT sums for each column. Threads beyond the largest multiple of the columns hold no values.
 template <int COUNT>
-__device__ __forceinline__ bool add_up(const Sums& sums, const Scalar (&own)[COUNT], Scalar* totals) {
+DEVICE bool add_up(const Sums& sums, const Scalar (&own)[COUNT], Scalar* totals) {
     __shared__ Scalar shared[LARGEST_SUMS * THREADS];
     __shared__ bool is_last;
     const int columns = (int)sums.columns, parts = THREADS / columns;
@@ -87,7 +86,7 @@ struct ColumnWalk {
     i64 at, step, end;
     int column;
 
-    __device__ __forceinline__ ColumnWalk(i64 rows, int columns) {
+    DEVICE ColumnWalk(i64 rows, int columns) {
         const int width = THREADS - THREADS % columns;
         column = threadIdx.x % columns;
         end = rows * columns;
@@ -97,6 +96,4 @@ struct ColumnWalk {
 };
 #define EACH_ENTRY(e, walk) _Pragma("unroll 4") for (i64 e = walk.at; e < walk.end; e += walk.step)
 
-__device__ __forceinline__ void add_product(Scalar& sum, VALUE u, VALUE v) {
-    sum = sum + conjugate(widen(u)) * widen(v);
-}
+DEVICE void add_product(Scalar& sum, VALUE u, VALUE v) { sum = sum + conjugate(widen(u)) * widen(v); }

@@ -1,4 +1,4 @@
-// Included by every program. NVRTC compiles without standard headers.
+// At the head of every program, where the loader puts it. NVRTC compiles without standard headers.
 
 #include "runtime/types.cuh"
 #include "runtime/hashing.cuh"

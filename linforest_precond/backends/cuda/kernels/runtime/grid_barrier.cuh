@@ -1,7 +1,7 @@
 // Synchronization and timing of all blocks of a grid.
 
 // The global timer of the device.
-__device__ __forceinline__ u64 nanoseconds() {
+DEVICE u64 nanoseconds() {
     u64 time;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
     return time;
@@ -9,7 +9,7 @@ __device__ __forceinline__ u64 nanoseconds() {
 
 // Grid barrier of a cooperative launch, by a central counter: `arrivals` starts at zero and belongs to this launch
 // alone, `generation` counts the barriers passed. Writes before the barrier are visible to all blocks after it.
-__device__ __forceinline__ void grid_barrier(u32* arrivals, u32& generation) {
+DEVICE void grid_barrier(u32* arrivals, u32& generation) {
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
@@ -24,7 +24,7 @@ __device__ __forceinline__ void grid_barrier(u32* arrivals, u32& generation) {
 
 // Whether the other `blocks - 1` have arrived here before: what they have written is visible. `arrived` starts at zero.
 // All threads of a block must call it.
-__device__ __forceinline__ bool is_last_block(u64* arrived, i64 blocks) {
+DEVICE bool is_last_block(u64* arrived, i64 blocks) {
     __shared__ bool is_last;
     __threadfence();
     __syncthreads();

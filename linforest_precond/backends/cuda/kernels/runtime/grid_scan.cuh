@@ -5,8 +5,7 @@
 // before it. A thread calls count(item) twice before it takes the item, and no other thread does. `totals` has a word for
 // each block of the grid; all threads of all blocks must call it.
 template <typename Count, typename Take>
-__device__ __forceinline__ void grid_scan(i64 items, u64* totals, u32* barrier, u32& generation, Count count,
-                                          Take take) {
+DEVICE void grid_scan(i64 items, u64* totals, u32* barrier, u32& generation, Count count, Take take) {
     __shared__ u64 total;
     const i64 run = (items + gridDim.x - 1) / gridDim.x;
     const i64 first = min((i64)blockIdx.x * run, items), end = min(first + run, items);

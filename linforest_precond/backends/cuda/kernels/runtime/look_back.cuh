@@ -6,7 +6,7 @@
 // Decoupled look-back (Merrill & Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016): the
 // first warp publishes the tile's own count and sums up those before it, back to the nearest inclusive prefix. Tiles
 // are taken in turn, so those before this one are done or running.
-__device__ __forceinline__ u64 look_back(u64* states, i64 tile, u64 own) {
+DEVICE u64 look_back(u64* states, i64 tile, u64 own) {
     const int lane = threadIdx.x;
     u64 before = 0;
     bool known = tile == 0;

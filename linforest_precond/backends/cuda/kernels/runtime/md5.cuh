@@ -17,7 +17,7 @@ __device__ constexpr int MD5_SHIFTS[4][4] = {{7, 12, 17, 22}, {5, 9, 14, 20}, {4
 __device__ constexpr int MD5_FACTORS[4] = {1, 5, 3, 7}, MD5_OFFSETS[4] = {0, 1, 5, 0};
 
 // The functions F, G, H and I of the four rounds.
-__device__ __forceinline__ u32 md5_mixed(int part, u32 b, u32 c, u32 d) {
+DEVICE u32 md5_mixed(int part, u32 b, u32 c, u32 d) {
     switch (part) {
     case 0: return (b & c) | (~b & d);
     case 1: return (d & b) | (~d & c);
@@ -27,7 +27,7 @@ __device__ __forceinline__ u32 md5_mixed(int part, u32 b, u32 c, u32 d) {
 }
 
 // What operation i puts in the place of b.
-__device__ __forceinline__ u32 md5_operated(int i, u32 a, u32 b, u32 c, u32 d, u32 word) {
+DEVICE u32 md5_operated(int i, u32 a, u32 b, u32 c, u32 d, u32 word) {
     const int part = i / 16, shift = MD5_SHIFTS[part][i % 4];
     const u32 total = a + md5_mixed(part, b, c, d) + MD5_SINES[i] + word;
     return b + (total << shift | total >> (32 - shift));
@@ -35,7 +35,7 @@ __device__ __forceinline__ u32 md5_operated(int i, u32 a, u32 b, u32 c, u32 d, u
 
 // The colour hash of a vertex, Algorithm 4 of Fagginger Auer & Bisseling (2012): the first 16 operations of MD5 on the
 // words v, r v, r^2 v ... modulo 2**32. The hash is added to in every one of them, as printed there.
-__device__ __forceinline__ u32 quarter_md5_of(u32 vertex, u32 factor) {
+DEVICE u32 quarter_md5_of(u32 vertex, u32 factor) {
     u32 a = 0x67452301, b = 0xefcdab89, c = 0x98badcfe, d = 0x10325476, total = a + b + c + d, word = vertex;
 #pragma unroll
     for (int i = 0; i < 16; ++i) {
@@ -51,7 +51,7 @@ __device__ __forceinline__ u32 quarter_md5_of(u32 vertex, u32 factor) {
 }
 
 // The first 8 bytes of the digest of three 64-bit numbers, all little-endian.
-__device__ __forceinline__ u64 md5_of(u64 first, u64 second, u64 third) {
+DEVICE u64 md5_of(u64 first, u64 second, u64 third) {
     // The message is followed by a bit 1 and ends with its length in bits.
     const u32 message[16] = {(u32)first,  (u32)(first >> 32),
                              (u32)second, (u32)(second >> 32),

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/look_back.cuh"
 
 // Threads of a block, and the consecutive numbers that each takes.
@@ -7,7 +6,7 @@
 
 // The inclusive prefix sums of numbers, which may be replaced by them, in one launch with a block per tile. `words` are
 // the number of tiles taken, and the state of each tile for the look-back; zero at first.
-extern "C" __global__ void __launch_bounds__(THREADS) add_up(const INDEX* numbers, i64 count, INDEX* sums, u64* words) {
+KERNEL __launch_bounds__(THREADS) add_up(const INDEX* numbers, i64 count, INDEX* sums, u64* words) {
     // A word of padding after those of a thread: no bank conflicts.
     __shared__ INDEX staged[THREADS * (AT_A_TIME + 1)];
     __shared__ u64 tile, own_total, before_tile;

@@ -6,7 +6,7 @@
 // Block reduction of COUNT values per thread; a block has 256 threads. The first thread of warp i gets the i-th sum.
 // `lanes` is shared memory for COUNT times 256 doubles; the caller synchronizes the block between two uses of it.
 template <int COUNT>
-__device__ __forceinline__ double fold_lanes(const double (&values)[COUNT], double* lanes) {
+DEVICE double fold_lanes(const double (&values)[COUNT], double* lanes) {
     const int t = threadIdx.x;
 #pragma unroll
     for (int i = 0; i < COUNT; ++i) lanes[LANES * i + t] = values[i];
@@ -21,7 +21,7 @@ __device__ __forceinline__ double fold_lanes(const double (&values)[COUNT], doub
 }
 
 // The sums of both rows of at most CHUNK values, chunk sums that other blocks have written, by one block.
-__device__ __forceinline__ void add_chunks(const double* chunk_sums, i64 chunks, u64* totals) {
+DEVICE void add_chunks(const double* chunk_sums, i64 chunks, u64* totals) {
     __shared__ double lanes[2 * LANES];
     const int t = threadIdx.x;
     double sums[2] = {0.0, 0.0};

@@ -1,11 +1,9 @@
-#include "runtime/common.cuh"
 #include "similarity/set_pairs.cuh"
 
 // Warp per pair: the sum of each row's largest weight, or of each column's, whichever is less.
-extern "C" __global__ void sum_largest_weights(PairArrays at, const double* __restrict__ weights,
-                                               double* __restrict__ bounds) {
+KERNEL sum_largest_weights(PairArrays at, In<double> weights, double* __restrict__ bounds) {
     const int lane = threadIdx.x % 32;
-    for (i64 pair = first_pair(); pair < at.pairs; pair += pair_stride()) {
+    GROUP_STRIDE (i64, pair, at.pairs, 32) {
         const double* block = weights + at.starts[pair];
         const i64 height = at.rows[pair], width = at.columns[pair];
         double of_rows = 0.0, of_columns = 0.0;
@@ -25,9 +23,8 @@ extern "C" __global__ void sum_largest_weights(PairArrays at, const double* __re
 }
 
 // Thread per pair: the weight of its matching.
-extern "C" __global__ void sum_matched_weights(PairArrays at, const double* __restrict__ weights,
-                                               const int* __restrict__ mates, double* __restrict__ sums) {
-    for (i64 pair = (i64)blockIdx.x * blockDim.x + threadIdx.x; pair < at.pairs; pair += (i64)gridDim.x * blockDim.x) {
+KERNEL sum_matched_weights(PairArrays at, In<double> weights, In<int> mates, double* __restrict__ sums) {
+    GRID_STRIDE (i64, pair, at.pairs) {
         double total = 0.0;
         for (i64 row = 0; row < at.rows[pair]; ++row) {
             const int column = mates[at.row_starts[pair] + row];
@@ -38,11 +35,10 @@ extern "C" __global__ void sum_matched_weights(PairArrays at, const double* __re
 }
 
 // Warp per pair: reduces the rows' duals, then the columns', as far as the edges allow; sums all of them.
-extern "C" __global__ void reduce_duals(PairArrays at, const double* __restrict__ weights,
-                                        double* __restrict__ row_duals, double* __restrict__ column_duals,
-                                        double* __restrict__ bounds) {
+KERNEL reduce_duals(PairArrays at, In<double> weights, double* __restrict__ row_duals,
+                    double* __restrict__ column_duals, double* __restrict__ bounds) {
     const int lane = threadIdx.x % 32;
-    for (i64 pair = first_pair(); pair < at.pairs; pair += pair_stride()) {
+    GROUP_STRIDE (i64, pair, at.pairs, 32) {
         const double* block = weights + at.starts[pair];
         const i64 height = at.rows[pair], width = at.columns[pair];
         double *of_rows = row_duals + at.row_starts[pair], *of_columns = column_duals + at.column_starts[pair];

@@ -1,15 +1,12 @@
-#include "runtime/common.cuh"
 #include "similarity/set_pairs.cuh"
 
 struct ElementArrays {
-    const i64* indptr;
-    const i64* elements;
-    const i64* symbol_ptr;
-    const i64* symbols;
+    const i64 *indptr, *elements;
+    const i64 *symbol_ptr, *symbols;
 };
 
 // Common numbers of two sorted lists.
-__device__ __forceinline__ i64 count_common(const i64* __restrict__ symbols, i64 i, i64 i_end, i64 j, i64 j_end) {
+DEVICE i64 count_common(In<i64> symbols, i64 i, i64 i_end, i64 j, i64 j_end) {
     i64 common = 0;
     while (i < i_end && j < j_end) {
         const i64 a = symbols[i], b = symbols[j];
@@ -21,8 +18,8 @@ __device__ __forceinline__ i64 count_common(const i64* __restrict__ symbols, i64
 }
 
 // Warp per pair, lane per element of the right set: Jaccard similarities of the elements' tokens.
-extern "C" __global__ void fill_jaccard(ElementArrays in, PairArrays at, double* __restrict__ weights) {
-    for (i64 pair = first_pair(); pair < at.pairs; pair += pair_stride()) {
+KERNEL fill_jaccard(ElementArrays in, PairArrays at, double* __restrict__ weights) {
+    GROUP_STRIDE (i64, pair, at.pairs, 32) {
         const i64 *left = in.elements + in.indptr[at.lefts[pair]], *right = in.elements + in.indptr[at.rights[pair]];
         const i64 width = at.columns[pair];
         for (i64 cell = threadIdx.x % 32; cell < at.rows[pair] * width; cell += 32) {
@@ -37,8 +34,7 @@ extern "C" __global__ void fill_jaccard(ElementArrays in, PairArrays at, double*
 }
 
 // The edit distance of two strings by the rows of Wagner and Fischer's table; entries of a row are `step` apart.
-__device__ __forceinline__ int edit_distance(const i64* __restrict__ a, int a_length, const i64* __restrict__ b,
-                                             int b_length, int* __restrict__ distances, i64 step) {
+DEVICE int edit_distance(In<i64> a, int a_length, In<i64> b, int b_length, int* __restrict__ distances, i64 step) {
     for (int j = 0; j <= b_length; ++j) distances[j * step] = j;
     for (int i = 0; i < a_length; ++i) {
         int diagonal = distances[0], before = i + 1;
@@ -54,11 +50,10 @@ __device__ __forceinline__ int edit_distance(const i64* __restrict__ a, int a_le
 }
 
 // Warp per pair, lane per element of the right set: normalized edit similarities. Each thread has a row of `table`.
-extern "C" __global__ void fill_edit(ElementArrays in, PairArrays at, int* __restrict__ table,
-                                     double* __restrict__ weights) {
+KERNEL fill_edit(ElementArrays in, PairArrays at, int* __restrict__ table, double* __restrict__ weights) {
     const i64 threads = (i64)gridDim.x * blockDim.x;
     int* distances = table + (i64)blockIdx.x * blockDim.x + threadIdx.x;
-    for (i64 pair = first_pair(); pair < at.pairs; pair += pair_stride()) {
+    GROUP_STRIDE (i64, pair, at.pairs, 32) {
         const i64 *left = in.elements + in.indptr[at.lefts[pair]], *right = in.elements + in.indptr[at.rights[pair]];
         const i64 width = at.columns[pair];
         for (i64 cell = threadIdx.x % 32; cell < at.rows[pair] * width; cell += 32) {

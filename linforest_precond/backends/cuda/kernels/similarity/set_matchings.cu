@@ -1,24 +1,20 @@
-#include "runtime/common.cuh"
 #include "similarity/set_pairs.cuh"
 
 // A pointer that has to be searched again.
 #define STALE (-2)
 
 struct MatchingArrays {
-    int* mates;
-    int* owners;
-    int* pointers;
-    int* back_pointers;
-    double* row_duals;
-    double* column_duals;
+    int *mates, *owners;
+    int *pointers, *back_pointers;
+    double *row_duals, *column_duals;
 };
 
-__device__ __forceinline__ bool has_lost_pointer(int mate, int pointer, const int* other_mates) {
+DEVICE bool has_lost_pointer(int mate, int pointer, const int* other_mates) {
     return mate == NO_VERTEX && (pointer == STALE || (pointer >= 0 && other_mates[pointer] != NO_VERTEX));
 }
 
 // The warp searches the first free column of a row: the heaviest, among equals the lowest.
-__device__ __forceinline__ int first_column(const double* __restrict__ weights, int width, const int* owners) {
+DEVICE int first_column(In<double> weights, int width, const int* owners) {
     const int lane = threadIdx.x % 32;
     double best = 0.0;
     int at = NO_VERTEX;
@@ -32,7 +28,7 @@ __device__ __forceinline__ int first_column(const double* __restrict__ weights, 
 }
 
 // A lane searches the first free row of a column.
-__device__ __forceinline__ int first_row(const double* __restrict__ weights, int height, int width, const int* mates) {
+DEVICE int first_row(In<double> weights, int height, int width, const int* mates) {
     double best = 0.0;
     int at = NO_VERTEX;
     for (int row = 0; row < height; ++row) {
@@ -44,9 +40,9 @@ __device__ __forceinline__ int first_row(const double* __restrict__ weights, int
 
 // Warp per pair. Rounds: free vertices whose pointer was lost point at their first free neighbour, and mutual pointers
 // become edges. The matching is greedy's, since both follow the total order (-weight, row, column).
-extern "C" __global__ void match_pointers(PairArrays at, MatchingArrays out, const double* __restrict__ weights) {
+KERNEL match_pointers(PairArrays at, MatchingArrays out, In<double> weights) {
     const int lane = threadIdx.x % 32;
-    for (i64 pair = first_pair(); pair < at.pairs; pair += pair_stride()) {
+    GROUP_STRIDE (i64, pair, at.pairs, 32) {
         const double* block = weights + at.starts[pair];
         const int height = (int)at.rows[pair], width = (int)at.columns[pair];
         int *mates = out.mates + at.row_starts[pair], *pointers = out.pointers + at.row_starts[pair];
@@ -82,8 +78,8 @@ extern "C" __global__ void match_pointers(PairArrays at, MatchingArrays out, con
 
 // The edges of a row in the order of their columns: those heavier than `factor` times the duals of their ends are
 // pushed, and both duals gain what is left of the weight. A vote finds the next one among 32 columns.
-__device__ __forceinline__ i64 push_row(const double* __restrict__ weights, i64 row, int width, double factor,
-                                        double& row_dual, double* column_duals, int* stack, i64 top) {
+DEVICE i64 push_row(In<double> weights, i64 row, int width, double factor, double& row_dual, double* column_duals,
+                    int* stack, i64 top) {
     const int lane = threadIdx.x % 32;
     for (int first = 0; first < width; first += 32) {
         const int column = first + lane;
@@ -111,10 +107,9 @@ __device__ __forceinline__ i64 push_row(const double* __restrict__ weights, i64 
 
 // Warp per pair: Paz and Schwartzman's stack by local ratios, unwound by one lane. Then, row by row, the first edge
 // between vertices that are still free is added.
-extern "C" __global__ void match_stream(PairArrays at, MatchingArrays out, const double* __restrict__ weights,
-                                        double factor, int* __restrict__ stacks) {
+KERNEL match_stream(PairArrays at, MatchingArrays out, In<double> weights, double factor, int* __restrict__ stacks) {
     const int lane = threadIdx.x % 32;
-    for (i64 pair = first_pair(); pair < at.pairs; pair += pair_stride()) {
+    GROUP_STRIDE (i64, pair, at.pairs, 32) {
         const double* block = weights + at.starts[pair];
         const int height = (int)at.rows[pair], width = (int)at.columns[pair];
         int *mates = out.mates + at.row_starts[pair], *owners = out.owners + at.column_starts[pair];

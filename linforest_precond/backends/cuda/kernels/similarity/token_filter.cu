@@ -1,11 +1,7 @@
-#include "runtime/common.cuh"
-
 // Thread per pair: merges the sorted tokens of two sets, and stops as soon as one side misses more than its slack.
-extern "C" __global__ void compare_tokens(const i64* __restrict__ indptr, const i64* __restrict__ tokens,
-                                          const i64* __restrict__ weights, const i64* __restrict__ lefts,
-                                          const i64* __restrict__ rights, const i64* __restrict__ left_slacks,
-                                          const i64* __restrict__ right_slacks, i64 pairs, bool* __restrict__ kept) {
-    for (i64 pair = (i64)blockIdx.x * blockDim.x + threadIdx.x; pair < pairs; pair += (i64)gridDim.x * blockDim.x) {
+KERNEL compare_tokens(In<i64> indptr, In<i64> tokens, In<i64> weights, In<i64> lefts, In<i64> rights,
+                      In<i64> left_slacks, In<i64> right_slacks, i64 pairs, bool* __restrict__ kept) {
+    GRID_STRIDE (i64, pair, pairs) {
         i64 i = indptr[lefts[pair]], j = indptr[rights[pair]];
         const i64 i_end = indptr[lefts[pair] + 1], j_end = indptr[rights[pair] + 1];
         i64 left_slack = left_slacks[pair], right_slack = right_slacks[pair];

@@ -1,10 +1,8 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 
 // The update of a Chebyshev iteration: y = x + momentum (x - y) + factor z.
-extern "C" __global__ void extrapolate(const VALUE* __restrict__ x, const VALUE* __restrict__ z, VALUE* __restrict__ y,
-                                       i64 count, double momentum, double factor) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+KERNEL extrapolate(In<VALUE> x, In<VALUE> z, VALUE* __restrict__ y, i64 count, double momentum, double factor) {
+    GRID_STRIDE (i64, i, count) {
         VALUE value = x[i] + scaled(z[i], (WEIGHT)factor);
         if (momentum != 0) value = value + scaled(x[i] - y[i], (WEIGHT)momentum);
         y[i] = value;

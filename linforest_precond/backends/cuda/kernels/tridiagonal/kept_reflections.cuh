@@ -6,28 +6,26 @@ template <int ITEMS, int WORDS>
 struct Kept {
     VALUE* numbers;
 
-    __device__ __forceinline__ static i64 size(i64 groups) {
-        return (groups + THREADS - 1) / THREADS * (ITEMS * WORDS * THREADS);
-    }
-    __device__ __forceinline__ Kept(VALUE* numbers, i64 group)
+    DEVICE static i64 size(i64 groups) { return (groups + THREADS - 1) / THREADS * (ITEMS * WORDS * THREADS); }
+    DEVICE Kept(VALUE* numbers, i64 group)
         : numbers(numbers + group / THREADS * (ITEMS * WORDS * THREADS) + group % THREADS) {}
-    __device__ __forceinline__ VALUE& at(int item, int word) const { return numbers[(item * WORDS + word) * THREADS]; }
+    DEVICE VALUE& at(int item, int word) const { return numbers[(item * WORDS + word) * THREADS]; }
     template <int EQUATIONS>
-    __device__ __forceinline__ Reflection<EQUATIONS> reflection(int item, int word) const {
+    DEVICE Reflection<EQUATIONS> reflection(int item, int word) const {
         Reflection<EQUATIONS> found;
         EACH (e, EQUATIONS - 1) found.at[e] = at(item, word + e);
         return found;
     }
     template <int EQUATIONS>
-    __device__ __forceinline__ void keep(int item, int word, const Reflection<EQUATIONS>& reflection) const {
+    DEVICE void keep(int item, int word, const Reflection<EQUATIONS>& reflection) const {
         EACH (e, EQUATIONS - 1) at(item, word + e) = reflection.at[e];
     }
-    __device__ __forceinline__ void keep(int item, int word, const Scales& scales) const {
+    DEVICE void keep(int item, int word, const Scales& scales) const {
         at(item, word) = from_real(scales.first), at(item, word + 1) = from_real(scales.second);
     }
     // The pivot equation of unknown U, divided by its pivot: the pivot's reciprocal, and the entries after U.
     template <int U, int UNKNOWNS>
-    __device__ __forceinline__ void keep_pivot(int item, int word, const Equation<UNKNOWNS>& equation) const {
+    DEVICE void keep_pivot(int item, int word, const Equation<UNKNOWNS>& equation) const {
         const VALUE reciprocal = inverse(equation.at[U]);
         at(item, word) = reciprocal;
 #pragma unroll
@@ -56,18 +54,18 @@ struct __align__(sizeof(VALUE) < 8 ? 8 : 16) Rights {
 };
 
 // Items after the end of a short group: nothing is reflected, and unknowns are copied from those after them.
-__device__ __forceinline__ void keep_nothing(const KeptRows& kept, int item) {
+DEVICE void keep_nothing(const KeptRows& kept, int item) {
     EACH (word, 5) kept.at(item, word) = VALUE{};
     kept.at(item, ROW_PIVOT + 1) = from_real(-1);
 }
-__device__ __forceinline__ void keep_nothing(const KeptRelations& kept, int item) {
+DEVICE void keep_nothing(const KeptRelations& kept, int item) {
     EACH (word, 14) kept.at(item, word) = VALUE{};
     kept.at(item, LAST_PIVOT + 2) = kept.at(item, FIRST_PIVOT + 2) = from_real(-1);
     kept.at(item, SCALES) = kept.at(item, SCALES + 1) = from_real(1);
 }
 
 // The right-hand sides of the relation of a group of rows.
-__device__ __forceinline__ Rights folded_right(const KeptRows& kept, const VALUE* own) {
+DEVICE Rights folded_right(const KeptRows& kept, const VALUE* own) {
     VALUE sides[3] = {own[0], VALUE{}};
 #pragma unroll 5
     for (int j = 1; j < GROUP; ++j) {
@@ -78,7 +76,7 @@ __device__ __forceinline__ Rights folded_right(const KeptRows& kept, const VALUE
 }
 
 // Replaces the right-hand sides of a group of rows by its solution, from the pairs at its ends.
-__device__ __forceinline__ void solve_right(const KeptRows& kept, const Pair& before, const Pair& after, VALUE* own) {
+DEVICE void solve_right(const KeptRows& kept, const Pair& before, const Pair& after, VALUE* own) {
     VALUE sides[3] = {(own[0] - kept.at(0, 0) * before.last) - kept.at(0, 1) * before.first,
                       scaled(before.first, (WEIGHT)-0.5)};
 #pragma unroll 5
@@ -99,8 +97,8 @@ __device__ __forceinline__ void solve_right(const KeptRows& kept, const Pair& be
 
 // The right-hand sides of the equations that are left of a group of relations, and, of its pivot equations, those of the
 // last x before each relation and of its first x.
-__device__ __forceinline__ Rights reflect_group(const KeptRelations& kept, Rights sides, const Rights* rights,
-                                                i64 first, i64 count, Pair (&pivots)[RELATIONS]) {
+DEVICE Rights reflect_group(const KeptRelations& kept, Rights sides, const Rights* rights, i64 first, i64 count,
+                            Pair (&pivots)[RELATIONS]) {
     VALUE four[4] = {sides.first, sides.second};
 #pragma unroll
     for (int r = 1; r < RELATIONS; ++r) {
@@ -122,16 +120,16 @@ struct KeptLevel {
     Pair* pairs;
     i64 count;
 
-    __device__ __forceinline__ i64 groups() const { return (count + RELATIONS - 1) / RELATIONS; }
-    __device__ __forceinline__ KeptLevel folded() const {
+    DEVICE i64 groups() const { return (count + RELATIONS - 1) / RELATIONS; }
+    DEVICE KeptLevel folded() const {
         return {kept + KeptRelations::size(groups()), rights + count, pairs + count + 1, groups()};
     }
-    __device__ __forceinline__ void fold(i64 group) const {
+    DEVICE void fold(i64 group) const {
         const i64 first = group * RELATIONS;
         Pair unused[RELATIONS];
         rights[count + group] = reflect_group({kept, group}, rights[first], rights, first, count, unused);
     }
-    __device__ __forceinline__ void unfold(i64 group) const {
+    DEVICE void unfold(i64 group) const {
         const i64 first = group * RELATIONS, last = min(first + RELATIONS, count);
         const KeptRelations own(kept, group);
         const Pair* const coarse = pairs + count + 1;
@@ -157,7 +155,7 @@ struct KeptLevel {
         if (last == count) pairs[last] = after;
     }
     // The first and the last x from the only relation; the unknowns outside are 0.
-    __device__ __forceinline__ void solve() const {
+    DEVICE void solve() const {
         VALUE both[2] = {rights[0].first, rights[0].second};
         const Reflection<2> reflection = {kept[0]};
         reflection.apply(both);

@@ -8,18 +8,18 @@
 #define PERTURBED_SIZE (SINGULAR == 4 ? (WEIGHT)23170.475 : (WEIGHT)1)
 
 // The binary exponent of a size, clamped so that 2^-exponent is a normal number.
-__device__ __forceinline__ int exponent_of(WEIGHT size) {
+DEVICE int exponent_of(WEIGHT size) {
     constexpr int largest = sizeof(WEIGHT) == 4 ? 120 : 1000;
     int exponent;
     frexp(size, &exponent);
     return min(max(exponent, -largest), largest);
 }
 // 2^-exponent for an exponent in that range.
-__device__ __forceinline__ WEIGHT power_below(int exponent) {
+DEVICE WEIGHT power_below(int exponent) {
     return sizeof(WEIGHT) == 4 ? (WEIGHT)__int_as_float((127 - exponent) << 23)
                                : (WEIGHT)__hiloint2double((1023 - exponent) << 20, 0);
 }
-__device__ __forceinline__ VALUE shifted_down(VALUE a, int exponent) { return scaled(a, power_below(exponent)); }
+DEVICE VALUE shifted_down(VALUE a, int exponent) { return scaled(a, power_below(exponent)); }
 
 // One equation in UNKNOWNS unknowns.
 template <int UNKNOWNS>
@@ -27,14 +27,14 @@ struct Equation {
     VALUE at[UNKNOWNS];
     VALUE right;
 
-    __device__ __forceinline__ WEIGHT size() const {
+    DEVICE WEIGHT size() const {
         WEIGHT largest = size_of(at[0]);
 #pragma unroll
         for (int i = 1; i < UNKNOWNS; ++i) largest = fmax(largest, size_of(at[i]));
         return largest;
     }
     // Scales the equation by a power of two, exactly, to a size between one half and one. Returns that power.
-    __device__ __forceinline__ WEIGHT normalize() {
+    DEVICE WEIGHT normalize() {
         const WEIGHT factor = power_below(exponent_of(size()));
         EACH (i, UNKNOWNS) at[i] = scaled(at[i], factor);
         right = scaled(right, factor);
@@ -42,22 +42,18 @@ struct Equation {
     }
 };
 
-__device__ __forceinline__ float square_of(float a) { return a * a; }
-__device__ __forceinline__ double square_of(double a) { return a * a; }
+DEVICE float square_of(float a) { return a * a; }
+DEVICE double square_of(double a) { return a * a; }
 template <typename Complex>
-__device__ __forceinline__ auto square_of(Complex a) {
+DEVICE auto square_of(Complex a) {
     return a.re * a.re + a.im * a.im;
 }
 
-__device__ __forceinline__ void split(float a, WEIGHT& length, float& phase) {
-    length = fabsf(a), phase = a < 0 ? -1 : 1;
-}
-__device__ __forceinline__ void split(double a, WEIGHT& length, double& phase) {
-    length = fabs(a), phase = a < 0 ? -1 : 1;
-}
+DEVICE void split(float a, WEIGHT& length, float& phase) { length = fabsf(a), phase = a < 0 ? -1 : 1; }
+DEVICE void split(double a, WEIGHT& length, double& phase) { length = fabs(a), phase = a < 0 ? -1 : 1; }
 // The polar form: a = length * phase.
 template <typename Complex>
-__device__ __forceinline__ void split(Complex a, WEIGHT& length, Complex& phase) {
+DEVICE void split(Complex a, WEIGHT& length, Complex& phase) {
     length = sqrt(square_of(a));
     phase = {1, 0};
     if (length != 0) phase = {a.re / length, a.im / length};
@@ -65,7 +61,7 @@ __device__ __forceinline__ void split(Complex a, WEIGHT& length, Complex& phase)
 
 // Givens rotation of two equations that eliminates an unknown from `losing`.
 template <int UNKNOWNS>
-__device__ __forceinline__ void rotate(Equation<UNKNOWNS>& keeping, Equation<UNKNOWNS>& losing, int unknown) {
+DEVICE void rotate(Equation<UNKNOWNS>& keeping, Equation<UNKNOWNS>& losing, int unknown) {
     const WEIGHT length = sqrt(square_of(keeping.at[unknown]) + square_of(losing.at[unknown]));
     if (length == 0) return;
     const VALUE kept = scaled(keeping.at[unknown], 1 / length), lost = scaled(losing.at[unknown], 1 / length);
@@ -86,7 +82,7 @@ __device__ __forceinline__ void rotate(Equation<UNKNOWNS>& keeping, Equation<UNK
 // from row to row. The right-hand sides of several empty equations are added: on the way back some hold known numbers
 // only, and are zero. If no equation is empty, that of the unknown next to U is used.
 template <int U, int UNKNOWNS, int EQUATIONS>
-__device__ __forceinline__ void perturb(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
+DEVICE void perturb(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
     constexpr int last = EQUATIONS - 1;
     if (!SINGULAR) {
         equations[last].at[U] = lifted(equations[last].at[U], PERTURBED_SIZE);
@@ -115,7 +111,7 @@ struct Reflection {
     VALUE at[EQUATIONS - 1];
 
     // Reflects a column, or the right-hand sides, of as many equations.
-    __device__ __forceinline__ void apply(VALUE (&rights)[EQUATIONS]) const {
+    DEVICE void apply(VALUE (&rights)[EQUATIONS]) const {
         constexpr int last = EQUATIONS - 1;
         WEIGHT squares = 1;
         VALUE sum = rights[last];
@@ -130,8 +126,7 @@ struct Reflection {
 // Householder reflection that eliminates unknown U from all equations but the last. Returns whether U had vanished from
 // all of them, so that its pivot was perturbed; `reflection` is defined otherwise.
 template <int U, int UNKNOWNS, int EQUATIONS>
-__device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATIONS],
-                                          Reflection<EQUATIONS>& reflection) {
+DEVICE bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATIONS], Reflection<EQUATIONS>& reflection) {
     constexpr int last = EQUATIONS - 1;
     VALUE column[EQUATIONS];
     EACH (e, EQUATIONS) column[e] = equations[e].at[U];
@@ -162,7 +157,7 @@ __device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATI
 }
 
 template <int U, int UNKNOWNS, int EQUATIONS>
-__device__ __forceinline__ bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
+DEVICE bool eliminate(Equation<UNKNOWNS> (&equations)[EQUATIONS]) {
     Reflection<EQUATIONS> unused;
     return eliminate<U>(equations, unused);
 }

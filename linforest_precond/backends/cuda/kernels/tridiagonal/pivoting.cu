@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "tridiagonal/strided_vectors.cuh"
 #include "tridiagonal/orthogonal_elimination.cuh"
@@ -24,27 +23,16 @@
 
 // An equilibrated system: rows and columns were scaled by powers of two to norms between one half and one.
 struct EquilibratedRows {
-    const VALUE* lower;
-    const VALUE* diagonal;
-    const VALUE* upper;
-    const short* row_exponents;
-    const short* column_exponents;
+    const VALUE *lower, *diagonal, *upper;
+    const short *row_exponents, *column_exponents;
     i64 count;
     i64 transposed;
 
-    __device__ __forceinline__ int right_exponent(i64 i) const {
-        return (transposed ? column_exponents : row_exponents)[i];
-    }
-    __device__ __forceinline__ int solution_exponent(i64 i) const {
-        return (transposed ? row_exponents : column_exponents)[i];
-    }
+    DEVICE int right_exponent(i64 i) const { return (transposed ? column_exponents : row_exponents)[i]; }
+    DEVICE int solution_exponent(i64 i) const { return (transposed ? row_exponents : column_exponents)[i]; }
 
-    __device__ __forceinline__ VALUE to_before(i64 i) const {
-        return !transposed ? lower[i] : i ? upper[i - 1] : VALUE{};
-    }
-    __device__ __forceinline__ VALUE to_after(i64 i) const {
-        return !transposed ? upper[i] : i + 1 < count ? lower[i + 1] : VALUE{};
-    }
+    DEVICE VALUE to_before(i64 i) const { return !transposed ? lower[i] : i ? upper[i - 1] : VALUE{}; }
+    DEVICE VALUE to_after(i64 i) const { return !transposed ? upper[i] : i + 1 < count ? lower[i + 1] : VALUE{}; }
 };
 
 // A tile of rows in shared memory, padded by one entry after each group, so that threads that traverse their groups in
@@ -52,33 +40,28 @@ struct EquilibratedRows {
 #define PADDED(i) ((i) + (i) / GROUP)
 
 struct PivotTile {
-    VALUE* lower;
-    VALUE* diagonal;
-    VALUE* upper;
-    VALUE* right;
+    VALUE *lower, *diagonal;
+    VALUE *upper, *right;
 
-    __device__ __forceinline__ Equation<3> row(int at) const {
-        return {{lower[at], diagonal[at], upper[at]}, right[at]};
-    }
+    DEVICE Equation<3> row(int at) const { return {{lower[at], diagonal[at], upper[at]}, right[at]}; }
 };
 
 extern __shared__ __align__(16) char shared_memory[];
 
-__device__ __forceinline__ PivotTile tile_memory() {
+DEVICE PivotTile tile_memory() {
     VALUE* const memory = (VALUE*)shared_memory;
     constexpr int size = PADDED(TILE);
     return {memory, memory + size, memory + 2 * size, memory + 3 * size};
 }
 
 // A row of one column of the right-hand side, scaled as the system's.
-__device__ __forceinline__ VALUE right_of(const EquilibratedRows& rows, const Vectors& vectors, i64 column, i64 row) {
+DEVICE VALUE right_of(const EquilibratedRows& rows, const Vectors& vectors, i64 column, i64 row) {
     const i64 at = place_of(vectors, row) * vectors.source_row + column * vectors.source_column;
     return shifted_down(value_at(vectors, at), rows.right_exponent(row));
 }
 
 // Writes a tile of the solution.
-__device__ __forceinline__ void store_tile(const VALUE* tile, const EquilibratedRows& rows, const Vectors& vectors,
-                                           i64 column) {
+DEVICE void store_tile(const VALUE* tile, const EquilibratedRows& rows, const Vectors& vectors, i64 column) {
     const i64 first = (i64)blockIdx.x * TILE;
 #pragma unroll 4
     for (int i = threadIdx.x; i < TILE; i += THREADS) {
@@ -90,7 +73,7 @@ __device__ __forceinline__ void store_tile(const VALUE* tile, const Equilibrated
 }
 
 // Loads a tile and one column of the right-hand side (0 if there is none) into shared memory.
-__device__ __forceinline__ PivotTile load_tile(const EquilibratedRows& rows, const Vectors& vectors, i64 column) {
+DEVICE PivotTile load_tile(const EquilibratedRows& rows, const Vectors& vectors, i64 column) {
     const PivotTile tile = tile_memory();
     const i64 first = (i64)blockIdx.x * TILE;
     const VALUE zero = VALUE{};
@@ -109,7 +92,7 @@ __device__ __forceinline__ PivotTile load_tile(const EquilibratedRows& rows, con
 }
 
 // Loads a tile of one column of the right-hand side alone. Returns the part of the thread's group.
-__device__ __forceinline__ VALUE* load_right(const EquilibratedRows& rows, const Vectors& vectors, i64 column) {
+DEVICE VALUE* load_right(const EquilibratedRows& rows, const Vectors& vectors, i64 column) {
     VALUE* const tile = (VALUE*)shared_memory;
     const i64 first = (i64)blockIdx.x * TILE;
 #pragma unroll 8
@@ -121,7 +104,7 @@ __device__ __forceinline__ VALUE* load_right(const EquilibratedRows& rows, const
 
 // Folds each group of rows into a relation, one thread per group; marks the rows whose unknown vanished. Reflections are
 // kept where there is room for them.
-extern "C" __global__ void __launch_bounds__(THREADS)
+KERNEL __launch_bounds__(THREADS)
     fold_rows(EquilibratedRows rows, Vectors vectors, i64 column, VALUE* entries, u8* marks, VALUE* kept_rows) {
     const PivotTile tile = load_tile(rows, vectors, column);
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x, first = group * GROUP;
@@ -157,8 +140,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // Folds one group of relations, each of which spans `span` of the `count` rows.
-__device__ __forceinline__ void fold_group(const Relations& relations, i64 group, const Relations& folded, i64 span,
-                                           i64 count, u8* marks, VALUE* kept_relations) {
+DEVICE void fold_group(const Relations& relations, i64 group, const Relations& folded, i64 span, i64 count, u8* marks,
+                       VALUE* kept_relations) {
     const i64 first = group * RELATIONS, last = min(first + RELATIONS, relations.count);
     const VALUE zero = VALUE{};
     const KeptRelations kept(kept_relations, group);
@@ -194,7 +177,7 @@ __device__ __forceinline__ void fold_group(const Relations& relations, i64 group
     folded.store(group, relation);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+KERNEL __launch_bounds__(THREADS)
     fold_relations(VALUE* entries, i64 relation_count, i64 span, i64 count, u8* marks, VALUE* kept) {
     const Relations relations = {entries, relation_count}, folded = relations.folded();
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
@@ -203,8 +186,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // The pairs inside one group of relations, from the pairs at its ends: the elimination is repeated, keeping the two pivot
 // equations of each step for the back substitution.
-__device__ __forceinline__ void unfold_group(const Relations& relations, i64 group, const Pair* __restrict__ coarse,
-                                             Pair* __restrict__ pairs) {
+DEVICE void unfold_group(const Relations& relations, i64 group, In<Pair> coarse, Pair* __restrict__ pairs) {
     const i64 first = group * RELATIONS, last = min(first + RELATIONS, relations.count);
     const Pair before = coarse[group], after = coarse[group + 1];
     Equation<4> kept[RELATIONS - 1][2];
@@ -242,7 +224,7 @@ __device__ __forceinline__ void unfold_group(const Relations& relations, i64 gro
     pairs[first] = before;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+KERNEL __launch_bounds__(THREADS)
     unfold_relations(VALUE* entries, i64 relation_count, const Pair* coarse, Pair* pairs) {
     const Relations relations = {entries, relation_count};
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
@@ -250,7 +232,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // The first and the last x from the relation that spans all rows; the unknowns outside are 0.
-__device__ __forceinline__ void solve_last(const Relations& relations, Pair* pairs, i64 count, u8* marks, VALUE* kept) {
+DEVICE void solve_last(const Relations& relations, Pair* pairs, i64 count, u8* marks, VALUE* kept) {
     const Relation relation = relations.load(0);
     Equation<2> both[2] = {{{relation.first.at[1], relation.first.at[2]}, relation.first.right},
                            {{relation.second.at[1], relation.second.at[2]}, relation.second.right}};
@@ -270,7 +252,7 @@ __device__ __forceinline__ void solve_last(const Relations& relations, Pair* pai
 
 // The coarsest levels, folded and unfolded by one thread block. The pairs of each level are stored after those of the
 // finer one.
-extern "C" __global__ void __launch_bounds__(TOP_THREADS)
+KERNEL __launch_bounds__(TOP_THREADS)
     solve_top(VALUE* entries, i64 relation_count, i64 span, i64 count, Pair* pairs, u8* marks, VALUE* kept) {
     Relations levels[16];
     Pair* level_pairs[16];
@@ -296,8 +278,7 @@ extern "C" __global__ void __launch_bounds__(TOP_THREADS)
 }
 
 // The solution inside each group, from the pairs at its ends.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    unfold_rows(EquilibratedRows rows, Vectors vectors, i64 column, const Pair* __restrict__ pairs) {
+KERNEL __launch_bounds__(THREADS) unfold_rows(EquilibratedRows rows, Vectors vectors, i64 column, In<Pair> pairs) {
     const PivotTile tile = load_tile(rows, vectors, column);
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x, first = group * GROUP;
     if (first < rows.count) {
@@ -333,7 +314,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // The same in parts with reflections that were kept: the right-hand sides of the relations of groups of rows,
-extern "C" __global__ void __launch_bounds__(THREADS)
+KERNEL __launch_bounds__(THREADS)
     fold_right(EquilibratedRows rows, Vectors vectors, i64 column, VALUE* kept, Rights* rights) {
     const VALUE* const own = load_right(rows, vectors, column);
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
@@ -341,13 +322,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // of the relations of the next level,
-extern "C" __global__ void __launch_bounds__(THREADS) fold_rights(KeptLevel level) {
+KERNEL __launch_bounds__(THREADS) fold_rights(KeptLevel level) {
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
     if (group < level.groups()) level.fold(group);
 }
 
 // the pairs of the coarsest levels by one thread block,
-extern "C" __global__ void __launch_bounds__(TOP_THREADS) solve_rights(KeptLevel finest) {
+KERNEL __launch_bounds__(TOP_THREADS) solve_rights(KeptLevel finest) {
     KeptLevel levels[16];
     int coarsest = 0;
     levels[0] = finest;
@@ -367,14 +348,14 @@ extern "C" __global__ void __launch_bounds__(TOP_THREADS) solve_rights(KeptLevel
 }
 
 // the pairs of finer ones,
-extern "C" __global__ void __launch_bounds__(THREADS) unfold_rights(KeptLevel level) {
+KERNEL __launch_bounds__(THREADS) unfold_rights(KeptLevel level) {
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
     if (group < level.groups()) level.unfold(group);
 }
 
 // and the solution.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    unfold_right(EquilibratedRows rows, Vectors vectors, i64 column, VALUE* kept, const Pair* __restrict__ pairs) {
+KERNEL __launch_bounds__(THREADS)
+    unfold_right(EquilibratedRows rows, Vectors vectors, i64 column, VALUE* kept, In<Pair> pairs) {
     VALUE* const own = load_right(rows, vectors, column);
     const i64 group = (i64)blockIdx.x * THREADS + threadIdx.x;
     if (group * GROUP < rows.count) solve_right({kept, group}, pairs[group], pairs[group + 1], own);
@@ -383,17 +364,15 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // The binary exponents of the rows' norms.
-extern "C" __global__ void row_exponents(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
-                                         const VALUE* __restrict__ upper, i64 count, short* __restrict__ exponents) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x)
+KERNEL row_exponents(In<VALUE> lower, In<VALUE> diagonal, In<VALUE> upper, i64 count, short* __restrict__ exponents) {
+    GRID_STRIDE (i64, i, count)
         exponents[i] = exponent_of(fmax(fmax(size_of(lower[i]), size_of(diagonal[i])), size_of(upper[i])));
 }
 
 // The binary exponents of the columns' norms after row scaling.
-extern "C" __global__ void column_exponents(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
-                                            const VALUE* __restrict__ upper, i64 count, const short* __restrict__ rows,
-                                            short* __restrict__ exponents) {
-    for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < count; j += (i64)gridDim.x * blockDim.x) {
+KERNEL column_exponents(In<VALUE> lower, In<VALUE> diagonal, In<VALUE> upper, i64 count, In<short> rows,
+                        short* __restrict__ exponents) {
+    GRID_STRIDE (i64, j, count) {
         WEIGHT size = size_of(shifted_down(diagonal[j], rows[j]));
         if (j > 0) size = fmax(size, size_of(shifted_down(upper[j - 1], rows[j - 1])));
         if (j + 1 < count) size = fmax(size, size_of(shifted_down(lower[j + 1], rows[j + 1])));
@@ -403,12 +382,11 @@ extern "C" __global__ void column_exponents(const VALUE* __restrict__ lower, con
 
 // Sums up an elimination of T and one of its transpose: how many unknowns vanished in each; the largest of the exponents,
 // and of the negated ones, both plus EXPONENT_BIAS; and the number that were perturbed before, if any.
-extern "C" __global__ void sum_up(const u8* __restrict__ marks, const short* __restrict__ exponents, i64 count,
-                                  const u32* perturbed, u64* report) {
+KERNEL sum_up(In<u8> marks, In<short> exponents, i64 count, const u32* perturbed, u64* report) {
     if (blockIdx.x == 0 && threadIdx.x == 0 && perturbed) report[4] = *perturbed;
     u64 vanished[2] = {0, 0};
     int largest[2] = {0, 0};
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, i, count) {
         vanished[0] += marks[i];
         vanished[1] += marks[count + i];
         largest[0] = max(largest[0], EXPONENT_BIAS + exponents[i]);
@@ -424,11 +402,9 @@ extern "C" __global__ void sum_up(const u8* __restrict__ marks, const short* __r
 }
 
 // Scales rows and columns by powers of two, without rounding errors.
-extern "C" __global__ void equilibrate(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
-                                       const VALUE* __restrict__ upper, i64 count, const short* __restrict__ rows,
-                                       const short* __restrict__ columns, VALUE* __restrict__ new_lower,
-                                       VALUE* __restrict__ new_diagonal, VALUE* __restrict__ new_upper) {
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (i64)gridDim.x * blockDim.x) {
+KERNEL equilibrate(In<VALUE> lower, In<VALUE> diagonal, In<VALUE> upper, i64 count, In<short> rows, In<short> columns,
+                   VALUE* __restrict__ new_lower, VALUE* __restrict__ new_diagonal, VALUE* __restrict__ new_upper) {
+    GRID_STRIDE (i64, i, count) {
         const int row = rows[i];
         new_diagonal[i] = shifted_down(shifted_down(diagonal[i], row), columns[i]);
         new_lower[i] = i > 0 ? shifted_down(shifted_down(lower[i], row), columns[i - 1]) : VALUE{};

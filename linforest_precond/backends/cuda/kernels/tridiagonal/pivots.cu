@@ -1,24 +1,22 @@
-#include "runtime/common.cuh"
 #include "tridiagonal/pivots.cuh"
 
 // The pivots of large systems, each step of a level in a launch of its own, and those of systems with few rows.
 
-extern "C" __global__ void __launch_bounds__(128)
-    reduce_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb,
-                  Reduced reduced) {
+KERNEL __launch_bounds__(128) reduce_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count,
+                                            int perturb, Reduced reduced) {
     const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x;
     if (group * GROUP < count) reduce_group({lower, diagonal, upper, count}, group, perturb, reduced);
 }
 
-extern "C" __global__ void join_groups(const Block* upper, i64 count, Reduced reduced) {
+KERNEL join_groups(const Block* upper, i64 count, Reduced reduced) {
     const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x;
     if (group < groups_of(count)) join_group(upper, count, group, reduced);
 }
 
 // The pivots of one level, one thread per group.
 template <bool FINEST>
-__device__ __forceinline__ void pivots_of_level(const Rows& rows, const Reduced& ends, int perturb,
-                                                Block* __restrict__ inverses, i64* report) {
+DEVICE void pivots_of_level(const Rows& rows, const Reduced& ends, int perturb, Block* __restrict__ inverses,
+                            i64* report) {
     const i64 group = (i64)blockIdx.x * blockDim.x + threadIdx.x, first = group * GROUP;
     u32 indefinite = 0, perturbed = 0;
     Findings found = {};
@@ -28,24 +26,22 @@ __device__ __forceinline__ void pivots_of_level(const Rows& rows, const Reduced&
     add_findings<FINEST>(report, indefinite, perturbed, found);
 }
 
-extern "C" __global__ void __launch_bounds__(128)
-    pivots_of_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb,
-                     Reduced ends, Block* inverses, i64* report) {
+KERNEL __launch_bounds__(128) pivots_of_groups(const Block* lower, const Block* diagonal, const Block* upper, i64 count,
+                                               int perturb, Reduced ends, Block* inverses, i64* report) {
     pivots_of_level<false>({lower, diagonal, upper, count}, ends, perturb, inverses, report);
 }
 
-extern "C" __global__ void __launch_bounds__(128)
-    pivots_of_rows(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, Reduced ends,
-                   Block* inverses, i64* report) {
+KERNEL __launch_bounds__(128) pivots_of_rows(const Block* lower, const Block* diagonal, const Block* upper, i64 count,
+                                             int perturb, Reduced ends, Block* inverses, i64* report) {
     pivots_of_level<true>({lower, diagonal, upper, count}, ends, perturb, inverses, report);
 }
 
 struct BlockBarrier {
-    __device__ __forceinline__ void operator()() { __syncthreads(); }
+    DEVICE void operator()() { __syncthreads(); }
 };
 
 // All levels of a system with few rows, by one thread block.
-extern "C" __global__ void __launch_bounds__(FEW_THREADS)
+KERNEL __launch_bounds__(FEW_THREADS)
     pivots_of_few(const Block* lower, const Block* diagonal, const Block* upper, i64 count, int perturb, int finest,
                   char* memory, Block* inverses, i64* report) {
     BlockBarrier wait;
@@ -55,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(FEW_THREADS)
 
 // The lower Cholesky factor of a diagonal block; the off-diagonal entries of a block that is not positive definite are
 // clipped first.
-__device__ __forceinline__ Block definite_factor(Block& diagonal) {
+DEVICE Block definite_factor(Block& diagonal) {
     if (is_indefinite(diagonal, diagonal)) {
 #pragma unroll
         for (int r = 0; r < BLOCK; ++r)
@@ -87,7 +83,7 @@ __device__ __forceinline__ Block definite_factor(Block& diagonal) {
 }
 
 // factor^-1 * right, by forward substitution.
-__device__ __forceinline__ Block substituted(const Block& factor, Block right) {
+DEVICE Block substituted(const Block& factor, Block right) {
     EACH (c, BLOCK)
         EACH (r, BLOCK) {
             VALUE sum = right(r, c);
@@ -98,7 +94,7 @@ __device__ __forceinline__ Block substituted(const Block& factor, Block right) {
     return right;
 }
 
-__device__ __forceinline__ Block adjoint(const Block& a) {
+DEVICE Block adjoint(const Block& a) {
     Block flipped;
     EACH (r, BLOCK)
         EACH (c, BLOCK) flipped(r, c) = conjugate(a(c, r));
@@ -110,10 +106,9 @@ __device__ __forceinline__ Block adjoint(const Block& a) {
 #define SHARE ((WEIGHT)0.4995)
 
 // Scales couplings down until the matrix is a sum of positive definite pairs of (block) rows.
-extern "C" __global__ void clip_couplings(const Block* __restrict__ diagonal, const Block* __restrict__ upper,
-                                          i64 count, Block* __restrict__ new_lower, Block* __restrict__ new_diagonal,
-                                          Block* __restrict__ new_upper) {
-    for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < count; j += (i64)gridDim.x * blockDim.x) {
+KERNEL clip_couplings(In<Block> diagonal, In<Block> upper, i64 count, Block* __restrict__ new_lower,
+                      Block* __restrict__ new_diagonal, Block* __restrict__ new_upper) {
+    GRID_STRIDE (i64, j, count) {
         Block own = diagonal[j], coupling = upper[j];
         const Block factor = definite_factor(own);
         new_diagonal[j] = own;

@@ -21,18 +21,14 @@
 #define VANISHING (64 * EPSILON)
 
 struct Rows {
-    const Block* __restrict__ lower;
-    const Block* __restrict__ diagonal;
-    const Block* __restrict__ upper;
+    In<Block> lower, diagonal, upper;
     i64 count;
 };
 
 struct Row {
     Block lower, diagonal, upper;
 
-    __device__ __forceinline__ WEIGHT size() const {
-        return fmax(fmax(size_of(lower), size_of(diagonal)), size_of(upper));
-    }
+    DEVICE WEIGHT size() const { return fmax(fmax(size_of(lower), size_of(diagonal)), size_of(upper)); }
 };
 
 // A thread loads its rows in chunks of 32 bytes, one memory sector, so that each sector is fetched once.
@@ -42,7 +38,7 @@ struct Chunk {
     Block at[chunk_rows];
 };
 
-__device__ __forceinline__ Chunk load_chunk(const Block* __restrict__ from, i64 first, i64 count) {
+DEVICE Chunk load_chunk(In<Block> from, i64 first, i64 count) {
     Chunk chunk;
     if (chunk_rows > 1 && first + chunk_rows <= count) {
         const uint4* const source = (const uint4*)(from + first);
@@ -54,7 +50,7 @@ __device__ __forceinline__ Chunk load_chunk(const Block* __restrict__ from, i64 
     return chunk;
 }
 
-__device__ __forceinline__ void store_chunk(const Chunk& chunk, Block* __restrict__ to, i64 first, i64 count) {
+DEVICE void store_chunk(const Chunk& chunk, Block* __restrict__ to, i64 first, i64 count) {
     if (chunk_rows > 1 && first + chunk_rows <= count) {
         uint4 halves[2];
         memcpy(halves, &chunk, 32);
@@ -69,17 +65,17 @@ __device__ __forceinline__ void store_chunk(const Chunk& chunk, Block* __restric
 struct RowChunk {
     Chunk lower, diagonal, upper;
 
-    __device__ __forceinline__ Row row(int i) const { return {lower.at[i], diagonal.at[i], upper.at[i]}; }
+    DEVICE Row row(int i) const { return {lower.at[i], diagonal.at[i], upper.at[i]}; }
 };
 
-__device__ __forceinline__ RowChunk load_rows(const Rows& rows, i64 first) {
+DEVICE RowChunk load_rows(const Rows& rows, i64 first) {
     return {load_chunk(rows.lower, first, rows.count), load_chunk(rows.diagonal, first, rows.count),
             load_chunk(rows.upper, first, rows.count)};
 }
 
 // The inverse of a pivot block by Gauss-Jordan elimination with partial pivoting. A tiny pivot is perturbed to
 // +-sqrt(eps) times its row's norm, and counted; without `perturb`, only one that vanishes.
-__device__ __forceinline__ Block perturbed_inverse(Block pivot, WEIGHT row_size, int perturb, u32& perturbed) {
+DEVICE Block perturbed_inverse(Block pivot, WEIGHT row_size, int perturb, u32& perturbed) {
     const WEIGHT least = perturb ? VANISHING * row_size : 0;
     Block other = identity();
 #pragma unroll
@@ -118,7 +114,7 @@ __device__ __forceinline__ Block perturbed_inverse(Block pivot, WEIGHT row_size,
 }
 
 // Whether a pivot block is not positive definite, relative to the diagonal block it came from.
-__device__ __forceinline__ bool is_indefinite(Block pivot, const Block& diagonal) {
+DEVICE bool is_indefinite(Block pivot, const Block& diagonal) {
 #pragma unroll
     for (int k = 0; k < BLOCK; ++k) {
         const WEIGHT head = real_part(pivot(k, k));
@@ -132,7 +128,7 @@ __device__ __forceinline__ bool is_indefinite(Block pivot, const Block& diagonal
     return false;
 }
 
-__device__ __forceinline__ void add_finding(i64* report, PivotFinding kind, u32 count) {
+DEVICE void add_finding(i64* report, PivotFinding kind, u32 count) {
     const u32 sum = (u32)warp_sum(count);
     if (threadIdx.x % 32 == 0 && sum) atomicAdd((u64*)report + kind, (u64)sum);
 }
@@ -140,17 +136,13 @@ __device__ __forceinline__ void add_finding(i64* report, PivotFinding kind, u32 
 // What the elimination of a level's groups writes for each group: its reduced last row (pivot, and coupling to the last
 // row of the group before), its update of that previous row's diagonal and coupling, and its row of the reduced system.
 struct Reduced {
-    Block* pivots;
-    Block* before;
-    Block* change;
-    Block* after;
-    Block* diagonal;
-    Block* upper;
-    Block* inverses;
+    Block *pivots, *before;
+    Block *change, *after;
+    Block *diagonal, *upper, *inverses;
 };
 
 // Eliminates all rows of a group but the last.
-__device__ __forceinline__ void reduce_group(const Rows& rows, i64 group, int perturb, const Reduced& reduced) {
+DEVICE void reduce_group(const Rows& rows, i64 group, int perturb, const Reduced& reduced) {
     const i64 first = group * GROUP, last = min(first + GROUP, rows.count) - 1;
     u32 perturbed = 0;
     Row row;
@@ -180,10 +172,10 @@ __device__ __forceinline__ void reduce_group(const Rows& rows, i64 group, int pe
     reduced.after[group] = q;
 }
 
-__host__ __device__ __forceinline__ i64 groups_of(i64 count) { return (count + GROUP - 1) / GROUP; }
+__host__ DEVICE i64 groups_of(i64 count) { return (count + GROUP - 1) / GROUP; }
 
 // A row of the reduced system: a group's last row, updated by the elimination of the next group.
-__device__ __forceinline__ void join_group(const Block* upper, i64 count, i64 group, const Reduced& reduced) {
+DEVICE void join_group(const Block* upper, i64 count, i64 group, const Reduced& reduced) {
     Block diagonal = reduced.pivots[group], coupling = zeros<Block>();
     if (group + 1 < groups_of(count)) {
         const Block up = upper[group * GROUP + GROUP - 1];
@@ -200,7 +192,7 @@ struct Findings {
 };
 
 // Whether a diagonal entry of P^-1 D, for the inverse of the pivot P of a diagonal block D, is large or negative.
-__device__ __forceinline__ bool has_weak_entry(const Block& inverse_pivot, const Block& diagonal, int r) {
+DEVICE bool has_weak_entry(const Block& inverse_pivot, const Block& diagonal, int r) {
     VALUE ratio = inverse_pivot(r, 0) * diagonal(0, r);
 #pragma unroll
     for (int k = 1; k < BLOCK; ++k) ratio = ratio + inverse_pivot(r, k) * diagonal(k, r);
@@ -208,15 +200,15 @@ __device__ __forceinline__ bool has_weak_entry(const Block& inverse_pivot, const
 }
 
 // Whether any diagonal entry is.
-__device__ __forceinline__ bool is_weak(const Block& inverse_pivot, const Block& diagonal) {
+DEVICE bool is_weak(const Block& inverse_pivot, const Block& diagonal) {
     bool weak = false;
     EACH (r, BLOCK) weak |= has_weak_entry(inverse_pivot, diagonal, r);
     return weak;
 }
 
 // Counts the properties of one row: growth, diagonal dominance, symmetry.
-__device__ __forceinline__ void examine(Findings& found, const Row& row, const Block& upper_before,
-                                        const Block& lower_after, bool is_last, const Block& inverse_pivot) {
+DEVICE void examine(Findings& found, const Row& row, const Block& upper_before, const Block& lower_after, bool is_last,
+                    const Block& inverse_pivot) {
     found.grown += !(size_of(inverse_pivot) * row.size() <= (WEIGHT)LARGEST_GROWTH);
     found.weak += is_weak(inverse_pivot, row.diagonal);
     EACH (r, BLOCK) {
@@ -249,13 +241,13 @@ __device__ __forceinline__ void examine(Findings& found, const Row& row, const B
 
 // The pivot of a group's last row in the original order. In the reduced system the next group is eliminated too, so that
 // its pivots are others.
-__device__ __forceinline__ Block last_pivot(const Reduced& ends, i64 group) {
+DEVICE Block last_pivot(const Reduced& ends, i64 group) {
     if (group == 0) return ends.pivots[0];
     return ends.pivots[group] - (ends.before[group] * ends.inverses[group - 1]) * ends.upper[group - 1];
 }
 
 // Whether two computations of a pivot differ by more than a few rounding errors of its row.
-__device__ __forceinline__ bool is_inconsistent(const Block& a, const Block& b, WEIGHT row_size) {
+DEVICE bool is_inconsistent(const Block& a, const Block& b, WEIGHT row_size) {
     const WEIGHT allowed = LARGEST_MISMATCH * EPSILON * row_size;
     bool differs = false;
     EACH (i, BLOCK * BLOCK) differs |= !(size_of(a.at[i] - b.at[i]) <= allowed);
@@ -265,9 +257,8 @@ __device__ __forceinline__ bool is_inconsistent(const Block& a, const Block& b, 
 // The inverse pivots of the rows of a group, from the pivot of the row before it; on the finest level the rows are
 // examined too. `ends` is null where the rows are not reduced further.
 template <bool FINEST>
-__device__ __forceinline__ void pivots_of_group(const Rows& rows, const Reduced* ends, i64 group, i64 first, i64 last,
-                                                int perturb, Block* __restrict__ inverses, u32& indefinite,
-                                                u32& perturbed, Findings& found) {
+DEVICE void pivots_of_group(const Rows& rows, const Reduced* ends, i64 group, i64 first, i64 last, int perturb,
+                            Block* __restrict__ inverses, u32& indefinite, u32& perturbed, Findings& found) {
     Block w = zeros<Block>(), up_before = zeros<Block>(), up_before_that = zeros<Block>();
     if (first) {
         const Row before = {rows.lower[first - 1], rows.diagonal[first - 1], rows.upper[first - 1]};
@@ -307,7 +298,7 @@ __device__ __forceinline__ void pivots_of_group(const Rows& rows, const Reduced*
 
 // Adds the counters of a warp to the report.
 template <bool FINEST>
-__device__ __forceinline__ void add_findings(i64* report, u32 indefinite, u32 perturbed, const Findings& found) {
+DEVICE void add_findings(i64* report, u32 indefinite, u32 perturbed, const Findings& found) {
     if (!FINEST) return;
     add_finding(report, FOUND_INDEFINITE, indefinite);
     add_finding(report, FOUND_PERTURBED, perturbed);
@@ -322,7 +313,7 @@ __device__ __forceinline__ void add_findings(i64* report, u32 indefinite, u32 pe
 }
 
 // Splits memory into the arrays of a level's reduction.
-__device__ __forceinline__ Reduced reduced_in(char*& memory, i64 groups) {
+DEVICE Reduced reduced_in(char*& memory, i64 groups) {
     const i64 size = (groups * (i64)sizeof(Block) + PIVOT_ALIGNMENT - 1) / PIVOT_ALIGNMENT * PIVOT_ALIGNMENT;
     Block* arrays[7];
     for (int i = 0; i < 7; ++i) arrays[i] = (Block*)(memory + i * size);
@@ -333,8 +324,8 @@ __device__ __forceinline__ Reduced reduced_in(char*& memory, i64 groups) {
 // All levels of a system that at most LEVELS reductions bring to the top, by `threads` threads, which `wait` for each
 // other. The counters are reported where the first level is the `finest`.
 template <int LEVELS, typename Barrier>
-__device__ __forceinline__ void pivots_of_levels(const Rows& system, int perturb, bool finest, char* memory,
-                                                 Block* inverses, i64* report, i64 thread, i64 threads, Barrier& wait) {
+DEVICE void pivots_of_levels(const Rows& system, int perturb, bool finest, char* memory, Block* inverses, i64* report,
+                             i64 thread, i64 threads, Barrier& wait) {
     Rows rows[LEVELS + 1];
     Reduced reduced[LEVELS];
     rows[0] = system;

@@ -13,7 +13,7 @@ struct Relation {
 
     // Scales both equations to sizes between one half and one. Not for singular systems, where an equation may consist of
     // rounding errors only.
-    __device__ __forceinline__ Scales normalize() {
+    DEVICE Scales normalize() {
         if (SINGULAR) return {1, 1};
         const WEIGHT by_first = first.normalize();
         return {by_first, second.normalize()};
@@ -25,7 +25,7 @@ struct Relations {
     VALUE* entries;
     i64 count;
 
-    __device__ __forceinline__ Relation load(i64 r) const {
+    DEVICE Relation load(i64 r) const {
         Relation relation;
         EACH (i, 4) relation.first.at[i] = entries[i * count + r];
         EACH (i, 4) relation.second.at[i] = entries[(4 + i) * count + r];
@@ -33,16 +33,14 @@ struct Relations {
         relation.second.right = entries[9 * count + r];
         return relation;
     }
-    __device__ __forceinline__ void store(i64 r, const Relation& relation) const {
+    DEVICE void store(i64 r, const Relation& relation) const {
         EACH (i, 4) entries[i * count + r] = relation.first.at[i];
         EACH (i, 4) entries[(4 + i) * count + r] = relation.second.at[i];
         entries[8 * count + r] = relation.first.right;
         entries[9 * count + r] = relation.second.right;
     }
     // The next level: a relation per group of RELATIONS, stored after this level.
-    __device__ __forceinline__ Relations folded() const {
-        return {entries + 10 * count, (count + RELATIONS - 1) / RELATIONS};
-    }
+    DEVICE Relations folded() const { return {entries + 10 * count, (count + RELATIONS - 1) / RELATIONS}; }
 };
 
 // The two unknowns at the boundary of two spans: the last x of one, the first x of the next.
@@ -50,6 +48,6 @@ struct Pair {
     VALUE last, first;
 };
 
-__device__ __forceinline__ void mark(u8* marks, i64 row, bool vanished) {
+DEVICE void mark(u8* marks, i64 row, bool vanished) {
     if (marks && vanished) marks[row] = 1;
 }

@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "tridiagonal/pivots.cuh"
 
 // The repairs of (block) tridiagonal systems; precond/tridiagonal/repair.py says which paths are repaired, and why.
@@ -18,16 +17,15 @@ struct PathSums {
 #define HAS_WEAK 1
 #define HAS_NEGLIGIBLE 2
 
-__device__ __forceinline__ bool is_zero(const Block& block) {
+DEVICE bool is_zero(const Block& block) {
     bool zero = true;
     EACH (i, BLOCK * BLOCK) zero = zero && is_zero(block.at[i]);
     return zero;
 }
 
 // Whether a (block) row is the first one of its segment: not coupled to the row before, or not `both_ways`.
-extern "C" __global__ void mark_first_rows(const Block* __restrict__ lower, const Block* __restrict__ upper, i64 count,
-                                           int both_ways, int* __restrict__ first) {
-    for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < count; j += (i64)gridDim.x * blockDim.x) {
+KERNEL mark_first_rows(In<Block> lower, In<Block> upper, i64 count, int both_ways, int* __restrict__ first) {
+    GRID_STRIDE (i64, j, count) {
         const bool before = j > 0 && !is_zero(upper[j - 1]), after = j > 0 && !is_zero(lower[j]);
         first[j] = !(both_ways ? before && after : before || after);
     }
@@ -41,7 +39,7 @@ struct Run {
 };
 
 // All lanes of the warp must call it.
-__device__ __forceinline__ Run run_of(int segment) {
+DEVICE Run run_of(int segment) {
     const int lane = threadIdx.x % 32, before = __shfl_up_sync(FULL_WARP, segment, 1);
     const bool is_head = lane == 0 || segment != before;
     const u32 later = __ballot_sync(FULL_WARP, is_head) & ~((2u << lane) - 1);
@@ -50,7 +48,7 @@ __device__ __forceinline__ Run run_of(int segment) {
 }
 
 // Segmented reduction: the sum from this lane to the end of its run.
-__device__ __forceinline__ i64 sum_of_run(const Run& run, i64 sum) {
+DEVICE i64 sum_of_run(const Run& run, i64 sum) {
     const int lane = threadIdx.x % 32;
     for (int step = 1; step < 32; step *= 2) {
         const i64 other = __shfl_down_sync(FULL_WARP, sum, step);
@@ -60,15 +58,14 @@ __device__ __forceinline__ i64 sum_of_run(const Run& run, i64 sum) {
 }
 
 // The sum of the magnitudes of a row of a block, in double precision.
-__device__ __forceinline__ double row_sum(const Block& block, int r) {
+DEVICE double row_sum(const Block& block, int r) {
     double sum = 0;
     EACH (c, BLOCK) sum += widened(magnitude(block(r, c)));
     return sum;
 }
 
 // The sum of the magnitudes of the row of A that a row of the system is; 0 for a ghost row.
-__device__ __forceinline__ double row_magnitude(const double* __restrict__ magnitudes, const void* order, int wide,
-                                                i64 row) {
+DEVICE double row_magnitude(In<double> magnitudes, const void* order, int wide, i64 row) {
     if (!order) return magnitudes[row];
     const i64 vertex = wide ? ((const i64*)order)[row] : ((const int*)order)[row];
     return vertex < 0 ? 0 : magnitudes[vertex];
@@ -76,10 +73,8 @@ __device__ __forceinline__ double row_magnitude(const double* __restrict__ magni
 
 // Adds up what decides whether a path is repaired. A row without off-diagonal entries counts as covered, and a ghost row
 // does not count. The weight that a row neglects is rounding error where it is below one unit.
-extern "C" __global__ void count_rows(const Block* __restrict__ lower, const Block* __restrict__ diagonal,
-                                      const Block* __restrict__ upper, const Block* __restrict__ inverse,
-                                      const double* __restrict__ magnitudes, const void* order, int wide, i64 count,
-                                      const int* __restrict__ segments, PathSums* sums) {
+KERNEL count_rows(In<Block> lower, In<Block> diagonal, In<Block> upper, In<Block> inverse, In<double> magnitudes,
+                  const void* order, int wide, i64 count, In<int> segments, PathSums* sums) {
     const int lane = threadIdx.x % 32;
     const i64 stride = (i64)gridDim.x * blockDim.x;
     // Whole warps take part in each step, for their collective operations.
@@ -116,16 +111,15 @@ extern "C" __global__ void count_rows(const Block* __restrict__ lower, const Blo
 }
 
 // Marks the rows of all paths that are to be repaired.
-extern "C" __global__ void mark_paths(const int* __restrict__ segments, const PathSums* __restrict__ sums, i64 count,
-                                      bool* __restrict__ repaired) {
-    for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < count; j += (i64)gridDim.x * blockDim.x) {
+KERNEL mark_paths(In<int> segments, In<PathSums> sums, i64 count, bool* __restrict__ repaired) {
+    GRID_STRIDE (i64, j, count) {
         const PathSums path = sums[segments[j] - 1];
         repaired[j] = path.flags == HAS_WEAK && path.excess < 0;
     }
 }
 
 // The Frobenius norm of a product of blocks, in double precision.
-__device__ __forceinline__ double norm_of(const Block& product) {
+DEVICE double norm_of(const Block& product) {
     double squares = 0;
     EACH (i, BLOCK * BLOCK) squares += wide_square(product.at[i]);
     return sqrt(squares);
@@ -133,11 +127,10 @@ __device__ __forceinline__ double norm_of(const Block& product) {
 
 // Clips the couplings of the marked paths, one thread for a (block) row and the next; counts these paths, and the clipped
 // couplings.
-extern "C" __global__ void clip_paths(const Block* __restrict__ lower, const Block* __restrict__ upper,
-                                      const Block* __restrict__ inverse, const bool* __restrict__ rows, i64 count,
-                                      Block* __restrict__ new_lower, Block* __restrict__ new_upper, u64* report) {
+KERNEL clip_paths(In<Block> lower, In<Block> upper, In<Block> inverse, In<bool> rows, i64 count,
+                  Block* __restrict__ new_lower, Block* __restrict__ new_upper, u64* report) {
     u64 paths = 0, couplings = 0;
-    for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < count; j += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, j, count) {
         if (j == 0) new_lower[0] = lower[0];
         paths += rows[j] && (j == 0 || (is_zero(lower[j]) && is_zero(upper[j - 1])));
         Block after = upper[j];
@@ -168,8 +161,7 @@ extern "C" __global__ void clip_paths(const Block* __restrict__ lower, const Blo
 #if BLOCK == 1
 // The flags of a segment: bits 0 and 1 tell whether one of its even or odd rows, as numbered in the system, has a diagonal
 // entry, bits 2 and 3 which of both its first row is.
-extern "C" __global__ void flag_segments(const VALUE* __restrict__ diagonal, i64 count,
-                                         const int* __restrict__ segments, u32* flags) {
+KERNEL flag_segments(In<VALUE> diagonal, i64 count, In<int> segments, u32* flags) {
     const int lane = threadIdx.x % 32;
     const i64 stride = (i64)gridDim.x * blockDim.x;
     for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j - lane < count; j += stride) {
@@ -187,13 +179,11 @@ extern "C" __global__ void flag_segments(const VALUE* __restrict__ diagonal, i64
 
 // Perturbs the last diagonal entries of singular segments, and counts them in the word after the flags; there are as many
 // flags as rows. Rows inside a chain of rows that have only a lower entry are not perturbed.
-extern "C" __global__ void perturb_segments(const VALUE* __restrict__ lower, const VALUE* __restrict__ diagonal,
-                                            const VALUE* __restrict__ upper, const VALUE* __restrict__ inverse,
-                                            i64 count, const int* __restrict__ segments, u32* flags,
-                                            VALUE* __restrict__ perturbed) {
+KERNEL perturb_segments(In<VALUE> lower, In<VALUE> diagonal, In<VALUE> upper, In<VALUE> inverse, i64 count,
+                        In<int> segments, u32* flags, VALUE* __restrict__ perturbed) {
     const auto has_only_lower = [=](i64 j) { return !is_zero(lower[j]) && is_zero(diagonal[j]) && is_zero(upper[j]); };
     u64 found = 0;
-    for (i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x; j < count; j += (i64)gridDim.x * blockDim.x) {
+    GRID_STRIDE (i64, j, count) {
         const VALUE own = diagonal[j];
         VALUE pivot = own;
         if (j > 0) pivot = pivot - lower[j] * inverse[j - 1] * upper[j - 1];

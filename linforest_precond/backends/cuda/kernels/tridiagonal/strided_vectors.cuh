@@ -9,17 +9,17 @@ struct Vectors {
     i64 columns;
 };
 
-__device__ __forceinline__ i64 place_of(const Vectors& vectors, i64 row) {
+DEVICE i64 place_of(const Vectors& vectors, i64 row) {
     if (!vectors.order) return row;
     return vectors.wide_order ? ((const i64*)vectors.order)[row] : ((const int*)vectors.order)[row];
 }
-__device__ __forceinline__ VALUE value_at(const Vectors& vectors, i64 at) {
+DEVICE VALUE value_at(const Vectors& vectors, i64 at) {
     VALUE value;
     if (vectors.wide) convert(value, ((const WIDE*)vectors.source)[at]);
     else value = ((const VALUE*)vectors.source)[at];
     return value;
 }
-__device__ __forceinline__ void put(const Vectors& vectors, i64 at, VALUE value) {
+DEVICE void put(const Vectors& vectors, i64 at, VALUE value) {
     if (vectors.wide) convert(((WIDE*)vectors.target)[at], value);
     else ((VALUE*)vectors.target)[at] = value;
 }

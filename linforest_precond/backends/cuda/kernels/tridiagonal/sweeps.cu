@@ -1,4 +1,3 @@
-#include "runtime/common.cuh"
 #include "runtime/arithmetic.cuh"
 #include "tridiagonal/strided_vectors.cuh"
 
@@ -16,9 +15,7 @@
 #define UNIT (BLOCK_BYTES < 16 ? 16 / BLOCK_BYTES : 1)
 
 struct System {
-    const Block* lower;
-    const Block* inverse;
-    const Block* upper;
+    const Block *lower, *inverse, *upper;
     i64 count;  // of block rows
 };
 
@@ -29,24 +26,15 @@ struct System {
 
 // A tile of the system in shared memory; `upper` begins UNIT blocks before it, `lower` ends UNIT blocks after it.
 struct SweepTile {
-    Block* lower;
-    Block* inverse;
-    Block* upper;
+    Block *lower, *inverse, *upper;
 
-    __device__ __forceinline__ Block pivot(int i) const {
-        return KIND == TRANSPOSED ? transposed(inverse[i]) : inverse[i];
-    }
-    __device__ __forceinline__ Block to_before(int i) const {
-        return KIND == PLAIN ? lower[i] : transposed(upper[UNIT + i - 1]);
-    }
-    __device__ __forceinline__ Block to_after(int i) const {
-        return KIND == TRANSPOSED ? transposed(lower[i + 1]) : upper[UNIT + i];
-    }
+    DEVICE Block pivot(int i) const { return KIND == TRANSPOSED ? transposed(inverse[i]) : inverse[i]; }
+    DEVICE Block to_before(int i) const { return KIND == PLAIN ? lower[i] : transposed(upper[UNIT + i - 1]); }
+    DEVICE Block to_after(int i) const { return KIND == TRANSPOSED ? transposed(lower[i + 1]) : upper[UNIT + i]; }
 };
 
 // Starts an asynchronous copy of blocks [first, first + blocks) of an array; those outside [0, count) are zero.
-__device__ __forceinline__ void start_copy(Block* to, const Block* __restrict__ from, i64 first, int blocks,
-                                           i64 count) {
+DEVICE void start_copy(Block* to, In<Block> from, i64 first, int blocks, i64 count) {
     const i64 begin = first * BLOCK_BYTES, end = count * BLOCK_BYTES;
     const int units = blocks * BLOCK_BYTES / 16;
     for (int unit = threadIdx.x; unit < units; unit += THREADS) {
@@ -59,7 +47,7 @@ __device__ __forceinline__ void start_copy(Block* to, const Block* __restrict__ 
 }
 
 template <int ROWS>
-__device__ __forceinline__ SweepTile start_tile(const System& system, i64 first, Block* memory) {
+DEVICE SweepTile start_tile(const System& system, i64 first, Block* memory) {
     constexpr int rows = TILE(ROWS);
     const SweepTile tile = {memory + 2 * rows + UNIT, memory, memory + rows};
     start_copy(tile.inverse, system.inverse, first, rows, system.count);
@@ -70,25 +58,25 @@ __device__ __forceinline__ SweepTile start_tile(const System& system, i64 first,
 
 // The shared memory after a tile.
 template <int ROWS>
-__device__ __forceinline__ void* after_tile(Block* memory) {
+DEVICE void* after_tile(Block* memory) {
     constexpr int rows = TILE(ROWS);
     return (memory + (KIND == SYMMETRIC ? 2 * rows + UNIT : 3 * rows + 2 * UNIT));
 }
 
-__device__ __forceinline__ void finish_copies() {
+DEVICE void finish_copies() {
     asm volatile("cp.async.wait_all;" ::: "memory");
     __syncthreads();
 }
 
 template <bool REVERSED>
-__device__ __forceinline__ VALUE shifted(VALUE value, int step) {
+DEVICE VALUE shifted(VALUE value, int step) {
     u32* words = (u32*)&value;
     EACH (i, (int)sizeof(VALUE) / 4)
         words[i] = REVERSED ? __shfl_down_sync(FULL_WARP, words[i], step) : __shfl_up_sync(FULL_WARP, words[i], step);
     return value;
 }
 template <bool REVERSED, typename Vector>
-__device__ __forceinline__ Vector all_shifted(Vector vector, int step) {
+DEVICE Vector all_shifted(Vector vector, int step) {
     EACH (i, (int)(sizeof(Vector) / sizeof(VALUE))) vector.at[i] = shifted<REVERSED>(vector.at[i], step);
     return vector;
 }
@@ -107,8 +95,7 @@ struct Maps {
 // value that enters the thread when `carry` enters the tile's first thread (the last one where REVERSED). `growth` is
 // raised to the largest product.
 template <bool REVERSED, typename Vector, int WARPS>
-__device__ __forceinline__ Vector entering(Block product, Vector value, Vector carry, Maps<Vector, WARPS>& maps,
-                                           WEIGHT& growth) {
+DEVICE Vector entering(Block product, Vector value, Vector carry, Maps<Vector, WARPS>& maps, WEIGHT& growth) {
     const int lane = REVERSED ? 31 - threadIdx.x % 32 : threadIdx.x % 32;
     const int warp = REVERSED ? WARPS - 1 - threadIdx.x / 32 : threadIdx.x / 32;
 #pragma unroll scan_unroll
@@ -141,15 +128,13 @@ template <typename Vector>
 struct RightHandSide {
     const Vector* rows;
 
-    __device__ __forceinline__ Vector times(const Block& pivot, int i) const {
-        return rows ? pivot * rows[i] : zeros<Vector>();
-    }
+    DEVICE Vector times(const Block& pivot, int i) const { return rows ? pivot * rows[i] : zeros<Vector>(); }
 };
 
 // The forward sweep over a tile, with `carry` entering at its first row. Sets the thread's rows of z; returns the last.
 template <int ROWS, typename Vector>
-__device__ __forceinline__ Vector sweep_forward(const SweepTile& tile, const RightHandSide<Vector>& right, Vector carry,
-                                                Maps<Vector, THREADS / 32>& maps, Vector (&z)[ROWS], WEIGHT& growth) {
+DEVICE Vector sweep_forward(const SweepTile& tile, const RightHandSide<Vector>& right, Vector carry,
+                            Maps<Vector, THREADS / 32>& maps, Vector (&z)[ROWS], WEIGHT& growth) {
     const int first = threadIdx.x * ROWS;
     Block coupling[ROWS];
     Block product = identity();
@@ -170,8 +155,8 @@ __device__ __forceinline__ Vector sweep_forward(const SweepTile& tile, const Rig
 // The backward sweep, with `carry` entering at the tile's last row. Turns z into x where FINISHED; returns the first of
 // the thread's rows of x.
 template <bool FINISHED, int ROWS, typename Vector>
-__device__ __forceinline__ Vector sweep_backward(const SweepTile& tile, Vector carry, Maps<Vector, THREADS / 32>& maps,
-                                                 Vector (&z)[ROWS], WEIGHT& growth) {
+DEVICE Vector sweep_backward(const SweepTile& tile, Vector carry, Maps<Vector, THREADS / 32>& maps, Vector (&z)[ROWS],
+                             WEIGHT& growth) {
     const int first = threadIdx.x * ROWS;
     Block coupling[ROWS];
     Block product = identity();
@@ -198,18 +183,18 @@ __device__ __forceinline__ Vector sweep_backward(const SweepTile& tile, Vector c
 
 // Scalar row and column of the e-th number of a tile, in the memory order of the array, for coalesced accesses.
 template <int ROWS, int COLUMNS>
-__device__ __forceinline__ int row_of(int e, bool row_major) {
+DEVICE int row_of(int e, bool row_major) {
     return COLUMNS == 1 ? e : row_major ? e / COLUMNS : e % (TILE(ROWS) * BLOCK);
 }
 template <int ROWS, int COLUMNS>
-__device__ __forceinline__ int column_of(int e, bool row_major) {
+DEVICE int column_of(int e, bool row_major) {
     return COLUMNS == 1 ? 0 : row_major ? e % COLUMNS : e / (TILE(ROWS) * BLOCK);
 }
 
 // Loads COLUMNS right-hand sides of a tile's rows into shared memory, side by side; 0 for rows without a place. Loads are
 // batched for memory-level parallelism.
 template <int ROWS, int COLUMNS>
-__device__ __forceinline__ void load_rows(const Vectors& vectors, i64 first, i64 count, i64 column, VALUE* to) {
+DEVICE void load_rows(const Vectors& vectors, i64 first, i64 count, i64 column, VALUE* to) {
     constexpr int part = ROWS * BLOCK;
     const bool row_major = vectors.source_column < vectors.source_row;
     const i64 first_row = first * BLOCK, rows = count * BLOCK;
@@ -236,8 +221,7 @@ __device__ __forceinline__ void load_rows(const Vectors& vectors, i64 first, i64
 
 // Stores the rows [begin, end) of a tile.
 template <int ROWS, int COLUMNS>
-__device__ __forceinline__ void store_rows(const Vectors& vectors, i64 first, i64 begin, i64 end, i64 column,
-                                           const VALUE* from) {
+DEVICE void store_rows(const Vectors& vectors, i64 first, i64 begin, i64 end, i64 column, const VALUE* from) {
     constexpr int part = ROWS * BLOCK;
     const bool row_major = vectors.target_column < vectors.target_row;
 #pragma unroll 1
@@ -261,12 +245,11 @@ extern __shared__ __align__(16) char shared_memory[];
 // The values that enter each tile, for every column: z from the tile before, x from the tile after. Null where they decay
 // within halos.
 struct Carries {
-    const Column* z;
-    const Column* x;
+    const Column *z, *x;
     i64 tiles;
 
     template <typename Vector>
-    __device__ __forceinline__ Vector entering(const Column* from, i64 tile, i64 column) const {
+    DEVICE Vector entering(const Column* from, i64 tile, i64 column) const {
         Vector carry = zeros<Vector>();
         if (from)
             EACH (i, BLOCK) carry.at[i] = from[column * tiles + tile].at[i];
@@ -276,8 +259,8 @@ struct Carries {
 
 // Solves one tile for COLUMNS right-hand sides, the first of them `column`; COLUMNS is 1 where there are carries.
 template <int ROWS, int COLUMNS>
-__device__ __forceinline__ void sweep(const System& system, const Vectors& vectors, i64 halo, const Carries& carries,
-                                      i64 number, i64 column) {
+DEVICE void sweep(const System& system, const Vectors& vectors, i64 halo, const Carries& carries, i64 number,
+                  i64 column) {
     typedef Panel<COLUMNS> Vector;
     __shared__ Maps<Vector, THREADS / 32> maps[2];
     const i64 begin = number * (TILE(ROWS) - 2 * halo), first = begin - halo;
@@ -298,12 +281,11 @@ __device__ __forceinline__ void sweep(const System& system, const Vectors& vecto
 }
 
 // Blocks of the same tile have consecutive indices, so that all but the first find it in the L2 cache.
-extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS)
-    sweep_one(System system, Vectors vectors, i64 halo, Carries carries) {
+KERNEL __launch_bounds__(THREADS, LEAST_BLOCKS) sweep_one(System system, Vectors vectors, i64 halo, Carries carries) {
     sweep<THREAD_ROWS, 1>(system, vectors, halo, carries, blockIdx.x / vectors.columns, blockIdx.x % vectors.columns);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS_OF_MANY)
+KERNEL __launch_bounds__(THREADS, LEAST_BLOCKS_OF_MANY)
     sweep_many(System system, Vectors vectors, i64 halo, Carries carries) {
     const i64 panels = (vectors.columns + COLUMNS_OF_MANY - 1) / COLUMNS_OF_MANY;
     sweep<THREAD_ROWS_OF_MANY, COLUMNS_OF_MANY>(system, vectors, halo, carries, blockIdx.x / panels,
@@ -312,7 +294,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS_OF_MANY)
 
 // The value that leaves each tile with zero carries: its last z, or, once the z carries are known, its first x. (Both in
 // one pass would read less, but x would suffer from cancellation.)
-extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS)
+KERNEL __launch_bounds__(THREADS, LEAST_BLOCKS)
     reduce(System system, Vectors vectors, i64 tiles, const Column* z_carries, Column* leaving) {
     __shared__ Maps<Column, THREADS / 32> maps[2];
     const i64 number = blockIdx.x / vectors.columns, column = blockIdx.x % vectors.columns,
@@ -336,12 +318,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, LEAST_BLOCKS)
 }
 
 // The factor by which a value that enters row i from the row before, or from the row after, leaves it.
-__device__ __forceinline__ Block from_before(const System& system, i64 i) {
+DEVICE Block from_before(const System& system, i64 i) {
     if (i < 1) return zeros<Block>();
     const Block before = KIND == PLAIN ? system.lower[i] : transposed(system.upper[i - 1]);
     return (KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * before;
 }
-__device__ __forceinline__ Block from_after(const System& system, i64 i) {
+DEVICE Block from_after(const System& system, i64 i) {
     if (i > system.count - 2) return zeros<Block>();
     const Block after = KIND == TRANSPOSED ? transposed(system.lower[i + 1]) : system.upper[i];
     return (KIND == TRANSPOSED ? transposed(system.inverse[i]) : system.inverse[i]) * after;
@@ -355,8 +337,8 @@ struct Boundaries {
 // Counts the boundaries where a carry that enters a halo leaves it with more than `least` of its size: of the tiles for
 // one column, open[0], and of those for several, open[1]. A warp per boundary: each lane multiplies the factors of a few
 // rows, then a tree those of all lanes. The halo has a multiple of 32 rows.
-__device__ __forceinline__ void measure_halo(const System& system, const Boundaries& boundaries, i64 warp, int halo,
-                                             WEIGHT least, u32* open) {
+DEVICE void measure_halo(const System& system, const Boundaries& boundaries, i64 warp, int halo, WEIGHT least,
+                         u32* open) {
     if (warp >= boundaries.count + boundaries.count_of_many) return;
     const bool of_one = warp < boundaries.count;
     const i64 boundary =
@@ -376,9 +358,8 @@ __device__ __forceinline__ void measure_halo(const System& system, const Boundar
 
 // The linear part of each tile's map: its last z per unit of z entering, its first x per unit of x entering; both null
 // where only the growth is measured. The blocks after those of the `tiles` measure the halos.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    measure(System system, i64 tiles, i64 halo, Boundaries boundaries, WEIGHT least, Block* z_through, Block* x_through,
-            WEIGHT* largest, u32* open) {
+KERNEL __launch_bounds__(THREADS) measure(System system, i64 tiles, i64 halo, Boundaries boundaries, WEIGHT least,
+                                          Block* z_through, Block* x_through, WEIGHT* largest, u32* open) {
     if (blockIdx.x >= tiles) {
         const i64 warp = ((blockIdx.x - tiles) * THREADS + threadIdx.x) / 32;
         measure_halo(system, boundaries, warp, (int)halo, least, open);
@@ -402,8 +383,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 // The carries of all tiles, by a scan of the tiles' affine maps. One thread block per column; each thread composes a few
 // consecutive tiles, from the last one on where REVERSED.
 template <bool REVERSED>
-__device__ __forceinline__ void find_carries(const Block* __restrict__ through, const Column* __restrict__ leaving,
-                                             i64 tiles, Column* __restrict__ carries) {
+DEVICE void find_carries(In<Block> through, In<Column> leaving, i64 tiles, Column* __restrict__ carries) {
     __shared__ Maps<Column, CARRY_THREADS / 32> maps;
     const i64 share = (tiles + CARRY_THREADS - 1) / CARRY_THREADS, column = blockIdx.x * tiles;
     const i64 begin = min(threadIdx.x * share, tiles), count = min(begin + share, tiles) - begin;
@@ -426,12 +406,12 @@ __device__ __forceinline__ void find_carries(const Block* __restrict__ through, 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(CARRY_THREADS)
+KERNEL __launch_bounds__(CARRY_THREADS)
     find_z_carries(const Block* through, const Column* leaving, i64 tiles, Column* carries) {
     find_carries<false>(through, leaving, tiles, carries);
 }
 
-extern "C" __global__ void __launch_bounds__(CARRY_THREADS)
+KERNEL __launch_bounds__(CARRY_THREADS)
     find_x_carries(const Block* through, const Column* leaving, i64 tiles, Column* carries) {
     find_carries<true>(through, leaving, tiles, carries);
 }

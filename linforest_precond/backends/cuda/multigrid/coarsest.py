@@ -1,13 +1,10 @@
-"""The dense inverse on the coarsest level."""
+"""The coarsest level: its dense inverse."""
 
 import numpy as np
 
 from linforest_precond.backends.flags import all_set
 
-from ..runtime import cupy
-from ..runtime.launch import launch
-from ..runtime.loader import INDICES, VALUES, Program, wide_type
-from ..runtime.structs import Struct
+from ..runtime import INDICES, VALUES, Program, Struct, cupy, launch, wide_type
 
 # A matrix counts as singular if a pivot of its Cholesky factorization is below this share of the diagonal.
 SMALL_PIVOT = 1e-8
@@ -17,10 +14,7 @@ MOST_ROWS = 1024
 TILE = 32
 THREADS = 256
 
-INVERSION = Struct(
-    "Inversion", "multigrid/dense_inverse.cu",
-    matrix="P", inverse="P", tiles="P", panels="P", factors="P", failed="P", small_pivot="d", n="q",
-)  # fmt: skip
+INVERSION = Struct("Inversion", "multigrid/dense_inverse.cu")
 MATRIX = Program("multigrid/dense_matrix", VALUE=VALUES, WIDE=wide_type, INDEX=INDICES)
 INVERSE = Program(
     "multigrid/dense_inverse",
@@ -31,16 +25,14 @@ INVERSE = Program(
 
 
 def dense_matrix(csr):
-    """The dense matrix in double precision."""
     value = csr.data.dtype.type
-    program = MATRIX(VALUE=value, INDEX=csr.indices.dtype.type)
+    program = MATRIX(VALUE=value, INDEX=csr.indices)
     dense = cupy.empty((csr.n, csr.n), wide_type(value))
     launch(program.scatter_rows, (csr.indptr, csr.indices, csr.data, csr.n, dense), items=32 * csr.n)
     return dense
 
 
 def definite_inverse(matrix, stored):
-    """The inverse of a Hermitian matrix, exactly Hermitian, in the type `stored`."""
     return (inverse_by_sweeps if len(matrix) <= MOST_ROWS else inverse_by_cusolver)(matrix, stored)
 
 
@@ -74,3 +66,8 @@ def inverse_by_cusolver(matrix, stored):
     are_large = pivots > SMALL_PIVOT * cupy.diagonal(matrix).real
     # stall: decides how to invert
     return inverse if all_set(are_large) and all_set(cupy.isfinite(inverse)) else None
+
+
+def definite_factor(csr, stored):
+    """None: a product with the dense inverse is one launch, substitutions go from row to row."""
+    return None

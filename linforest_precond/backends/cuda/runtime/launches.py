@@ -4,7 +4,7 @@ import contextlib
 import functools
 import threading
 
-from . import cupy
+from .lazy_cupy import cupy
 from .streams import mark
 
 BLOCK = 256

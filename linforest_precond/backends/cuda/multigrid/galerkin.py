@@ -1,8 +1,0 @@
-"""The Galerkin product P^T A P for the tentative prolongator P of aggregates: a one in each row."""
-
-from ..matrix.row_merging import merge_rows
-
-
-def coarse_matrix(csr, aggregates, indptr, members):
-    """The CSR arrays of P^T A P, columns ascending; each entry is summed in (row, column) order of A."""
-    return merge_rows((csr.indptr, csr.indices, csr.data), indptr, members, aggregates)
