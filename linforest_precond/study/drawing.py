@@ -106,12 +106,11 @@ def colour_of_case(place: int) -> str:
 
 def decades(ax: Axes, which: str = "xy") -> None:
     """Logarithmic axes with powers of ten in plain text, where something positive is drawn."""
-    least = ax.dataLim.minpos
-    for name, axis, scale, drawn in (
-        ("x", ax.xaxis, ax.set_xscale, math.isfinite(least[0])),
-        ("y", ax.yaxis, ax.set_yscale, math.isfinite(least[1])),
+    for name, axis, scale, least in (
+        ("x", ax.xaxis, ax.set_xscale, ax.dataLim.minposx),
+        ("y", ax.yaxis, ax.set_yscale, ax.dataLim.minposy),
     ):
-        if name in which and drawn:
+        if name in which and math.isfinite(least):
             scale("log")
             axis.set_major_formatter(power_of_ten)
             axis.set_minor_formatter("")

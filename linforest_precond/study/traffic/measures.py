@@ -45,9 +45,9 @@ def analysis(A: Traffic, case: Case, settings: Settings) -> JsonObject:
         their generation.
     """
     if A.is_streamed:
-        taken, found = A.streamed
-        seconds = {"analysis": None, "end_to_end": taken}
-        return {"statistics": found.as_dict(), "bytes": bytes_of(found), "seconds": seconds, "same": None}
+        taken, whole = A.streamed
+        times = {"analysis": None, "end_to_end": taken}
+        return {"statistics": whole.as_dict(), "bytes": bytes_of(whole), "seconds": times, "same": None}
     found = traffic_statistics(A.matrix)
     least = partial(timing.least_time, repeats=REPEATS, device=settings.device)
     seconds = {

@@ -28,9 +28,9 @@ Links = tuple[Any, ...]  # sources, destinations and packets; None for one packe
 
 @dataclass(frozen=True)
 class Traffic:
-    """The links of packets on a device; of synthetic ones, `links` is None until they are asked for."""
+    """Given links of packets on a device, or 2**scale synthetic ones, generated when they are asked for."""
 
-    given: Links | None
+    given: Links = ()
     scale: int | None = None
     device: str = "cpu"
 
@@ -90,7 +90,7 @@ def fetch(source: Source, case: Case) -> tuple[Case, Traffic]:
     xp, _ = array_modules(source.device)
     scale = scale_of(case.name)
     if scale is not None:
-        return case, Traffic(None, scale, source.device)
+        return case, Traffic(scale=scale, device=source.device)
     if case.origin == "file":
         if not Path(case.name).exists():
             raise Missing(f"{case.name} does not exist")
