@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import structural_rank
 
 import linforest_precond as lf
+from linforest_precond.solvers import Status
 
 CLASSES = {
     "preconditioners at the edge of the range": (30, 10_000),
@@ -21,6 +22,8 @@ CLASSES = {
     "solves of random systems": (50, 20_000),
     "edges of other types": (0, 4_000),
 }
+# Outcomes after which x is no worse than its start.
+FAILED = [Status.RHO, Status.OMEGA, Status.INDEFINITE, Status.STAGNATED, Status.DIVERGED, Status.SINGULAR]
 # Of one case; the first ones of a process may compile.
 LIMIT_SECONDS = 120.0
 
@@ -284,6 +287,11 @@ def check_solve(rng, A, b, x0):
     for c in np.flatnonzero(info == 0).tolist():
         residual, wanted = true_residual(A, x[:, c], b[:, c])
         assert residual <= 1.01 * rtol * wanted, f"info 0, residual {residual / max(wanted, 1e-4900)}"
+    for c in np.flatnonzero(np.isin(info, FAILED)).tolist():
+        residual = true_residual(A, x[:, c], b[:, c])[0]
+        before = true_residual(A, np.zeros_like(x[:, c]) if x0 is None else x0[:, c], b[:, c])[0]
+        lost = np.finfo(dtype).tiny  # x that is scaled back to subnormal numbers has lost digits
+        assert residual <= 1.01 * before + lost, f"info {info[c]}, residual {residual}, {before} at the start"
     return "converged" if (info == 0).all() else "stopped"
 
 

@@ -44,7 +44,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", metavar="NAME", choices=harness.fuzzers(), help="one fuzzer")
+    parser.add_argument(
+        "--only",
+        metavar="NAME",
+        choices=harness.fuzzers(),
+        type=lambda name: name.removeprefix("fuzz_"),
+        help="one fuzzer",
+    )
     parser.add_argument("--class", dest="of_class", metavar="NAME", help="one class of its cases")
     parser.add_argument("--quick", action="store_true", help="the cases of `make test`")
     parser.add_argument(
