@@ -17,8 +17,8 @@ from linforest_precond.graph.traffic.traffic_files import read_traffic, write_tr
 from linforest_precond.graph.traffic.traffic_records import TrafficStatistics
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.settings import Settings
 from linforest_precond.study.traffic.packets import Traffic
 
 REPEATS = 5
@@ -34,16 +34,7 @@ WINDOW_FIELDS = ("unique_links", "unique_sources", "unique_destinations", "large
 
 
 def analysis(A: Traffic, case: Case, settings: Settings) -> JsonObject:
-    """
-    The two tasks of section 3.6.1: analysis of a matrix that exists, and end to end, from packets.
-
-    Returns
-    -------
-    dict
-        ``statistics``; ``bytes`` that one pass over the matrix moves at least; ``seconds`` of ``analysis``
-        and ``end_to_end``, and of SciPy's ``scipy_analysis`` and ``scipy_end_to_end``; whether SciPy finds
-        the ``same``, None for many packets.
-    """
+    """The two tasks of section 3.6.1: analysis of a matrix that exists, and end to end, from packets."""
     found = traffic_statistics(A.matrix)
     least = partial(timing.least_time, repeats=REPEATS, device=settings.device)
     seconds = {
@@ -95,19 +86,10 @@ def batches(A: Traffic, case: Case, settings: Settings) -> JsonObject:
 
 
 def windows(A: Traffic, case: Case, settings: Settings) -> JsonObject:
-    """
-    The packets in consecutive windows of equal lengths, as they would be captured.
-
-    Returns
-    -------
-    dict
-        ``sizes``: for each length the number of ``windows``, the ``seconds`` to analyse all of them one by
-        one, and the means over the windows of `WINDOW_FIELDS`; ``same``: whether the statistics of all
-        windows, streamed one after the other, are those of the packets as a whole.
-    """
+    """The packets in consecutive windows of equal lengths, as they would be captured."""
     count, length, found = A.links[0].size, SHORTEST_WINDOW, []
     while length <= count:
-        call = partial(_each, A, length)
+        call: timing.Call = partial(list, map(traffic_statistics, cut(A, length)))
         seconds, each = timing.time_of(call, settings.device)
         means = {name: float(np.mean([getattr(one, name) for one in each])) for name in WINDOW_FIELDS}
         found.append({"packets": length, "windows": len(each), "seconds": seconds, **means})
@@ -120,10 +102,6 @@ def cut(A: Traffic, length: int) -> Iterator[tuple[Any, ...]]:
     """Consecutive windows; the last one may be shorter."""
     for begin in range(0, A.links[0].size, length):
         yield tuple(None if each is None else each[begin : begin + length] for each in A.links)
-
-
-def _each(A: Traffic, length: int) -> list[TrafficStatistics]:
-    return [traffic_statistics(window) for window in cut(A, length)]
 
 
 def files(A: Traffic, case: Case, settings: Settings) -> JsonObject:

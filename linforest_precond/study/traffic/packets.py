@@ -13,7 +13,7 @@ from linforest_precond.graph.traffic.traffic_matrix import traffic_matrix
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix
 from linforest_precond.matrices.arrays import array_modules
 from linforest_precond.matrices.generators.network_packets import packets
-from linforest_precond.study.cases import Case, Missing, Source
+from linforest_precond.study.cases import Case, Missing, Source, size_fields
 from linforest_precond.study.results import JsonObject
 
 KIND = "packets"
@@ -64,5 +64,4 @@ def fetch(source: Source, case: Case) -> tuple[Case, Traffic]:
 
 def properties(A: Traffic) -> JsonObject:
     """Sources as rows, and links."""
-    rows, nnz = A.matrix.shape[0], A.matrix.nnz
-    return {"rows": rows, "nnz": nnz, "symmetric": None, "mean_degree": nnz / max(rows, 1)}
+    return size_fields(A.matrix.shape[0], A.matrix.nnz, None)
