@@ -274,7 +274,7 @@ def test_rows_of():
 def test_measured():
     from linforest_precond.study.graphs import GRAPHS
     from linforest_precond.study.graphs.graphs import random_digraph
-    from linforest_precond.study.graphs.times import measured
+    from linforest_precond.study.graphs.measures import measured
     from linforest_precond.study.paper import Settings
 
     found = measured("components", random_digraph(50, 0.1), GRAPHS.select()[0], Settings())
