@@ -13,7 +13,12 @@ from linforest_precond.graph.reordering.minimum_degree import predicted_fill, tr
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.direct.direct import direct, unverified
 from linforest_precond.precond.direct.libraries import library_of
-from linforest_precond.precond.direct.orders import has_pivots, is_nearly_symmetric, matched_pattern, triangular_order
+from linforest_precond.precond.direct.orders import (
+    has_pivots,
+    is_nearly_symmetric,
+    matched_pattern,
+    triangular_order,
+)
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.records.fill import Fill
 
@@ -43,7 +48,7 @@ class Factorization:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether diagonal pivots are likely to do, in an order for A + A^T, or in one that needs no others."""
+        """Whether diagonal pivots are likely to do: in an order for A + A^T, or where A is triangular."""
         if is_nearly_symmetric(self._A):
             return has_pivots(self._A)
         return self._triangular is not None

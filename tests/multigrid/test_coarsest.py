@@ -200,7 +200,9 @@ class TestBandedFactor:
             factor.solve_into(None, b, x)
             assert np.allclose(x, np.linalg.solve(matrix, b), rtol=1e-10)
 
-    @pytest.mark.parametrize("A", [np.triu(banded(60, 30)), np.diag(np.arange(60.0)), np.diag(np.geomspace(1, 1e-11, 60))])
+    @pytest.mark.parametrize(
+        "A", [np.triu(banded(60, 30)), np.diag(np.arange(60.0)), np.diag(np.geomspace(1, 1e-11, 60))]
+    )
     def test_no_lu_where_the_band_is_wide_or_the_matrix_singular(self, A):
         found = Coarsest.of(checked(sp.csr_array(A)), A.dtype, hermitian=False)
         assert isinstance(found, Coarsest)

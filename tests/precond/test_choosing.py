@@ -80,7 +80,9 @@ def test_factors_for_what_iterations_do_not_solve(backend):
 def test_triangular_matrices_are_not_eliminated(backend, lower):
     """Of an acyclic graph, in a random order: factors have the entries of A alone, whatever its diagonal."""
     rng, n = np.random.default_rng(1), 3000
-    A = sp.triu(sp.random_array((n, n), density=5 / n, rng=rng), 1) + sp.diags_array(10.0 ** rng.uniform(-3, 0, n))
+    A = sp.triu(sp.random_array((n, n), density=5 / n, rng=rng), 1) + sp.diags_array(
+        10.0 ** rng.uniform(-3, 0, n)
+    )
     order = rng.permutation(n)
     A = sp.csr_array((A.T if lower else A).tocsr()[order][:, order])
     x = rng.standard_normal(n)

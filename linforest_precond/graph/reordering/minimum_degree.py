@@ -131,7 +131,7 @@ def predicted_fill(pattern: Pattern, most_flops: float = math.inf) -> tuple[Arra
 
 
 def triangular_fill(indptr: Array) -> Fill:
-    """The entries of a triangular matrix with a full diagonal, by the counts of its rows: there is no fill-in.
+    """The entries of a triangular matrix with a full diagonal, by rows: there is no fill-in.
 
     They count for both factors, though one of them is diagonal; nothing is eliminated.
     """

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from linforest_precond.backends import Backend
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.graph.reordering.minimum_degree import order_by_degree
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of

@@ -139,12 +139,12 @@ class BandedLu:
         """Solve for all columns of b, times `scale`, into x."""
         right = np.multiply(b.take(self.order, axis=0), scale, dtype=self.factors.dtype)
         solve = _lapack("gbtrs", self.factors.dtype)
-        x[self.order] = solve(self.factors, self.below, self.above, right, self.pivots, trans=self.transpose)[0]
+        x[self.order] = solve(self.factors, self.below, self.above, right, self.pivots, trans=self.transpose)[
+            0
+        ]
 
     def transposed(self):
-        return BandedLu(
-            self.factors, self.pivots, self.below, self.above, self.order, not self.transpose
-        )
+        return BandedLu(self.factors, self.pivots, self.below, self.above, self.order, not self.transpose)
 
 
 @functools.cache
