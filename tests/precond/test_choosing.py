@@ -231,6 +231,16 @@ def test_rounding_errors_end_all_trials(backend):
     assert info == Status.UNATTAINABLE and residual(A, noise(900), x) < 1e-14
 
 
+def test_an_upper_bidiagonal_matrix_with_a_small_diagonal(backend):
+    """Residuals grow by a thousand a row: no history ends the choice with an exception."""
+    n = 30
+    A = backend.csr(sp.diags_array([np.full(n, 1e-3), np.ones(n - 1)], offsets=[0, 1]).tocsr())
+    with pytest.warns(RuntimeWarning):
+        x, info = lf.solve(A, backend.array(np.ones(n)))
+    assert info < 0 and np.isfinite(backend.host(x)).all()
+    assert lf.auto(A).shape == (n, n)
+
+
 def test_several_right_hand_sides(backend):
     A = SYSTEMS["forest"]()
     b = noise(1600, 3)

@@ -85,9 +85,7 @@ def times(sets: list[Any], case: Case, settings: Settings) -> JsonObject:
             found["methods"][method] = {
                 "filter": min(each.filter_seconds for each in joins),
                 "verify": best.verify_seconds,
-                "peak": None
-                if many or settings.device == "cuda"
-                else timing.host_peak(partial(join, sets, method, "cpu"))[0],
+                "peak": None if many or settings.device == "cuda" else _peak(sets, method),
             }
             if method == APPROXIMATE[0]:
                 counts = {"candidates": best.candidates, "verified": best.verified, "pairs": len(best)}
