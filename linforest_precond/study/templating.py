@@ -10,8 +10,8 @@ from linforest_precond.records.printing import printable
 from linforest_precond.study import results
 from linforest_precond.study.drawing import swatch_style
 from linforest_precond.study.extras import study_module
+from linforest_precond.study.listings import Cell, bodies, headings
 from linforest_precond.study.number_formats import count, listed, moment
-from linforest_precond.study.report_tables import Cell, bodies, headings
 from linforest_precond.study.results import JsonObject, done, label
 from linforest_precond.study.store import GENERATED
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
-from linforest_precond.graph.forest.block_bands import copy_block_bands
+from linforest_precond.graph.forest.bands import copy_block_bands
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import (
     blocks_across_paths,

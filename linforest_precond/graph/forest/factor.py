@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
 from linforest_precond.backends.annotations import Auto, Charge, MatrixLike, Ties
-from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.backends.arguments import as_choice, as_integer, as_number
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.checked import Begin, checked
 from linforest_precond.matrix.graphs import Begun, Graph
@@ -142,10 +142,7 @@ def check_options(
         raise ValueError(f"iterations must be at least 1, got {limit}; None goes on until maximal")
     m = as_integer("m", m, 1, 2**31 - 1)
     k_m = as_integer("k_m", k_m, 0, m - 1)
-    try:
-        p = float(p)
-    except (TypeError, ValueError):
-        raise TypeError(f"p must be a number in [0, 1], got {p!r}") from None
+    p = as_number("p", p)
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"p must lie in [0, 1], got {p}")
     return FactorOptions(
@@ -206,10 +203,7 @@ def proposition_times(graph: Graph, n: int, k: int, repeats: int = 10) -> Propos
 
 
 def counted_bytes(graph: Graph, n: int, k: int) -> int:
-    """Bytes of a proposition by table 2: matrix and charges read, proposals and their weights written.
-
-    After iteration 0 also the confirmed edges are read.
-    """
+    """Bytes of a proposition by table 2: matrix and charges read, proposals and their weights written."""
     entries, index, weight = graph.indices.size, graph.indices.dtype.itemsize, graph.values.dtype.itemsize
     matrix = entries * (index + weight) + (graph.n + 1) * index
     edges = n * graph.n * (index + weight) + (n * graph.n * index if k > 0 else 0)

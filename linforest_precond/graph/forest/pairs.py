@@ -112,10 +112,7 @@ class BlockCandidate:
 
 
 def _best_of(candidates: list[BlockCandidate]) -> BlockCandidate:
-    """The candidate of largest coverage, the first one if several are equal.
-
-    The bounds of the most promising one are tightened until they are decisive.
-    """
+    """The candidate of largest coverage, the first one if several are equal."""
     while True:
         best = max(candidates, key=lambda each: each.most)
         if all(each is best or each.most + MARGIN < best.least for each in candidates):

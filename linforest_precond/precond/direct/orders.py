@@ -88,10 +88,7 @@ def triangular_order(csr: CheckedMatrix) -> Array | None:
 
 
 def matched_pattern(csr: CheckedMatrix) -> Pattern:
-    """The pattern of B + B^T, on the host, where B has A's rows in an order with a full diagonal.
-
-    Where there is none, that of A + A^T.
-    """
+    """The pattern of B + B^T, on the host, where B has A's rows in an order with a full diagonal."""
     columns = csr.matched_columns
     if (columns < 0).any():
         return csr.pattern

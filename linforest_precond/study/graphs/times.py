@@ -11,8 +11,8 @@ from linforest_precond.matrices.arrays import on_device
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
 from linforest_precond.study.graphs.families import FAMILIES, Family, same_bits
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.settings import Settings
 
 T = TypeVar("T")
 

@@ -27,8 +27,8 @@ from linforest_precond.matrix.doors import as_csgraph
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
 from linforest_precond.study.orderings.graphs import SEED
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.settings import Settings
 
 REPEATS = 5
 CG_ITERATIONS = 10
@@ -67,15 +67,7 @@ TIMED = {
 
 
 def orderings(A: Any, case: Case, settings: Settings) -> JsonObject:
-    """
-    Every ordering of a graph.
-
-    Returns
-    -------
-    dict
-        By name: ``seconds`` to compute the ordering, ``linear_gap``, ``log_gap``, ``misses`` (modelled, for
-        each entry), and ``times``: seconds of each kernel and algorithm in that order.
-    """
+    """Every ordering of a graph."""
     hub = int(degrees(A).argmax()) if A.shape[0] else 0
     louvain = _louvain_is_possible(A, settings.mode)
     found: JsonObject = {}
@@ -128,14 +120,7 @@ def louvain_call(B: Any) -> Callable[[], Any]:
 
 
 def refinement(A: Any, case: Case, settings: Settings) -> JsonObject:
-    """
-    Refinement of the natural order by the share of the vertices, as in section 2.6.2.
-
-    Returns
-    -------
-    dict
-        By metric a list with ``fraction``, ``seconds``, and the metric ``before`` and ``after``.
-    """
+    """Refinement of the natural order by the share of the vertices, as in section 2.6.2."""
     measure = {"linear_gap": linear_gap, "log_gap": log_gap}
     before = {metric: measure[metric](A) for metric in METRICS}
 

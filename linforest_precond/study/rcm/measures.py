@@ -16,8 +16,8 @@ from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.settings import Settings
 
 REPEATS = 5
 # Variants of the batch method, from Algorithm 4 to the paper's versions for the CPU and for the GPU.
