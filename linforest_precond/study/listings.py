@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from linforest_precond.matrices.readers.atomic_files import write_text
-from linforest_precond.study.extras import study_module
+from linforest_precond.package_imports import study_module
 from linforest_precond.study.number_formats import count, fixed
 from linforest_precond.study.results import JsonObject
 

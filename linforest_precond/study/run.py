@@ -11,10 +11,10 @@ from typing import Any
 
 from linforest_precond.backends.cpu.runtime.jit import threads_for_small_arrays
 from linforest_precond.matrices.download.places import MatrixNotAvailable
+from linforest_precond.package_imports import require_extra
 from linforest_precond.records.progress import Progress, showing
 from linforest_precond.study import machine
 from linforest_precond.study.cases import Case, Missing, Source
-from linforest_precond.study.extras import require_extra
 from linforest_precond.study.paper import Paper, Settings
 from linforest_precond.study.papers import paper_named
 from linforest_precond.study.report import write_document, write_pictures, write_report

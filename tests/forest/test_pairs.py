@@ -20,9 +20,10 @@ from linforest_precond.graph.forest.pairs import (
     blocks_along_edges,
     check_block_options,
     graph_of_pairs,
+    pair_paths,
     pair_up,
+    without_weak_edges,
 )
-from linforest_precond.graph.forest.path_pairs import pair_paths, without_weak_edges
 from linforest_precond.graph.forest.pipeline import block_tridiagonal_bands
 from linforest_precond.matrix.checked import checked
 

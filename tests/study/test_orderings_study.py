@@ -12,7 +12,7 @@ from linforest_precond.study import run_paper, timing
 from linforest_precond.study.cases import Source
 from linforest_precond.study.orderings import ORDERINGS, measures, tables
 from linforest_precond.study.orderings.findings import findings
-from linforest_precond.study.orderings.graphs import fetch, shifted_laplacian
+from linforest_precond.study.orderings.measures import fetch, shifted_laplacian
 from linforest_precond.study.paper import Settings
 
 

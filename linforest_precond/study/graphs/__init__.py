@@ -3,8 +3,7 @@
 from functools import partial
 
 from linforest_precond.study.graphs import findings, graphs, plots, tables
-from linforest_precond.study.graphs.families import FAMILIES
-from linforest_precond.study.graphs.times import measured
+from linforest_precond.study.graphs.measures import FAMILIES, measured
 from linforest_precond.study.paper import Measure, paper_of
 
 PARTS: dict[str, Measure] = {part: partial(measured, part) for part in FAMILIES}

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import NamedTuple
 
-from linforest_precond.study.graphs.families import FAMILIES, Algorithm
 from linforest_precond.study.graphs.graphs import GraphKey, GraphTimes, graph_times, sweep_of
+from linforest_precond.study.graphs.measures import FAMILIES, Algorithm
 from linforest_precond.study.listings import Cell, Row, Tables
 from linforest_precond.study.number_formats import count, seconds
 from linforest_precond.study.results import JsonObject, done
