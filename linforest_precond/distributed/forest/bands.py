@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.cpu.forest.bands import NO_SLOT, find_slots_of_rows
 from linforest_precond.backends.cpu.matrix.entries import gathered
 from linforest_precond.backends.cpu.runtime.arrays import readonly
@@ -73,10 +72,9 @@ def copy_bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
 def band_rows(A: Matrix, order: ForestOrder) -> Array:
     """For each own row its entries in the blocks before, at and after its own one: shape (own rows, 3, b)."""
     positions, paths = map(A.halo.with_ghosts, (order.positions, order.paths))
-    indptr, columns, data = (on_host(part) for part in (A.rows.indptr, A.rows.indices, A.rows.data))
     slots = np.full((A.n_local, 3, order.block_size), NO_SLOT, np.int64)
-    find_slots_of_rows(*map(readonly, (indptr, columns, positions, paths)), slots)
-    return gathered(data, slots)
+    find_slots_of_rows(*map(readonly, (A.rows.indptr, A.rows.indices, positions, paths)), slots)
+    return gathered(A.rows.data, slots)
 
 
 def fill_ghosts(diagonal: Array, ghosts: Array) -> None:

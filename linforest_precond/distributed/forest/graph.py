@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.entries import weights_of, weights_of_rows
 from linforest_precond.distributed.partition.halo import Halo, OwnRows
@@ -50,12 +49,11 @@ class RankGraph(OwnRows):
 
 def graph_of(A: Matrix) -> RankGraph:
     """The graph of a matrix: magnitudes without the diagonal, made symmetric where they are not."""
-    values = on_host(A.rows.data)  # stall: graphs are on the host
+    values = A.rows.data
     if values.dtype.kind == "c":
         values = magnitudes_of(values)
-    indptr, columns = on_host(A.rows.indptr), on_host(A.rows.indices)
     symmetric, *weights = weights_of(A)
-    graph = RankGraph(A.comm, A.offsets, indptr, columns, values, A.halo, *weights)
+    graph = RankGraph(A.comm, A.offsets, A.rows.indptr, A.rows.indices, values, A.halo, *weights)
     return graph if symmetric else symmetrized(graph)
 
 

@@ -14,7 +14,7 @@ from linforest_precond.distributed.forest.graph import graph_of
 from linforest_precond.distributed.matching.aggregates import aggregates_of_mates, galerkin_product
 from linforest_precond.distributed.matching.matching import RankMatching
 from linforest_precond.distributed.partition.entries import without_rounding
-from linforest_precond.distributed.partition.matrix import Matrix, agreed_options, require_host
+from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.distributed.partition.owners import lookup
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.records.printing import Printed, Printout
@@ -86,7 +86,6 @@ def coarsen(A: Matrix, matching: RankMatching | Array, *, seed: int = 0) -> Rank
     """
     seed = agreed_options(A, lambda: {"seed": as_integer("seed", seed) % 2**64})["seed"]
     with A.comm.checking():
-        require_host(A)
         mate = as_own_mates(A, matching)
     with A.comm.together():
         A = without_rounding(A)

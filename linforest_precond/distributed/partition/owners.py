@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.communicator import Communicator, parts_by_rank
+
+
+class Places(dict[int, Array]):
+    """Index arrays on the host by rank, and their copies on the device of the vectors that they index."""
+
+    def __init__(self, arrays: Mapping[int, Array]) -> None:
+        super().__init__(arrays)
+        self._on_device: dict[int, Array] | None = None
+
+    def on(self, xp: Any) -> dict[int, Array]:
+        """The arrays of a library; those of the device are copied once."""
+        if xp is np:
+            return self
+        if self._on_device is None:
+            self._on_device = {r: xp.asarray(places) for r, places in self.items()}
+        return self._on_device
 
 
 def owners_of(offsets: Array, ids: Array) -> Array:

@@ -62,6 +62,7 @@ def held_bytes(*things: Any) -> int:
     `WorkVectors` are not counted.
     """
     arrays: dict[int, int] = {}
+    seen: set[int] = set()  # objects may refer to each other in cycles
     pending = list(things)
     while pending:
         thing = pending.pop()
@@ -71,7 +72,8 @@ def held_bytes(*things: Any) -> int:
         elif isinstance(thing, tuple | list):
             pending += thing
         elif type(thing).__module__.startswith("linforest_precond") and not isinstance(thing, WorkVectors):
-            pending += getattr(thing, "__dict__", {}).values()
+            pending += () if id(thing) in seen else getattr(thing, "__dict__", {}).values()
+            seen.add(id(thing))
     return sum(arrays.values())
 
 
