@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import ScalingName
 from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.distributed.multigrid.candidate_aggregation import RankCandidateCoarsening
 from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
@@ -117,6 +118,7 @@ def multilevel(
         "max_coarse": max_coarse, "max_levels": max_levels, "presmooth": presmooth,
         "postsmooth": postsmooth, "weights": weights, "strength": strength, "seed": seed,
     }  # fmt: skip
+    B = on_host(B)  # stall: setups are on the host
     agreed = agreed_options(A, lambda: _checked(A, given, gather_below, dtype, B, block_size, scaling))
 
     def make(exact: Matrix) -> tuple[RankPart, int]:
