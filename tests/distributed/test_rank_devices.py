@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg
+import strategies as graphs
 from conftest import CPU, skip_or_fail
 
 import linforest_precond as lf
@@ -192,24 +194,90 @@ def scatter_free_choice(A):
     return simulate(1, lambda comm: distributed.auto(scatter(A, comm), calibration="default").kind)[0]
 
 
-def test_forests_matchings_and_coarse_matrices_are_those_of_the_host(backend):
+def assert_same(function, backend, size):
+    """Assert that the ranks' arrays and numbers are those of the host, bit for bit."""
+    for own, expected in zip(simulate(size, function, backend), simulate(size, function, CPU)):
+        for x, y in zip(own, expected, strict=True):
+            assert getattr(x, "dtype", None) == getattr(y, "dtype", None)
+            np.testing.assert_array_equal(x, y)
+
+
+GRAPHS = {
+    "grid": lambda: lf.matrices.aniso(1, 20),
+    "ties": lambda: lf.matrices.poisson((15, 16)),
+    "cycles": lambda: graphs.union_of_cycles([3, 4, 5, 8, 16, 31], "ties"),
+    "cycle": lambda: graphs.cycle_graph(64, 1.0 + np.arange(64)),
+    "star": lambda: graphs.star_graph(20),
+    "nonsymmetric": lambda: graphs.random_graph(150, symmetric=False),
+    "without edges": lambda: sp.eye_array(9, format="csr"),
+    "fewer rows than ranks": lambda: graphs.path_graph(2),
+    "more rows than a grid of threads": lambda: lf.matrices.aniso(2, 600),
+}
+ALONG_PATHS = "neighbors", "values", "path_id", "position"
+OF_ORDER = "positions", "paths", "vertices", "starts_path"
+FINDINGS = (
+    *("n_paths", "longest_path", "n_cycles_broken", "iterations", "maximal", "coverage"),
+    "identity_coverage",
+)
+
+
+@pytest.mark.parametrize("name", [*list(GRAPHS)[:-1], pytest.param(list(GRAPHS)[-1], marks=pytest.mark.slow)])
+@pytest.mark.parametrize("options", [{}, {"iterations": None, "m": 1}], ids=str)
+def test_forests_are_those_of_the_host(backend, name, options):
+    A = GRAPHS[name]()
+
+    def found(comm, own):
+        parts = scatter(own.csr(A), comm)
+        forest = distributed.linear_forest(parts, **options)
+        bands = distributed.bands(parts, forest)
+        arrays = [getattr(forest, each) for each in ALONG_PATHS]
+        arrays += [getattr(forest.order, each) for each in OF_ORDER]
+        arrays += [bands.lower, bands.diagonal, bands.upper]
+        assert all(isinstance(each, own.xp.ndarray) for each in arrays)
+        return [*map(own.host, arrays), *(getattr(forest, each) for each in FINDINGS)]
+
+    assert_same(found, backend, 3)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"iterations": None}, {"ties": "random", "seed": 2**70}, {"charge": "md5", "seed": 3}],
+    ids=str,
+)
+def test_factors_are_those_of_the_host(backend, n, options):
+    A = graphs.random_graph(120, "ties", 1)
+
+    def found(comm, own):
+        factor = distributed.factor(scatter(own.csr(A), comm, [0, 0, 50, 120]), n, **options)
+        numbers = factor.n_edges, factor.coverage, factor.iterations, factor.maximal
+        return [own.host(factor.neighbors), own.host(factor.values), *numbers]
+
+    assert_same(found, backend, 3)
+
+
+def test_factors_of_types(backend):
+    for dtype in (np.float32, np.float64, np.complex64):
+        A = graphs.with_types(graphs.random_graph(90, "unique", 3), dtype, np.int32)
+
+        def found(comm, own, A=A):
+            factor = distributed.factor(scatter(own.csr(A), comm))
+            return [own.host(factor.neighbors), own.host(factor.values)]
+
+        assert_same(found, backend, 2)
+
+
+def test_matchings_and_coarse_matrices_are_those_of_the_host(backend):
     A = lf.matrices.aniso(1, 12)
 
     def found(comm, own):
         parts = scatter(own.csr(A), comm)
-        forest, matching = distributed.linear_forest(parts), distributed.matching(parts)
-        bands, factor = distributed.bands(parts, forest), distributed.factor(parts)
+        matching = distributed.matching(parts)
         coarse = distributed.coarsen(parts, own.array(matching.mate))
         assert coarse.A.backend is parts.backend
-        arrays = (
-            *(forest.path_id, forest.position, bands.lower, bands.diagonal, bands.upper),
-            *(factor.neighbors, matching.mate, coarse.aggregates, own.host(coarse.A.rows.data)),
-        )
-        return [np.asarray(each) for each in arrays]
+        return [matching.mate, coarse.aggregates, own.host(coarse.A.rows.data)]
 
-    for own, expected in zip(simulate(3, found, backend), simulate(3, found, CPU)):
-        for x, y in zip(own, expected, strict=True):
-            np.testing.assert_array_equal(x, y)
+    assert_same(found, backend, 3)
 
 
 @pytest.mark.gpu
@@ -266,7 +334,7 @@ def test_ranks_of_mpi_share_the_gpu(cuda, mpiexec, tmp_path, ranks):
         kind: simulate(1, lambda comm, make=make: make(scatter(A, comm)) @ np.ones(400))[0]
         for kind, make in makes.items()
     }
-    np.savez(tmp_path / "given.npz", x=sp.linalg.spsolve(sp.csc_array(A), np.ones(400)), **expected)
+    np.savez(tmp_path / "given.npz", x=scipy.sparse.linalg.spsolve(sp.csc_array(A), np.ones(400)), **expected)
     done = mpiexec(ranks, SHARED, tmp_path / "given.npz")
     assert done.code == 0 and "as on the host" in done.output, done.output
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.entries import weights_of, weights_of_rows
@@ -31,6 +32,18 @@ class RankGraph(OwnRows):
     total_weight: float = 0.0
     adjacent_weight: float = 0.0
     scale: float = 1.0
+
+    @property
+    def backend(self) -> Backend:
+        """That of the arrays; the halo and its ids are on the host."""
+        return backend_of(self.values)
+
+    def on(self, backend: Backend) -> RankGraph:
+        """The graph with its arrays on a backend."""
+        xp, index = backend.xp, self.columns.dtype
+        arrays = self.indptr.astype(index, copy=False), self.columns, self.values
+        indptr, columns, values = (xp.asarray(array) for array in arrays)
+        return replace(self, indptr=indptr, columns=columns, values=values)
 
     @property
     def n(self) -> int:

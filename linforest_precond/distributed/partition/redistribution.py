@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.communicator import Communicator, parts_by_rank
@@ -77,7 +75,8 @@ class Redistribution:
 
 def redistribution(comm: Communicator, cuts: Array, positions: Array) -> Redistribution:
     """The exchange of vectors between rows and their places in the order."""
-    sent, places = parts_by_rank(owners_of(cuts, positions), [np.arange(positions.size), positions])
-    first = cuts[comm.rank]
+    rows = xp_of(positions).arange(positions.size)
+    sent, places = parts_by_rank(owners_of(cuts, positions), [rows, positions])
+    first = int(cuts[comm.rank])
     received = Places({r: part - first for r, part in comm.exchange(places, positions).items()})
     return Redistribution(comm, positions.size, int(cuts[comm.rank + 1] - first), Places(sent), received)

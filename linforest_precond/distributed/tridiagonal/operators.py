@@ -88,8 +88,10 @@ def tridiagonal(
         own: dict[str, Any] = {**options, "dtype": stored, "repair": repair}
         return _of_own_blocks(A, one_rank.tridiagonal, own, scaling)
 
+    backend = A.backend
+
     def make(A: Matrix) -> tuple[RankTridiagonalPart, int]:
-        graph = graph_of(A)
+        graph = graph_of(A).on(backend)
         forest = forest_of(graph, propose_factor(graph, agreed))
         return RankTridiagonalPart.of(A, "tridiagonal", forest, stored, repair)
 

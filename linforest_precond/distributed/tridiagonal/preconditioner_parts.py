@@ -10,7 +10,7 @@ import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.distributed.forest.bands import copy_bands
 from linforest_precond.distributed.forest.ordering import ForestOrder
@@ -81,7 +81,8 @@ class RankTridiagonalPart:
         """The part of A 2**-exponent, and the exponent: collective."""
         exponent = exponent_into_range(A, stored)
         found = copy_bands(A, forest)
-        given = found.lower, found.diagonal, found.upper
+        # stall: pivots are computed on the host
+        given = map(on_host, (found.lower, found.diagonal, found.upper))
         bands = Bands(*(stored_array(shifted(band, -exponent), stored) for band in given))
         solver = _solver(A, forest.order, bands, repair, exponent)
         shares = _coverages(A, bands, exponent)
@@ -107,7 +108,7 @@ class RankTridiagonalPart:
         return held_bytes(self.bands, self.forest) + self.solver.nbytes
 
     def on(self, backend: Backend) -> RankTridiagonalPart:
-        """The part for vectors on a backend; the forest stays on the host: collective."""
+        """The part for vectors on a backend; the forest stays where it is: collective."""
         if backend is self.bands.backend:
             return self
         found = self.bands.lower, self.bands.diagonal, self.bands.upper
