@@ -267,15 +267,20 @@ def test_factors_of_types(backend):
         assert_same(found, backend, 2)
 
 
-def test_matchings_and_coarse_matrices_are_those_of_the_host(backend):
-    A = lf.matrices.aniso(1, 12)
+@pytest.mark.parametrize("name", [*list(GRAPHS)[:-1], pytest.param(list(GRAPHS)[-1], marks=pytest.mark.slow)])
+@pytest.mark.parametrize("weights", ["magnitude", "pattern"])
+def test_matchings_and_coarse_matrices_are_those_of_the_host(backend, name, weights):
+    A = GRAPHS[name]()
 
     def found(comm, own):
         parts = scatter(own.csr(A), comm)
-        matching = distributed.matching(parts)
-        coarse = distributed.coarsen(parts, own.array(matching.mate))
+        matching = distributed.matching(parts, weights=weights, seed=5)
+        assert isinstance(matching.mate, own.xp.ndarray)
+        coarse = distributed.coarsen(parts, matching)
         assert coarse.A.backend is parts.backend
-        return [matching.mate, coarse.aggregates, own.host(coarse.A.rows.data)]
+        numbers = matching.size, matching.weight, matching.coverage, matching.iterations
+        values = own.host(matching.mate), own.host(matching.values), own.host(coarse.A.rows.data)
+        return [*numbers, *values, coarse.aggregates]
 
     assert_same(found, backend, 3)
 
