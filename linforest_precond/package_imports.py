@@ -24,6 +24,8 @@ from typing import Any, NoReturn
 
 PACKAGE = Path(__file__).parent
 FOLDERS = ("matrices", "solvers")
+# Packages with public names, besides the one above them.
+ROOMS = ("solvers", "matrices", "graph", "similarity")
 
 
 def lazy_names(
@@ -74,10 +76,18 @@ def _unknown_name(
     package: str, name: str, names: Collection[str], others: Mapping[str, str] | None
 ) -> AttributeError:
     elsewhere, lower = others or {}, name.lower()
-    close = [elsewhere.get(name), elsewhere.get(lower), *difflib.get_close_matches(lower, names, 1)]
-    meant = next(filter(None, close), None)
+    meant = elsewhere.get(name) or elsewhere.get(lower) or _in_a_room(package, name)
+    meant = meant or next(iter(difflib.get_close_matches(lower, names, 1)), None)
     hint = f": did you mean {package}.{meant}?" if meant else ""
     return AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
+
+
+def _in_a_room(package: str, name: str) -> str | None:
+    """The public name of a room, where it is asked of the whole package."""
+    if package != __package__ or name.startswith("_"):
+        return None
+    found = (room for room in ROOMS if name in importlib.import_module(f"{package}.{room}").__all__)
+    return next((f"{room}.{name}" for room in found), None)
 
 
 def _places(source: str) -> dict[str, tuple[str, str]]:

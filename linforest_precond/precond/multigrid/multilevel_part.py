@@ -113,7 +113,7 @@ class MultilevelPart(schema.Stored):
             _ = level.held  # computes the members of aggregates now, on the stream of the setup
         if isinstance(coarsest, BandedCoarsest):
             last = levels[-1].csr
-            coarsest = Coarsest.of(last, last.data.dtype, hermitian=True)
+            coarsest = Coarsest.of(last, last.data.dtype, fields["hermitian"])
         return cls(levels=levels, coarsest=coarsest, options=replace(options, cycle=cycle), **fields)
 
     def refreshed(self, csr: CheckedMatrix) -> MultilevelPart:

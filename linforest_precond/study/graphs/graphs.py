@@ -17,6 +17,8 @@ from linforest_precond.study.published import published_rows
 from linforest_precond.study.results import JsonObject
 
 QUICK_SIZES = (1000, 2000)
+# Beside the thesis' random graphs in a full study, and R-MAT graphs.
+REAL = ("AG-Monien/brack2", "DIMACS10/wing", "DIMACS10/luxembourg_osm", "rmat:16", "rmat:20")
 # Random numbers that are drawn at a time.
 BLOCK = 2**22
 
@@ -60,8 +62,8 @@ def quick() -> list[str]:
 
 
 def full() -> list[str]:
-    """The names of the thesis' 45 graphs."""
-    return [Sweep(size, density).name for density in densities() for size in sizes()]
+    """The names of the thesis' 45 graphs, and of real ones."""
+    return [*(Sweep(size, density).name for density in densities() for size in sizes()), *REAL]
 
 
 class Sweep(NamedTuple):

@@ -104,6 +104,7 @@ def threads(study: JsonObject) -> list[JsonObject]:
     *(f"{key}{end}" for key in RATIOS for end in ("", "_deviation", "_paper")),
     Column("locally_dominant", "Locally dominant / Alg. 2", three_digits),
     Column("suitor", "Suitor / Alg. 2", three_digits),
+    Column("md5", "Weight: colours by MD5 / by our hash", three_digits),
     closing=_averages,
 )
 def quality(study: JsonObject) -> list[JsonObject]:

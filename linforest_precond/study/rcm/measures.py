@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.graph import BatchOptions, bandwidth
+from linforest_precond.graph import BatchOptions, bandwidth, profile
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.matrices.generators.standins import standins
 from linforest_precond.matrix.doors import as_pattern
@@ -80,10 +80,16 @@ def orders(A: Any, case: Case, settings: Settings) -> JsonObject:
     order = order_pattern(pattern)
     start, fronts = _start_and_fronts(pattern, order)
     others = [order_pattern(pattern, None, method) for method in backend.reordering.cuthill_mckee.METHODS]
+    host = _host_matrix(A)
+    theirs = csgraph.reverse_cuthill_mckee(host, symmetric_mode=_is_symmetric(pattern, host))
+    reverse = order[::-1].copy()
     return {
         "start": start,
         "bandwidth": bandwidth(A),
-        "reordered_bandwidth": bandwidth(A, order[::-1].copy()),
+        "reordered_bandwidth": bandwidth(A, reverse),
+        "scipy_bandwidth": bandwidth(host, theirs),
+        "envelope": profile(A, reverse),
+        "scipy_envelope": profile(host, theirs),
         "max_degree": int(pattern.longest_row),  # the diagonal counts, as in the paper
         "levels": int(fronts.size),
         "mean_front": float(fronts.mean()),
@@ -118,13 +124,30 @@ def times(A: Any, case: Case, settings: Settings) -> JsonObject:
     host = _host_matrix(A)
     pattern = as_pattern(host)
     start = _start_and_fronts(pattern, order_pattern(pattern))[0]
-    symmetric = pattern.nnz == host.nnz  # otherwise it is the pattern of A + A.T
+    symmetric = _is_symmetric(pattern, host)
     found: JsonObject = {"threads": timing.threads()}
     found["scipy"] = _seconds(partial(csgraph.reverse_cuthill_mckee, host, symmetric_mode=symmetric))
     found["cpu"] = _methods(pattern, start, "cpu")
     if settings.device == "cuda":
-        found["cuda"] = _methods(as_pattern(A), start, "cuda")
+        there = as_pattern(A)
+        found["cuda"] = _methods(there, start, "cuda") | {"transfer": _transfer(pattern, there)}
     return found
+
+
+def _is_symmetric(pattern: Pattern, host: Any) -> bool:
+    """Whether the pattern is that of A; otherwise it is that of A + A.T."""
+    return pattern.nnz == host.nnz
+
+
+def _transfer(pattern: Pattern, there: Pattern) -> float:
+    """Seconds to copy a pattern to the device, and an order back."""
+    xp, order = there.backend.xp, order_pattern(there)
+
+    def copies() -> None:
+        xp.asarray(pattern.indptr), xp.asarray(pattern.indices)
+        on_host(order)
+
+    return _seconds(copies, "cuda")
 
 
 def _methods(pattern: Pattern, start: int, device: str) -> JsonObject:

@@ -17,7 +17,7 @@ from linforest_precond.study.cases import Case
 from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
 
-METHODS = ("locally_dominant", "suitor", "greedy", "weighted", "random")
+METHODS = ("locally_dominant", "augmented", "suitor", "greedy", "weighted", "random")
 # The exact algorithms are sequential: SciPy's for bipartite graphs, NetworkX's in Python for the others.
 MOST_BIPARTITE_EDGES = {"quick": 100_000, "full": 1_000_000}
 MOST_EDGES = {"quick": 8_000, "full": 60_000}
