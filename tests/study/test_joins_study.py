@@ -10,7 +10,7 @@ from linforest_precond.study import run_paper, timing
 from linforest_precond.study.cases import Missing, Source
 from linforest_precond.study.joins import JOINS, measures, tables
 from linforest_precond.study.joins.findings import findings
-from linforest_precond.study.joins.sets import data_set, fetch
+from linforest_precond.study.joins.measures import data_set, fetch
 from linforest_precond.study.paper import Settings
 
 

@@ -33,7 +33,7 @@ from linforest_precond.app.commands.preconditioners import (
 )
 from linforest_precond.app.commands.properties import Properties, properties
 from linforest_precond.app.interrupts import Exit
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend, backend_named
 from linforest_precond.backends.annotations import Array, SparseMatrix
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.records.printing import as_columns, as_table, one_line
@@ -111,7 +111,7 @@ def _measure(
     A: SparseMatrix, found: Properties, arguments: Namespace
 ) -> tuple[float, dict[str, dict[str, Any]]]:
     """Milliseconds of one SpMV, and a row of the table for every preconditioner."""
-    backend = backend_of(A)
+    backend = backend_named(arguments.device)
     r = backend.xp.ones(A.shape[0], A.dtype)
     spmv = _milliseconds(lambda: A @ r, backend)
     solver = ("cg" if found.fits_cg else "bicgstab") if arguments.trials else None

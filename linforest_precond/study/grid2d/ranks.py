@@ -16,8 +16,8 @@ from typing import Any, cast
 import linforest_precond
 from linforest_precond.distributed import communicator_of
 from linforest_precond.study.cases import Case, Source, named_cases
-from linforest_precond.study.grid2d.algorithms import ALGORITHMS, BENCHMARKS, pagerank
 from linforest_precond.study.grid2d.graphs import fetch, graph_on, hub_on, own_case
+from linforest_precond.study.grid2d.measures import ALGORITHMS, BENCHMARKS, pagerank
 from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
 

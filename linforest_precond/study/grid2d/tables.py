@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from linforest_precond.study.grid2d.algorithms import NAMES
+from linforest_precond.study.grid2d.measures import NAMES
 from linforest_precond.study.listings import Column, Tables
 from linforest_precond.study.number_formats import count, digits3, rounded, two_digits, words
 from linforest_precond.study.results import CASE, JsonObject, done
