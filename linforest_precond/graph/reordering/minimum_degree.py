@@ -107,8 +107,7 @@ def fill(A: MatrixLike, ordering: npt.ArrayLike | None = None) -> Fill:
       elimination tree  249 columns high
     """
     pattern = as_pattern(A)
-    given = np.arange(pattern.n) if ordering is None else ordering
-    checked = checked_order(given, pattern.n, pattern.backend)
+    checked = checked_order(ordering, pattern.n, pattern.backend)
     # stall: counted on the host
     found = _fill_on_host(_on_host(pattern), Ordering(on_host(checked.order), on_host(checked.rank)))
     return _on_device_of(pattern, found)

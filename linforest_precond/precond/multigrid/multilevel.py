@@ -247,11 +247,7 @@ def precision_of(matrix: LevelMatrix, dtype: npt.DTypeLike | None) -> DType:
 
 
 def coarsen_level(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[GridTransfer, LevelMatrix]:
-    """The grid transfer to the next level, and that level's matrix.
-
-    Where aggregation around roots stalls, pairs are matched by magnitude; where paths or pairs stall,
-    aggregates around roots are tried, which leave dominant rows to the smoother.
-    """
+    """The grid transfer to the next level, and that level's matrix."""
     if options.coarsening == "smoothed_aggregation":
         transfer = smoothed_aggregation(matrix, options)
         if transfer is not None:

@@ -84,11 +84,7 @@ MOST_ENTRIES_BETWEEN = 1.25
 def coarsen_along_paths(
     fine: LevelMatrix, steps: int, weights: str, strength: float, seed: int
 ) -> tuple[Interpolation, LevelMatrix] | None:
-    """Interpolation from every second unknown of each path, several times, and the coarse matrix.
-
-    None where that matrix would have too many entries: if unknowns are coupled to many others, and all about
-    as strongly, each step couples more of them.
-    """
+    """Interpolation from every second unknown of each path, several times, and the coarse matrix."""
 
     def halve(matrix: LevelMatrix, last: bool) -> tuple[RectangularCSR, LevelMatrix | None]:
         prolongator = path_prolongator(matrix, weights, strength, seed)
