@@ -59,7 +59,7 @@ def linear_forest(A: Matrix, **options: Unpack[FactorKeywords]) -> RankForest:
     """
     agreed = agreed_options(A, lambda: check_options(2, **options))
     with A.comm.together():
-        graph = graph_of(without_rounding(A)).on(A.backend)
+        graph = graph_of(without_rounding(A), A.backend)
         return forest_of(graph, propose_factor(graph, agreed))
 
 
