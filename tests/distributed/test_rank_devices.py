@@ -93,7 +93,8 @@ def products(backend, size, A, setup, right, other=None, offsets=None):
 def assert_like_the_host(backend, size, A, setup, exactly=False, tolerance=1e-9, **options):
     rng = np.random.default_rng(1)
     right = rng.standard_normal((A.shape[0], 2)).astype(A.dtype)
-    found, expected = (products(own, size, A, setup, right, **options) for own in (backend, CPU))
+    found = products(backend, size, A, setup, right, **options)
+    expected = found if backend is CPU else products(CPU, size, A, setup, right, **options)
     for x, y in zip(found, expected):
         assert x.dtype == y.dtype
         if exactly:
@@ -114,8 +115,6 @@ def test_products_are_those_of_the_host(backend, name, size):
     "matrix", ["nonsymmetric", "indefinite", pytest.param("complex", marks=pytest.mark.slow), "one path"]
 )
 def test_products_of_other_matrices_are_those_of_the_host(backend, kind, matrix):
-    if matrix == "indefinite" and kind == "tridiagonal, scaled":
-        pytest.skip("nearly singular after the scaling")
     assert_like_the_host(backend, 3, MATRICES[matrix](), SETUPS[kind], tolerance=1e-6)
 
 
@@ -196,7 +195,8 @@ def scatter_free_choice(A):
 
 def assert_same(function, backend, size):
     """Assert that the ranks' arrays and numbers are those of the host, bit for bit."""
-    for own, expected in zip(simulate(size, function, backend), simulate(size, function, CPU)):
+    found = simulate(size, function, backend)
+    for own, expected in zip(found, found if backend is CPU else simulate(size, function, CPU)):
         for x, y in zip(own, expected, strict=True):
             assert getattr(x, "dtype", None) == getattr(y, "dtype", None)
             np.testing.assert_array_equal(x, y)
