@@ -64,10 +64,7 @@ OTHER_NAMES = {
     "spai": "approximate_inverse",
     "spsolve": "solve", "splu": "direct", "factorized": "direct", "spilu": "ilu", "multigrid": "multilevel",
     "smoothed_aggregation_solver": "multilevel", "ruge_stuben_solver": "multilevel", "gallery": "matrices",
-    **{name: f"solvers.{name}" for name in ("cg", "bicgstab", "gmres", "minres", "idrs", "History")},
-    **{name: f"matrices.{name}" for name in ("load", "poisson", "stencil")},
-    **{name: f"graph.{name}" for name in ("factor", "matching", "coarsen", "connected_components")},
-    "rcm": "graph.reverse_cuthill_mckee", "reverse_cuthill_mckee": "graph.reverse_cuthill_mckee",
+    "rcm": "graph.reverse_cuthill_mckee",
 }  # fmt: skip
 find_unlinked()
 __getattr__, __dir__, __all__ = lazy_names(__name__, __file__, {"scale": "scaling"}, OTHER_NAMES)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import difflib
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
@@ -23,6 +24,8 @@ from typing import Any, NoReturn
 
 PACKAGE = Path(__file__).parent
 FOLDERS = ("matrices", "solvers")
+# Packages with public names, besides the one above them.
+ROOMS = ("solvers", "matrices", "graph", "similarity")
 
 
 def lazy_names(
@@ -73,10 +76,18 @@ def _unknown_name(
     package: str, name: str, names: Collection[str], others: Mapping[str, str] | None
 ) -> AttributeError:
     elsewhere, lower = others or {}, name.lower()
-    close = [elsewhere.get(name), elsewhere.get(lower), *difflib.get_close_matches(lower, names, 1)]
-    meant = next(filter(None, close), None)
+    meant = elsewhere.get(name) or elsewhere.get(lower) or _in_a_room(package, name)
+    meant = meant or next(iter(difflib.get_close_matches(lower, names, 1)), None)
     hint = f": did you mean {package}.{meant}?" if meant else ""
     return AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
+
+
+def _in_a_room(package: str, name: str) -> str | None:
+    """The public name of a room, where it is asked of the whole package."""
+    if package != __package__ or name.startswith("_"):
+        return None
+    found = (room for room in ROOMS if name in importlib.import_module(f"{package}.{room}").__all__)
+    return next((f"{room}.{name}" for room in found), None)
 
 
 def _places(source: str) -> dict[str, tuple[str, str]]:
@@ -118,3 +129,19 @@ def find_unlinked() -> None:
     """
     if not all((PACKAGE / folder).is_dir() for folder in FOLDERS) and FolderBeside not in sys.meta_path:
         sys.meta_path.insert(0, FolderBeside)
+
+
+STUDY_MODULES = ("matplotlib", "jinja2", "pandas")
+STUDY_ADVICE = 'pip install "linforest-precond[study]"'
+
+
+def study_module(name: str) -> Any:
+    """A module of the extra; the error names the extra."""
+    return optional_module(name, f"studies need {name.partition('.')[0]}: {STUDY_ADVICE}")
+
+
+def require_extra() -> None:
+    """Raise before hours of measurements where the report could not be written."""
+    missing = [name for name in STUDY_MODULES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ImportError(f"the report needs {', '.join(missing)}: {STUDY_ADVICE}")

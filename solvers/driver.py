@@ -364,6 +364,7 @@ class Run:
     def solution(self) -> Array:
         """The solution of the given system: finite, and verified again where it was scaled back."""
         scaling, null_space = self.problem.scaling, self.problem.null_space
+        self._discard_diverged()
         if null_space is not None:
             null_space.project(self.space["x"])
         x = scaling.solution(self.space["x"])
@@ -378,6 +379,12 @@ class Run:
             for c in unknown:
                 self.history.add_true(self.ends[c], c, norms[c])  # type: ignore[union-attr]
         return x
+
+    def _discard_diverged(self) -> None:
+        """Return to x0 in the columns that diverged: their residuals are far larger than that of x0."""
+        x, x0 = self.space["x"], self.problem.x0
+        for c in np.flatnonzero(self.statuses == Status.DIVERGED).tolist():
+            x[:, c] = 0 if x0 is None else x0[:, c]
 
     def _overflowed(self, x: Array) -> npt.NDArray[np.bool_]:
         """Which columns of a solution are not finite; on all ranks where some rank's part is not."""

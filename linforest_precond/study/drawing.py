@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from linforest_precond.study.extras import study_module
+from linforest_precond.package_imports import study_module
 from linforest_precond.study.number_formats import missing
 from linforest_precond.study.results import JsonObject, label
 
@@ -105,9 +105,12 @@ def colour_of_case(place: int) -> str:
 
 
 def decades(ax: Axes, which: str = "xy") -> None:
-    """Logarithmic axes with powers of ten in plain text."""
-    for name, axis, scale in (("x", ax.xaxis, ax.set_xscale), ("y", ax.yaxis, ax.set_yscale)):
-        if name in which:
+    """Logarithmic axes with powers of ten in plain text, where something positive is drawn."""
+    for name, axis, scale, least in (
+        ("x", ax.xaxis, ax.set_xscale, ax.dataLim.minposx),
+        ("y", ax.yaxis, ax.set_yscale, ax.dataLim.minposy),
+    ):
+        if name in which and math.isfinite(least):
             scale("log")
             axis.set_major_formatter(power_of_ten)
             axis.set_minor_formatter("")
@@ -143,6 +146,12 @@ def legend_above(figure: Figure, ax: Axes, columns: int) -> None:
         figure.legend(
             handles, labels, loc="outside upper left", ncols=columns, handlelength=1.2, columnspacing=1
         )
+
+
+def legend(ax: Axes, **look: Any) -> None:
+    """A legend of some axes; none where nothing has a name."""
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(**look)
 
 
 def curve(

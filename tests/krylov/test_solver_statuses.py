@@ -329,14 +329,25 @@ class TestStatuses:
         """An iteration that breaks down before x changes is not counted."""
         if case == "x overflows":
             return  # the callback sees the overflow, which is not returned
-        _, A, b, options = provoked(backend, case, np.float64)
+        status, A, b, options = provoked(backend, case, np.float64)
         history, watch = History(), Watch(backend)
         x, _, _ = recorded(
             SOLVERS[solver], backend.array(A), backend.array(b), history=history, callback=watch, **options
         )
         assert len(watch.seen) == int(history.iterations[-1])
-        if watch.seen:
+        if watch.seen and status is not Status.DIVERGED:
             np.testing.assert_array_equal(watch.seen[-1], backend.host(x))
+
+    @pytest.mark.parametrize("case", ["far", "far bicgstab"])
+    @pytest.mark.parametrize("x0", [[0.0, 0.0], [3.0, 4.0]])
+    def test_a_diverged_run_returns_x0(self, backend, case, x0):
+        """A far larger residual than at the start is no progress."""
+        _, (solver, *_), A, b, _ = PROVOKED[case]
+        A = np.array(A, float)
+        right, start = backend.array(b + A @ x0), backend.array(np.array(x0))
+        x, info, _ = recorded(SOLVERS[solver], backend.array(A), right, start)
+        assert info == Status.DIVERGED
+        np.testing.assert_array_equal(backend.host(x), x0)
 
     def test_warnings_as_errors(self, backend):
         A = backend.array(np.diag([1.0, -1]))

@@ -76,6 +76,22 @@ def test_factors_for_what_iterations_do_not_solve(backend):
     assert info == 0 and residual(A, b, x) <= 1.01e-8 and report.chosen.name == "direct"
 
 
+@pytest.mark.parametrize("lower", [False, True])
+def test_triangular_matrices_are_not_eliminated(backend, lower):
+    """Of an acyclic graph, in a random order: factors have the entries of A alone, whatever its diagonal."""
+    rng, n = np.random.default_rng(1), 3000
+    A = sp.triu(sp.random_array((n, n), density=5 / n, rng=rng), 1) + sp.diags_array(
+        10.0 ** rng.uniform(-3, 0, n)
+    )
+    order = rng.permutation(n)
+    A = sp.csr_array((A.T if lower else A).tocsr()[order][:, order])
+    x = rng.standard_normal(n)
+    found, info, report = solved(backend, A, A @ x, method="direct")
+    assert info == 0 and residual(A, A @ x, found) <= 1.01e-8
+    assert [trial.name for trial in report.trials] == ["direct"]
+    assert lf.Solver(A, method="direct").solve(A @ x)[1] == 0
+
+
 def test_the_host_factors_its_own_matrices_without_a_reason():
     solver = lf.Solver(SYSTEMS["convection"](), method="direct")
     solver.solve(noise(900))
@@ -213,6 +229,16 @@ def test_rounding_errors_end_all_trials(backend):
     with pytest.warns(RuntimeWarning, match="^The tolerance is below what float64 can verify .* Raise rtol"):
         x, info, report = solved(backend, A, noise(900), rtol=1e-18)
     assert info == Status.UNATTAINABLE and residual(A, noise(900), x) < 1e-14
+
+
+def test_an_upper_bidiagonal_matrix_with_a_small_diagonal(backend):
+    """Residuals grow by a thousand a row: no history ends the choice with an exception."""
+    n = 30
+    A = backend.csr(sp.diags_array([np.full(n, 1e-3), np.ones(n - 1)], offsets=[0, 1]).tocsr())
+    with pytest.warns(RuntimeWarning):
+        x, info = lf.solve(A, backend.array(np.ones(n)))
+    assert info < 0 and np.isfinite(backend.host(x)).all()
+    assert lf.auto(A).shape == (n, n)
 
 
 def test_several_right_hand_sides(backend):

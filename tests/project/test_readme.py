@@ -5,7 +5,11 @@ import io
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.sparse.linalg import gmres
+
+import linforest_precond as lf
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -96,6 +100,29 @@ def test_make_targets_exist(document):
     named = set(re.findall(r"^    make ([a-z][a-z-]*)", text_of(document), re.MULTILINE))
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert named <= targets
+
+
+def test_readme_has_at_most_150_lines():
+    assert len(text_of(README).splitlines()) <= 150
+
+
+def preconditioners_of_readme():
+    """The code in the second column of "Which preconditioner when"."""
+    section = text_of(README).partition("## Which preconditioner when")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\|[^|]*\|([^|]*)\|", section, re.MULTILINE)[2:]
+    return [code for row in rows for code in re.findall(r"`([^`]+)`", row)]
+
+
+def test_every_preconditioner_of_readme_is_one_for_scipy():
+    found = preconditioners_of_readme()
+    assert len(found) >= 12
+    grid, (stiffness, nodes) = lf.matrices.poisson((16, 16)), lf.matrices.elasticity((4, 3, 3))
+    for code in found:
+        A = stiffness if "nodes" in code else grid
+        b = np.ones(A.shape[0])
+        M = eval(code, {"lf": lf, "A": A, "b": b, "nodes": nodes})
+        x, info = M if "solve" in code else gmres(A, b, M=M, rtol=1e-8)
+        assert info == 0 and np.linalg.norm(b - A @ x) <= 1e-7 * np.linalg.norm(b), code
 
 
 def test_readme_shows_the_command_of_every_change():

@@ -108,3 +108,11 @@ def test_a_lower_threshold_that_would_find_pairs(join, tmp_path):
     assert code == 0 and "No pair reaches 0.95; --threshold 0.7 would find 1 pair." in out
     (tmp_path / "unlike.txt").write_text("alpha\nbeta\n")
     assert "No pair reaches 0.7, nor 0.3." in join("unlike.txt")[1]
+
+
+def test_large_sets_are_not_joined_again(join, tmp_path, monkeypatch):
+    """Lower thresholds would need the weights between all elements of two large sets."""
+    lines = (" ".join(f"{letter}{number}" for number in range(1_001)) for letter in "ab")
+    (tmp_path / "large.txt").write_text("\n".join(lines) + "\n")
+    code, out, _ = join("large.txt", "--threshold", 0.9)
+    assert code == 0 and "No pair reaches" not in out

@@ -8,11 +8,10 @@ import pytest
 
 import linforest_precond as lf
 from linforest_precond.study import run_paper, timing
-from linforest_precond.study.graphs import plots
-from linforest_precond.study.graphs.families import FAMILIES
+from linforest_precond.study.graphs import GRAPHS, plots
 from linforest_precond.study.graphs.findings import findings
-from linforest_precond.study.graphs.graphs import graph_times, random_digraph, sweep_of, weighted
-from linforest_precond.study.graphs.paper import GRAPHS
+from linforest_precond.study.graphs.graphs import REAL, graph_times, random_digraph, sweep_of, weighted
+from linforest_precond.study.graphs.measures import FAMILIES
 from linforest_precond.study.graphs.tables import rows_of
 
 RATIOS = Path(__file__).parent / "published" / "graphs.csv"
@@ -65,7 +64,9 @@ class TestGraphs:
         assert sorted(B.data.tolist()) == list(range(1, B.nnz + 1)) and (B.tocoo().row < B.tocoo().col).all()
 
     def test_selections(self):
-        assert len(GRAPHS.select()) == 6 and all(case.at_paper_size for case in GRAPHS.select(full=True))
+        full = GRAPHS.select(full=True)
+        assert len(GRAPHS.select()) == 6 and sum(case.at_paper_size for case in full) == 45
+        assert [case.name for case in full if not case.at_paper_size] == list(REAL)
         named = GRAPHS.select(["50@0.3", "1000@0.45", "poisson2d:20"])
         assert [case.paper for case in named] == [None, "1000@0.45", None]
         assert sweep_of("1000@1.5") is None and sweep_of("1000@") is None

@@ -8,11 +8,10 @@ import pytest
 import linforest_precond as lf
 from linforest_precond.study import run_paper
 from linforest_precond.study.cases import Missing, Source
-from linforest_precond.study.settings import Settings
-from linforest_precond.study.traffic import measures, tables
+from linforest_precond.study.paper import Settings
+from linforest_precond.study.traffic import TRAFFIC, measures, packets, tables
 from linforest_precond.study.traffic.findings import findings
 from linforest_precond.study.traffic.packets import Traffic, fetch, properties
-from linforest_precond.study.traffic.paper import TRAFFIC
 
 
 def traffic(name, device="cpu"):
@@ -34,13 +33,46 @@ def test_a_wrong_answer_is_seen(monkeypatch):
     assert "0 of 1 cases have the same statistics" in said["Against SciPy"]
 
 
-def test_windows_are_all_packets_once():
+def test_windows_are_all_packets_once(monkeypatch):
     A = Traffic((np.arange(5000, dtype=np.uint32) % 7, np.arange(5000, dtype=np.uint32) % 11, None))
     found = measures.windows(A, None, Settings())
-    assert [(row["packets"], row["windows"]) for row in found["sizes"]] == [(256, 20), (1024, 5), (4096, 2)]
+    assert [(row["packets"], row["windows"]) for row in found["sizes"]] == [(512, 10), (2048, 3)]
     assert found["same"] and found["sizes"][0]["unique_sources"] == 7.0
-    cut = list(measures.cut(A, 4096))
-    assert [window[0].size for window in cut] == [4096, 904] and cut[0][2] is None
+    windows = list(A.windows(4096))
+    assert [window[0].size for window in windows] == [4096, 904] and windows[0][2] is None
+    monkeypatch.setattr(measures, "MOST_WINDOWS", 4)
+    assert [row["packets"] for row in measures.windows(A, None, Settings())["sizes"]] == [2048]
+
+
+def test_the_windows_of_the_challenge_are_measured():
+    lengths = [measures.SHORTEST_WINDOW * measures.WINDOW_FACTOR**k for k in range(10)]
+    assert {2**17, 2**19, 2**21, 2**23, 2**25, 2**27} <= set(lengths)
+    assert max(lengths) == measures.LONGEST_WINDOW and 2**30 <= measures.MOST_WINDOWS * 2**17
+
+
+def test_many_packets_are_streamed(tmp_path, monkeypatch):
+    """The same statistics without the packets as a whole."""
+    whole = measures.analysis(traffic("packets:12"), None, Settings())["statistics"]
+    monkeypatch.setattr(packets, "MOST_AT_ONCE", 11)
+    monkeypatch.setattr(packets, "MOST_IN_WINDOW", 10)
+    monkeypatch.setattr(measures, "MOST_IN_FILES", {"quick": 2**11})
+    A = traffic("packets:12")
+    assert A.is_streamed and A.count == 4096
+    assert properties(A)["nnz"] == whole["unique_links"] and properties(A)["rows"] == whole["unique_sources"]
+    assert [window[0].size for window in A.windows(2048)] == [2048, 2048]
+
+    def links(A):
+        assert not A.is_streamed, "the packets as a whole"
+        return A._generated(0, A.count)
+
+    monkeypatch.setattr(Traffic, "links", property(links))
+    report = run_paper("traffic", ["packets:12"], out=tmp_path, progress=False)
+    study = json.loads((report.parent / "study.json").read_text(encoding="utf-8"))
+    (case,) = study["cases"]
+    assert case["status"] == "done" and case["analysis"]["statistics"] == whole
+    assert [row["packets"] for row in case["windows"]["sizes"]] == [512, 2048]
+    assert tables.batch_rows(study) == [] and tables.times(study)[0]["gb_per_s"] is None
+    assert {finding.topic for finding in findings(study)} == {"Rate", "Windows"}
 
 
 def test_files_batches_and_properties(backend):

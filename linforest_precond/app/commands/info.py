@@ -14,7 +14,14 @@ import numpy as np
 
 from linforest_precond import matrices
 from linforest_precond.app.commands import inputs
-from linforest_precond.app.commands.advice import advice, gather_misses, order_advice
+from linforest_precond.app.commands.advice import (
+    MOST_ITERATIONS,
+    TOLERANCE,
+    advice,
+    gather_misses,
+    order_advice,
+    trial,
+)
 from linforest_precond.app.commands.inputs import watched
 from linforest_precond.app.commands.preconditioners import (
     CHOICES,
@@ -25,7 +32,6 @@ from linforest_precond.app.commands.preconditioners import (
     preconditioner_name,
 )
 from linforest_precond.app.commands.properties import Properties, properties
-from linforest_precond.app.commands.trials import MOST_ITERATIONS, TOLERANCE, trial
 from linforest_precond.app.interrupts import Exit
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array, SparseMatrix

@@ -15,8 +15,8 @@ from linforest_precond.similarity.options import BOUNDS, SIMILARITIES
 from linforest_precond.similarity.verification import MATCHINGS
 
 Sets: TypeAlias = list[frozenset[str]]
-# Where no pair is found, these lower thresholds are tried for at most MOST_TRIED sets.
-LOWER, MOST_TRIED = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3), 10_000
+# Where no pair is found, lower thresholds are tried for at most MOST_TRIED sets of at most MOST_ELEMENTS.
+LOWER, MOST_TRIED, MOST_ELEMENTS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3), 10_000, 1_000
 
 EPILOG = """\
 FILE has one set a line, in UTF-8, with white space between the elements, or what --separator names. Two sets
@@ -78,12 +78,17 @@ def run(arguments: Namespace) -> int:
     with replacing(path) as unfinished:
         found.to_csv(unfinished)
     print(found)
-    if not len(found) and len(sets) + len(others or ()) <= MOST_TRIED:
+    if not len(found) and _is_small([*sets, *(others or ())]):
         print(_of_lower_thresholds(sets, others, {**options, **chosen}))
     if arguments.assess:
         print(join_quality(found, fuzzy_join(sets, others, **options, matching="exact")))
     print(as_table("written", ("pairs", one_line(str(path)))))
     return Exit.DONE
+
+
+def _is_small(sets: Sets) -> bool:
+    """Whether joins with lower thresholds take little time and memory."""
+    return len(sets) <= MOST_TRIED and max(map(len, sets), default=0) <= MOST_ELEMENTS
 
 
 def _of_lower_thresholds(sets: Sets, others: Sets | None, options: dict[str, Any]) -> str:

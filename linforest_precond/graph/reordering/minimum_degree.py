@@ -130,6 +130,16 @@ def predicted_fill(pattern: Pattern, most_flops: float = math.inf) -> tuple[Arra
     return pattern.backend.xp.asarray(order), _on_device_of(pattern, found)
 
 
+def triangular_fill(indptr: Array) -> Fill:
+    """The entries of a triangular matrix with a full diagonal, by rows: there is no fill-in.
+
+    They count for both factors, though one of them is diagonal; nothing is eliminated.
+    """
+    counts, n = np.diff(indptr), indptr.size - 1
+    entries = int(indptr[-1])
+    return Fill(counts, 1, 2 * entries - n, entries, 0.0, 0.0, int(counts.max(initial=0)))
+
+
 def _fill_on_host(pattern: Pattern, ordering: Ordering) -> Fill:
     counts, height = _host().elimination_tree.column_counts(pattern, ordering.order, ordering.rank)
     wide = counts.astype(np.float64)

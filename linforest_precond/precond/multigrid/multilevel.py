@@ -29,8 +29,7 @@ from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
 from linforest_precond.precond.multigrid.multilevel_part import SCHEMA, part_of_levels
 from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
-from linforest_precond.precond.multigrid.pairwise_aggregation import aggregate_pairwise
-from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
+from linforest_precond.precond.multigrid.pairwise_aggregation import aggregate_pairwise, coarsen_along_paths
 from linforest_precond.precond.multigrid.prolongation import fills_up
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 from linforest_precond.precond.parts.number_types import stored_dtype
@@ -299,10 +298,7 @@ def smoothed_aggregation(matrix: LevelMatrix, options: MultilevelOptions) -> Int
 def root_aggregates(
     matrix: LevelMatrix, options: MultilevelOptions, aggregate: Callable[..., Any] = RootAggregates.of
 ) -> tuple[Any, Any]:
-    """The aggregates by couplings of the opposite sign of the diagonal, and the strong couplings.
-
-    Where these aggregates are many, those by couplings of any sign are taken, if they are fewer.
-    """
+    """The aggregates by couplings of the opposite sign of the diagonal, and the strong couplings."""
     connection = matrix, options.strength, options.seed
     if options.weights == "magnitude":
         return aggregate(*connection, signed=False)

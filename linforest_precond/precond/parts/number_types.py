@@ -57,10 +57,7 @@ def stored_arrays(arrays: Sequence[Array], dtype: DType, exponents: Sequence[int
 
 
 def held_bytes(*things: Any) -> int:
-    """The bytes of all arrays in records, objects of this package and tuples, each counted once.
-
-    `WorkVectors` are not counted.
-    """
+    """The bytes of all arrays in records, objects of this package and tuples, each counted once."""
     arrays: dict[int, int] = {}
     seen: set[int] = set()  # objects may refer to each other in cycles
     pending = list(things)

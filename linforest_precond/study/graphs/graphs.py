@@ -12,11 +12,13 @@ import scipy.sparse as sp
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.matrix.doors import as_pattern
-from linforest_precond.study.cases import Case, Source
+from linforest_precond.study.cases import Case, Source, size_fields
 from linforest_precond.study.published import published_rows
 from linforest_precond.study.results import JsonObject
 
 QUICK_SIZES = (1000, 2000)
+# Beside the thesis' random graphs in a full study, and R-MAT graphs.
+REAL = ("AG-Monien/brack2", "DIMACS10/wing", "DIMACS10/luxembourg_osm", "rmat:16", "rmat:20")
 # Random numbers that are drawn at a time.
 BLOCK = 2**22
 
@@ -60,8 +62,8 @@ def quick() -> list[str]:
 
 
 def full() -> list[str]:
-    """The names of the thesis' 45 graphs."""
-    return [Sweep(size, density).name for density in densities() for size in sizes()]
+    """The names of the thesis' 45 graphs, and of real ones."""
+    return [*(Sweep(size, density).name for density in densities() for size in sizes()), *REAL]
 
 
 class Sweep(NamedTuple):
@@ -140,6 +142,4 @@ def weighted(A: Any, seed: int = 0) -> sp.csr_array:
 
 def properties(A: Any) -> JsonObject:
     """Vertices and edges of a graph."""
-    rows, nnz = A.shape[0], int(A.nnz)
-    symmetric = bool(as_pattern(A, directed=True).symmetric)
-    return {"rows": rows, "nnz": nnz, "symmetric": symmetric, "mean_degree": nnz / max(rows, 1)}
+    return size_fields(A.shape[0], int(A.nnz), bool(as_pattern(A, directed=True).symmetric))

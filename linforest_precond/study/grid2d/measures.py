@@ -15,8 +15,8 @@ from linforest_precond.distributed.partition.scatter import equal_shares
 from linforest_precond.study.cases import Case
 from linforest_precond.study.grid2d.algorithms import ALGORITHMS, VARIANTS, Algorithm, pagerank
 from linforest_precond.study.grid2d.graphs import graph_on, hub_of
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.settings import Settings
 
 SIDES = {"quick": (1, 4, 16), "full": (1, 4, 16, 64)}
 SQUARES = {"quick": (1, 4, 9, 16), "full": (1, 4, 9, 16, 25, 36, 49, 64)}

@@ -73,8 +73,7 @@ def _finish(ax: drawing.Axes, rows: list[JsonObject], title: str) -> None:
     ax.set_xlabel("ranks")
     ticks = sorted({row["p"] for row in rows} & {1, 4, 16, 64})
     ax.set_xticks(ticks, [str(tick) for tick in ticks])
-    if rows:
-        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    drawing.legend(ax, loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 FIGURES = by_name(a_round, ranks)

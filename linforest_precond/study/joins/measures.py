@@ -12,8 +12,8 @@ from linforest_precond.similarity.join_records import JoinResult
 from linforest_precond.similarity.set_join import fuzzy_join
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.settings import Settings
 
 # Methods that run on the GPU, too; the first is the default.
 APPROXIMATE = ("greedy", "locally_dominant", "paz_schwartzman")
@@ -40,15 +40,7 @@ def join(sets: list[Any], method: str, device: str, bound: str = "matching") -> 
 
 
 def quality(sets: list[Any], case: Case, settings: Settings) -> JsonObject:
-    """
-    Recall and precision against the exact join of a sample, as in table 5.2.
-
-    Returns
-    -------
-    dict
-        ``sets`` and ``pairs`` of the sample; ``methods``, each with ``recall``, ``missed`` and ``precision``
-        of the default, and ``upper_recall``, ``upper_precision`` and ``added`` of the upper bound.
-    """
+    """Recall and precision against the exact join of a sample, as in table 5.2."""
     some = sets[: SAMPLE[settings.mode]]
     exact = join(some, "exact", settings.device)
     methods = {method: _quality(some, method, exact, settings.device) for method in APPROXIMATE}
@@ -65,15 +57,7 @@ def _quality(sets: list[Any], method: str, exact: JoinResult, device: str) -> Js
 
 
 def times(sets: list[Any], case: Case, settings: Settings) -> JsonObject:
-    """
-    Seconds of the filter and of the verification of every method, as in figures 5.2 and 5.3.
-
-    Returns
-    -------
-    dict
-        ``threads``, ``candidates``, ``verified`` and ``pairs`` (of the default), and ``methods``, each with
-        ``filter``, ``verify`` and, on the CPU, ``peak`` bytes of Python and NumPy (figure 5.5).
-    """
+    """Seconds of the filter and of the verification of every method, as in figures 5.2 and 5.3."""
     many = len(sets) > MANY
     found: JsonObject = {"methods": {}}
     with one_thread(sets, settings.device):
@@ -93,11 +77,6 @@ def times(sets: list[Any], case: Case, settings: Settings) -> JsonObject:
                 counts = {"candidates": best.candidates, "verified": best.verified, "pairs": len(best)}
                 found |= counts | {"threads": timing.threads()}
     return found
-
-
-def _peak(sets: list[Any], method: str) -> int:
-    """The most memory that Python and NumPy held at once during a join."""
-    return timing.host_peak(partial(join, sets, method, "cpu"))[0]
 
 
 def shares(sets: list[Any], case: Case, settings: Settings) -> JsonObject:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from linforest_precond.matrices.readers.files import matrix_suffix
 from linforest_precond.similarity.noisy_sets import ambiguous_sets
 from linforest_precond.similarity.set_files import read_sets
-from linforest_precond.study.cases import Case, Missing, Source
+from linforest_precond.study.cases import Case, Missing, Source, size_fields
 from linforest_precond.study.published import named_rows
 from linforest_precond.study.results import JsonObject
 
@@ -80,6 +80,4 @@ def rows_of(A: Any) -> list[frozenset[str]]:
 
 def properties(sets: list[frozenset[str]]) -> JsonObject:
     """Sets as rows, and their elements."""
-    elements = sum(map(len, sets))
-    found = {"rows": len(sets), "nnz": elements, "symmetric": None}
-    return found | {"mean_degree": elements / max(len(sets), 1)}
+    return size_fields(len(sets), sum(map(len, sets)), None)

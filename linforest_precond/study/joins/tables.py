@@ -16,7 +16,6 @@ from linforest_precond.study.results import CASE, JsonObject, done
 SHORT = {"exact": "exact", "greedy": "GD", "locally_dominant": "LD", "paz_schwartzman": "PS"}
 PRINTED = ("greedy", "paz_schwartzman")  # the methods of table 5.2
 
-
 TABLES = Tables()
 
 

@@ -28,8 +28,8 @@ from linforest_precond.study.matching.algorithms import (
     serial_matching,
     upper_weights,
 )
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.settings import Settings
 
 # Random orders of the vertices over which qualities are averaged; the paper has 32.
 QUICK_PERMUTATIONS, PAPER_PERMUTATIONS = 8, 32
@@ -154,7 +154,7 @@ def quality(A: Any, case: Case, settings: MatchingSettings) -> JsonObject:
 
     ``size``: random proposals / Algorithm 1; ``gain`` and ``greedy``: weighted proposals / Algorithms 1 and
     2; ``serial``: Algorithm 1 / Algorithm 2; ``dominant``: our locally dominant and suitor matchings /
-    Algorithm 2.
+    Algorithm 2; ``md5``: weighted proposals with the colours of Algorithm 4 / with ours.
     """
     graph, seeds = host_graph(A), range(settings.orders)
     serial = {
@@ -163,6 +163,7 @@ def quality(A: Any, case: Case, settings: MatchingSettings) -> JsonObject:
     found = {method: [matching(A, method, seed=seed) for seed in seeds] for method in PROPOSALS}
     sizes = [float(result.size) for result in found["random"]]
     weights = [result.weight for result in found["weighted"]]
+    by_md5 = [matching(A, "weighted", seed=seed, colours="md5").weight for seed in seeds]
     best = greedy_weight(A)
     dominant = {method: share(matching(A, method).weight, best) for method in DOMINANT}
     return {
@@ -173,6 +174,7 @@ def quality(A: Any, case: Case, settings: MatchingSettings) -> JsonObject:
         **compared("greedy", weights, best),
         **compared("serial", [weight for _, weight in serial[True]], best),
         "dominant": dominant,
+        "md5": share(statistics.fmean(by_md5), statistics.fmean(weights)),
     }
 
 

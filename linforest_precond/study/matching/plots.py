@@ -68,8 +68,8 @@ def colours(study: JsonObject) -> drawing.Figure:
             keyed_numbers("matching")["best_probability"], color=drawing.GREY, linewidth=0.8, linestyle=":"
         )
         ax.set_xlabel("probability of blue")
-    left.legend(fontsize=6.5)
-    right.legend(fontsize=6.5, loc="center left", bbox_to_anchor=(1, 0.5))
+    drawing.legend(left, fontsize=6.5)
+    drawing.legend(right, fontsize=6.5, loc="center left", bbox_to_anchor=(1, 0.5))
     left.set_ylabel("% of the range")
     right.set_ylabel("matched in the first round")
     return figure
@@ -156,7 +156,7 @@ def arrangement(study: JsonObject) -> drawing.Figure:
     drawing.name_rows(left, [drawing.wrapped(label(case)) for case in cases], fontsize=8)
     left.axvline(keyed_numbers("matching")["gain"], color=drawing.STAGES[5], linewidth=1, linestyle="--")
     left.set_xlabel("weight: weighted / Algorithm 1")
-    left.legend(fontsize=7, loc="lower right")
+    drawing.legend(left, fontsize=7, loc="lower right")
     for place, case in enumerate(cases):
         found = case["arrangement"]
         _curve(right, found["sigmas"], found["scaled"]["gain"], place, label(case))
@@ -164,7 +164,7 @@ def arrangement(study: JsonObject) -> drawing.Figure:
     right.set(
         xlabel="standard deviation of log₂ of the vertices' factors", ylabel="weight: weighted / Algorithm 1"
     )
-    right.legend(fontsize=6.5, loc="center left", bbox_to_anchor=(1, 0.5))
+    drawing.legend(right, fontsize=6.5, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
 

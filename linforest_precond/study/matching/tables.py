@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from statistics import fmean
 
-from linforest_precond.study.listings import Column, Tables
+from linforest_precond.study.listings import Cell, Column, Tables
 from linforest_precond.study.matching.measures import METHODS, PROPOSALS
 from linforest_precond.study.number_formats import (
     count,
@@ -17,7 +17,6 @@ from linforest_precond.study.number_formats import (
     two_digits,
 )
 from linforest_precond.study.published import keyed_numbers
-from linforest_precond.study.report_tables import Cell
 from linforest_precond.study.results import JsonObject, done
 
 NAMES = {
@@ -38,7 +37,6 @@ RATIOS = {
 }
 SEQUENTIAL = {"serial_random": "Alg. 1 random", "serial_weighted": "Alg. 1 weighted", "greedy": "Alg. 2"}
 TIMED = SEQUENTIAL | {name: NAMES[name] for name in METHODS}
-
 
 TABLES = Tables()
 
@@ -106,6 +104,7 @@ def threads(study: JsonObject) -> list[JsonObject]:
     *(f"{key}{end}" for key in RATIOS for end in ("", "_deviation", "_paper")),
     Column("locally_dominant", "Locally dominant / Alg. 2", three_digits),
     Column("suitor", "Suitor / Alg. 2", three_digits),
+    Column("md5", "Weight: colours by MD5 / by our hash", three_digits),
     closing=_averages,
 )
 def quality(study: JsonObject) -> list[JsonObject]:

@@ -37,13 +37,24 @@ def _paper_bandwidths(cases: list[JsonObject]) -> str:
     return f"{text} {better} of {len(cases)} matrices ({names})."
 
 
+@findings.about(
+    "SciPy", lambda study: [case for case in done(study, "orders") if "envelope" in case["orders"]]
+)
+def _scipy(cases: list[JsonObject]) -> str:
+    found = [case["orders"] for case in cases]
+    narrower = sum(each["reordered_bandwidth"] <= each["scipy_bandwidth"] for each in found)
+    smaller = sum(each["envelope"] <= each["scipy_envelope"] for each in found)
+    text = f"The bandwidth is at most that of SciPy's order on {narrower} of {len(cases)} matrices"
+    return f"{text}, the envelope on {smaller}."
+
+
 @findings.about("Fastest", "times")
 def _fastest(cases: list[JsonObject]) -> str:
     device = "cuda" if any(dig(case, "times", "cuda") for case in cases) else "cpu"
     wins: Counter[str] = Counter()
     for case in cases:
         times = dig(case, "times", device)
-        methods = [name for name in times if name not in ("auto", "start searched for")]
+        methods = [name for name in times if name not in ("auto", "start searched for", "transfer")]
         wins[min(methods, key=lambda name: times[name])] += 1
     words = [f"{name} on {count}" for name, count in wins.most_common()]
     place = {"cpu": "the CPU", "cuda": "the GPU"}[device]

@@ -47,7 +47,7 @@ def batches(study: JsonObject) -> drawing.Figure:
 
 @drawing.styled
 def breakdown(study: JsonObject) -> drawing.Figure:
-    """Figure 4: the order from a given start, and the search for a start."""
+    """Figure 4: the order from a given start, the search for a start, and the copies to and from a GPU."""
     cases = done(study, "times")
     figure, ax = drawing.case_rows(cases)
     devices = [device for device in ("cpu", "cuda") if any(dig(case, "times", device) for case in cases)]
@@ -63,6 +63,9 @@ def breakdown(study: JsonObject) -> drawing.Figure:
         search = np.maximum(whole - core, 0)
         text = f"{name}: search for a start"
         ax.barh(places, 1e3 * search, height, 1e3 * core, color=drawing.STAGES[2 * i + 1], label=text)
+        copies = np.array([drawing.number(dig(case, "times", device, "transfer")) for case in cases], float)
+        if np.isfinite(copies).any():
+            ax.barh(places, 1e3 * copies, height, 1e3 * (core + search), color=drawing.GREY, label="copies")
     drawing.finish(figure, ax, "milliseconds", columns=2)
     return figure
 

@@ -9,7 +9,7 @@ from linforest_precond.study.findings import Findings
 from linforest_precond.study.number_formats import count, digits3, one_digit, percent, spread
 from linforest_precond.study.published import named_rows, published_number
 from linforest_precond.study.results import JsonObject, done
-from linforest_precond.study.scale.tables import RATES, RULES, geometric_gap, implied_edges, visits
+from linforest_precond.study.scale.tables import RATES, RULES, distances, geometric_gap, implied_edges, visits
 
 MANY_ENTRIES = 100_000
 findings = Findings()
@@ -24,6 +24,15 @@ def _optimum(study: JsonObject) -> str | None:
     text = f"Locally dominant matchings are {one_digit(gap)} % below the maximum weight in the geometric mean"
     gaps = [row["ld_gap"] for row in named_rows("scale").values() if "ld_gap" in row and "edges" in row]
     return f"{text}; the thesis has {paper} % ({spread(gaps, str)} %) on seven graphs of other sizes."
+
+
+@findings.about("Augmentations", lambda study: [row for row in distances(study) if "augmented_gap" in row])
+def _augmented(rows: list[JsonObject]) -> str:
+    own, before = (
+        fmean(row[f"{method}_gap"] for row in rows) for method in ("augmented", "locally_dominant")
+    )
+    text = f"Augmented matchings are {one_digit(own)} % below the maximum weight on average"
+    return f"{text}, locally dominant ones {one_digit(before)} %."
 
 
 def large(cases: list[JsonObject]) -> list[JsonObject]:

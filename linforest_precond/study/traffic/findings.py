@@ -46,12 +46,14 @@ def _batches(rows: list[JsonObject]) -> str:
 def _windows(rows: list[JsonObject]) -> str:
     own = longest_stream(rows)
     cases = {row[CASE]["name"]: row[CASE] for row in rows}.values()
-    same = sum(case["windows"]["same"] for case in cases)
+    same = [case["windows"]["same"] for case in cases if case["windows"]["same"] is not None]
     short, long = own[0], own[-1]
     shares = [row["unique_links"] / row["packets"] for row in (short, long)]
     text = f"A window of {count(short['packets'])} packets has {digits3(shares[0])} links a packet on average"
     text += f", one of {count(long['packets'])} has {digits3(shares[1])}"
-    return f"{text}; {same} of {len(cases)} streams of windows have the statistics of the whole."
+    if same:
+        text += f"; {sum(same)} of {len(same)} streams of windows have the statistics of the whole"
+    return f"{text}."
 
 
 @findings.about("Files", file_rows)

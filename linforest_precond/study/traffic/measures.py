@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,8 @@ from linforest_precond.graph.traffic.traffic_files import read_traffic, write_tr
 from linforest_precond.graph.traffic.traffic_records import TrafficStatistics
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.settings import Settings
 from linforest_precond.study.traffic.packets import Traffic
 
 REPEATS = 5
@@ -26,24 +25,22 @@ BATCHES = (1, 5, 10)
 # The most packets for NumPy and SciPy, which are sequential, and for text files.
 MOST_FOR_SCIPY = {"quick": 2**22, "full": 2**27}
 MOST_IN_FILES = {"quick": 2**18, "full": 2**24}
-# The shortest window, and the factor from one length to the next.
-SHORTEST_WINDOW, WINDOW_FACTOR = 2**8, 4
+# The shortest window, the factor from one length to the next, up to 2**27, and the most windows of a length.
+SHORTEST_WINDOW, WINDOW_FACTOR, LONGEST_WINDOW, MOST_WINDOWS = 2**9, 4, 2**27, 2**13
 # Bytes that one pass reads: 12 of a link, 8 of a source, and the sums of both ends, written and read.
 LINK_BYTES, SOURCE_BYTES, END_BYTES = 12, 8, 32
 WINDOW_FIELDS = ("unique_links", "unique_sources", "unique_destinations", "largest_fan_out", "largest_fan_in")
 
 
 def analysis(A: Traffic, case: Case, settings: Settings) -> JsonObject:
-    """
-    The two tasks of section 3.6.1: analysis of a matrix that exists, and end to end, from packets.
+    """The two tasks of section 3.6.1: analysis of a matrix that exists, and end to end, from packets.
 
-    Returns
-    -------
-    dict
-        ``statistics``; ``bytes`` that one pass over the matrix moves at least; ``seconds`` of ``analysis``
-        and ``end_to_end``, and of SciPy's ``scipy_analysis`` and ``scipy_end_to_end``; whether SciPy finds
-        the ``same``, None for many packets.
+    Streamed packets have the seconds of both together, with their generation.
     """
+    if A.is_streamed:
+        taken, whole = A.streamed
+        times = {"analysis": None, "end_to_end": taken}
+        return {"statistics": whole.as_dict(), "bytes": bytes_of(whole), "seconds": times, "same": None}
     found = traffic_statistics(A.matrix)
     least = partial(timing.least_time, repeats=REPEATS, device=settings.device)
     seconds = {
@@ -51,7 +48,7 @@ def analysis(A: Traffic, case: Case, settings: Settings) -> JsonObject:
         "end_to_end": least(lambda: traffic_statistics(A.links))[0],
     }
     same = None
-    if A.links[0].size <= MOST_FOR_SCIPY[settings.mode]:
+    if A.count <= MOST_FOR_SCIPY[settings.mode]:
         building, B = timing.time_of(partial(scipy_matrix, *map(on_host_or_none, A.links)), "cpu")
         seconds["scipy_analysis"], theirs = timing.time_of(partial(scipy_statistics, B), "cpu")
         seconds["scipy_end_to_end"] = building + seconds["scipy_analysis"]
@@ -85,6 +82,8 @@ def scipy_statistics(A: Any) -> tuple[int, ...]:
 
 def batches(A: Traffic, case: Case, settings: Settings) -> JsonObject:
     """Seconds end to end from arrays of the host, by the number of batches (figure 3.6)."""
+    if A.is_streamed:
+        return dict.fromkeys(map(str, BATCHES))
     host = tuple(map(on_host_or_none, A.links))
 
     def seconds(count: int) -> float:
@@ -95,40 +94,29 @@ def batches(A: Traffic, case: Case, settings: Settings) -> JsonObject:
 
 
 def windows(A: Traffic, case: Case, settings: Settings) -> JsonObject:
-    """
-    The packets in consecutive windows of equal lengths, as they would be captured.
-
-    Returns
-    -------
-    dict
-        ``sizes``: for each length the number of ``windows``, the ``seconds`` to analyse all of them one by
-        one, and the means over the windows of `WINDOW_FIELDS`; ``same``: whether the statistics of all
-        windows, streamed one after the other, are those of the packets as a whole.
-    """
-    count, length, found = A.links[0].size, SHORTEST_WINDOW, []
-    while length <= count:
-        call = partial(_each, A, length)
-        seconds, each = timing.time_of(call, settings.device)
-        means = {name: float(np.mean([getattr(one, name) for one in each])) for name in WINDOW_FIELDS}
-        found.append({"packets": length, "windows": len(each), "seconds": seconds, **means})
+    """The packets in consecutive windows of equal lengths, as they would be captured."""
+    found, length = [], SHORTEST_WINDOW
+    while length <= min(A.count, LONGEST_WINDOW):
+        if A.count <= MOST_WINDOWS * length:
+            found.append(_of_windows(A, length, settings.device))
         length *= WINDOW_FACTOR
-    streamed = traffic_statistics(cut(A, SHORTEST_WINDOW * WINDOW_FACTOR))
-    return {"sizes": found, "same": streamed == traffic_statistics(A.matrix)}
+    if A.is_streamed:
+        return {"sizes": found, "same": None}
+    shortest = found[0]["packets"] if found else SHORTEST_WINDOW
+    return {"sizes": found, "same": traffic_statistics(A.windows(shortest)) == traffic_statistics(A.matrix)}
 
 
-def cut(A: Traffic, length: int) -> Iterator[tuple[Any, ...]]:
-    """Consecutive windows; the last one may be shorter."""
-    for begin in range(0, A.links[0].size, length):
-        yield tuple(None if each is None else each[begin : begin + length] for each in A.links)
-
-
-def _each(A: Traffic, length: int) -> list[TrafficStatistics]:
-    return [traffic_statistics(window) for window in cut(A, length)]
+def _of_windows(A: Traffic, length: int, device: str) -> JsonObject:
+    """Times and means over the windows of a length."""
+    timed = [timing.time_of(partial(traffic_statistics, window), device) for window in A.windows(length)]
+    means = {name: float(np.mean([getattr(one, name) for _, one in timed])) for name in WINDOW_FIELDS}
+    seconds = sum(taken for taken, _ in timed)
+    return {"packets": length, "windows": len(timed), "seconds": seconds, **means}
 
 
 def files(A: Traffic, case: Case, settings: Settings) -> JsonObject:
     """Bytes and seconds of a GraphBLAS-style Matrix Market file, and whether its statistics are the same."""
-    if A.links[0].size > MOST_IN_FILES[settings.mode]:
+    if A.count > MOST_IN_FILES[settings.mode]:
         return {"bytes": None, "write": None, "read": None, "same": None}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "traffic.mtx"

@@ -2,33 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from linforest_precond.graph.traffic.statistics import traffic_statistics
 from linforest_precond.graph.traffic.traffic_files import read_traffic
 from linforest_precond.graph.traffic.traffic_inputs import links_of, triplets
 from linforest_precond.graph.traffic.traffic_matrix import traffic_matrix
-from linforest_precond.graph.traffic.traffic_records import TrafficMatrix
+from linforest_precond.graph.traffic.traffic_records import TrafficMatrix, TrafficStatistics
 from linforest_precond.matrices.arrays import array_modules
 from linforest_precond.matrices.generators.network_packets import packets
-from linforest_precond.study.cases import Case, Missing, Source
+from linforest_precond.study import timing
+from linforest_precond.study.cases import Case, Missing, Source, size_fields
 from linforest_precond.study.results import JsonObject
 
 KIND = "packets"
 PAPER_SCALE = 30
+# More than 2**MOST_AT_ONCE synthetic packets are generated in windows of 2**MOST_IN_WINDOW.
+MOST_AT_ONCE, MOST_IN_WINDOW = 28, 27
+Links = tuple[Any, ...]  # sources, destinations and packets; None for one packet each
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """Sources, destinations and packets (None: one each) on a device."""
+    """Given links of packets on a device, or 2**scale synthetic ones, generated when they are asked for."""
 
-    links: tuple[Any, ...]
+    given: Links = ()
+    scale: int | None = None
+    device: str = "cpu"
+
+    @property
+    def count(self) -> int:
+        return 1 << self.scale if self.scale is not None else self.links[0].size
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether the packets are generated in windows, never as a whole."""
+        return self.scale is not None and self.scale > MOST_AT_ONCE
+
+    @cached_property
+    def links(self) -> Links:
+        return self.given if self.scale is None else self._generated(0, self.count)
 
     @cached_property
     def matrix(self) -> TrafficMatrix:
         return traffic_matrix(*self.links)
+
+    @cached_property
+    def streamed(self) -> tuple[float, TrafficStatistics]:
+        """Seconds to generate and analyse the packets in windows, and the statistics of all of them."""
+        return timing.time_of(lambda: traffic_statistics(self.windows(2**MOST_IN_WINDOW)), self.device)
+
+    def windows(self, length: int) -> Iterator[Links]:
+        """Consecutive windows of a power of two packets; the last one of given links may be shorter."""
+        for begin in range(0, self.count, length):
+            if self.is_streamed:
+                yield self._generated(begin, length)
+            else:
+                yield tuple(None if each is None else each[begin : begin + length] for each in self.links)
+
+    def _generated(self, begin: int, count: int) -> Links:
+        return (*packets(count.bit_length() - 1, first=begin, device=self.device), None)
 
 
 def scale_of(name: str) -> int | None:
@@ -53,7 +90,7 @@ def fetch(source: Source, case: Case) -> tuple[Case, Traffic]:
     xp, _ = array_modules(source.device)
     scale = scale_of(case.name)
     if scale is not None:
-        return case, Traffic((*packets(scale, device=source.device), None))
+        return case, Traffic(scale=scale, device=source.device)
     if case.origin == "file":
         if not Path(case.name).exists():
             raise Missing(f"{case.name} does not exist")
@@ -64,5 +101,7 @@ def fetch(source: Source, case: Case) -> tuple[Case, Traffic]:
 
 def properties(A: Traffic) -> JsonObject:
     """Sources as rows, and links."""
-    rows, nnz = A.matrix.shape[0], A.matrix.nnz
-    return {"rows": rows, "nnz": nnz, "symmetric": None, "mean_degree": nnz / max(rows, 1)}
+    if A.is_streamed:
+        found = A.streamed[1]
+        return size_fields(found.unique_sources, found.unique_links, None)
+    return size_fields(A.matrix.shape[0], A.matrix.nnz, None)

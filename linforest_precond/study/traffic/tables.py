@@ -10,7 +10,6 @@ from linforest_precond.study.traffic.measures import WINDOW_FIELDS
 
 TASKS = {"analysis": "Analysis", "end_to_end": "End to end"}
 
-
 TABLES = Tables()
 PROPERTIES = (
     "valid_packets", "unique_links", "largest_link", "unique_sources", "largest_source", "largest_fan_out",
@@ -46,8 +45,8 @@ def _times_row(case: JsonObject) -> JsonObject:
     for task in TASKS:
         theirs = taken.get(f"scipy_{task}")
         row[f"{task}_speedup"] = None if theirs is None else theirs / taken[task]
-    rates = {"rate": packets / taken["end_to_end"], "gb_per_s": found["bytes"] / taken["analysis"] / 1e9}
-    return row | rates | {"same": found["same"]}
+    bandwidth = found["bytes"] / taken["analysis"] / 1e9 if taken["analysis"] else None
+    return row | {"rate": packets / taken["end_to_end"], "gb_per_s": bandwidth, "same": found["same"]}
 
 
 @TABLES.listing(
@@ -66,6 +65,7 @@ def batch_rows(study: JsonObject) -> list[JsonObject]:
         for case in done(study, "batches")
         if case.get("analysis")
         for each, taken in case["batches"].items()
+        if taken is not None
     ]
 
 
