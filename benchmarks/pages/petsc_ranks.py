@@ -5,7 +5,8 @@ python -m benchmarks.pages.petsc_ranks -matrix poisson -n 120
 python -m benchmarks.pages.petsc_ranks -times -n 1000
 LINFOREST_MATRICES=FOLDER python -m benchmarks.pages.petsc_ranks -matrix bcspwr10 -ksp_type gmres
 
-Iterations are counted on 1 to 7 ranks; with -times, seconds on 1 and 2. Besides aniso2 and poisson, a matrix is one in LINFOREST_MATRICES; a graph stands for its grounded Laplacian.
+Iterations are counted on 1 to 7 ranks; with -times, seconds are measured on 1 and 2. Besides aniso2 and
+poisson, a matrix is one in LINFOREST_MATRICES; a graph stands for its grounded Laplacian.
 """
 
 import json
