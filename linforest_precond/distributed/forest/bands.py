@@ -85,6 +85,8 @@ def band_rows(A: Matrix, order: ForestOrder) -> Array:
 def _band_rows_on_device(A: Matrix, positions: Array, paths: Array, b: int) -> Array:
     """`band_rows` by operations on the arrays of all entries."""
     xp, columns, data = A.backend.xp, A.rows.indices, A.rows.data
+    if not A.n_local:
+        return xp.zeros((0, 3, b), data.dtype)
     rows = A.backend.matrix.entries.rows_of(A.rows.indptr, columns.size)
     bands = positions[columns] // b - positions[rows] // b + 1
     kept = xp.flatnonzero((bands >= 0) & (bands <= 2) & (paths[columns] == paths[rows]))

@@ -57,7 +57,7 @@ def factor(A: Matrix, n: int = 2, **options: Unpack[FactorKeywords]) -> RankFact
     """
     agreed = agreed_options(A, lambda: check_options(n, **{"iterations": 5, **options}))
     with A.comm.together():
-        graph = graph_of(without_rounding(A)).on(A.backend)
+        graph = graph_of(without_rounding(A), A.backend)
         found = propose_factor(graph, agreed)
         return RankFactor(
             *found, coverage=covered_share(graph, found.values), n_edges=edges_of(graph.comm, found.neighbors)

@@ -60,14 +60,24 @@ class RankGraph(OwnRows):
         return self.halo.with_ghosts(values)
 
 
-def graph_of(A: Matrix) -> RankGraph:
-    """The graph of a matrix: magnitudes without the diagonal, made symmetric where they are not."""
+def graph_of(A: Matrix, backend: Backend | None = None) -> RankGraph:
+    """The graph of a matrix on the host: magnitudes without the diagonal, made symmetric where they are not.
+
+    On a backend, if one is given: with the arrays of the rows there, where they are symmetric.
+    """
     values = A.rows.data
     if values.dtype.kind == "c":
         values = magnitudes_of(values)
     symmetric, *weights = weights_of(A)
     graph = RankGraph(A.comm, A.offsets, A.rows.indptr, A.rows.indices, values, A.halo, *weights)
-    return graph if symmetric else symmetrized(graph)
+    graph = graph if symmetric else symmetrized(graph)
+    if backend is None or backend is A.backend:
+        return graph
+    if not symmetric:
+        return graph.on(backend)
+    rows = A.on(backend).rows
+    values = magnitudes_of(rows.data) if rows.dtype.kind == "c" else rows.data
+    return replace(graph, indptr=rows.indptr, columns=rows.indices, values=values)
 
 
 def weighed(graph: RankGraph) -> RankGraph:

@@ -59,7 +59,7 @@ def linear_forest(A: Matrix, **options: Unpack[FactorKeywords]) -> RankForest:
     """
     agreed = agreed_options(A, lambda: check_options(2, **options))
     with A.comm.together():
-        graph = graph_of(without_rounding(A)).on(A.backend)
+        graph = graph_of(without_rounding(A), A.backend)
         return forest_of(graph, propose_factor(graph, agreed))
 
 
@@ -132,7 +132,9 @@ def place_paths(graph: RankGraph, paths: Paths) -> Places:
     own = (int(heads.sum()), int(lengths.sum()), int(lengths.max())) if lengths.size else (0, 0, 0)
     sums = comm.allgather(own)
     before = np.sum([(0, 0, 0), *sums[: comm.rank]], axis=0).tolist()
-    table = xp.stack([before[1] + xp.cumsum(lengths) - lengths, before[0] + xp.cumsum(heads) - 1], axis=1)
+    # CuPy's `cumsum` needs an item.
+    ends, numbers = map(xp.cumsum, (lengths, heads)) if lengths.size else (lengths, lengths)
+    table = xp.stack([before[1] + ends - lengths, before[0] + numbers - 1], axis=1)
     starts, numbers = lookup(comm, graph.offsets, table, paths.path_id).T
     every = np.array(sums)
     return Places(

@@ -54,15 +54,19 @@ def contract(graph: RankGraph, neighbors: Array, values: Array) -> LocalPaths:
     inside = local, values
     if graph.halo.ghosts.size:
         inside = own_first(local, own), own_first(xp.where(own, values, values.dtype.type(0)), own)
-    walked = graph.backend.forest.linear_forest.linear_forest(*inside, None)
+    nothing = inside[0][:, 0]
+    walked = ForestArrays(*inside, None, nothing, nothing, nothing, np.zeros(3, np.int64))
+    if graph.n_local:
+        walked = graph.backend.forest.linear_forest.linear_forest(*inside, None)
     cycles = int(walked.counts[2])  # stall: decides whether edges are removed
     if cycles:
         copy_broken(graph, inside[0], walked, neighbors, values)
     heads, position, lengths = (
         array.astype(np.int64) for array in (walked.path_id, walked.position, walked.lengths)
     )
-    crossing = (neighbors >= 0) & ~own if graph.halo.ghosts.size else own[:0]
-    vertices, slots = xp.nonzero(crossing)
+    vertices = slots = heads[:0]
+    if graph.halo.ghosts.size:
+        vertices, slots = xp.nonzero((neighbors >= 0) & ~own)
     lengths = lengths[heads]
     # A single vertex may have an edge to another rank on each side.
     sides = xp.where(lengths[vertices] > 1, position[vertices] > 1, slots)

@@ -118,9 +118,11 @@ def matching(
     """
     agreed = agreed_options(A, lambda: checked_options(batches, seed, weights))
     with A.comm.together():
-        graph = graph_of(without_rounding(A))
-        graph = graph if agreed["weights"] == "magnitude" else unit_graph(graph)
-        graph = graph.on(A.backend)
+        exact = without_rounding(A)
+        if agreed["weights"] == "magnitude":
+            graph = graph_of(exact, A.backend)
+        else:
+            graph = unit_graph(graph_of(exact)).on(A.backend)
         return described(graph, match_rank_graph(graph, agreed["seed"], agreed["batches"]))
 
 

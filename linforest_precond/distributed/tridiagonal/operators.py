@@ -91,7 +91,7 @@ def tridiagonal(
     backend = A.backend
 
     def make(A: Matrix) -> tuple[RankTridiagonalPart, int]:
-        graph = graph_of(A).on(backend)
+        graph = graph_of(A, backend)
         forest = forest_of(graph, propose_factor(graph, agreed))
         return RankTridiagonalPart.of(A, "tridiagonal", forest, stored, repair)
 

@@ -113,7 +113,10 @@ class RankTridiagonalPart:
             return self
         found = self.bands.lower, self.bands.diagonal, self.bands.upper
         bands = Bands(*(backend.xp.asarray(band) for band in found))
-        return replace(self, bands=bands, solver=self.solver.on(backend))
+        solver = self.solver.on(backend)
+        coupling = self.forest.order.comm.total(self.stored.itemsize * solver.numbers_sent)
+        traffic = replace(self.traffic, coupling=coupling)
+        return replace(self, bands=bands, solver=solver, traffic=traffic)
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         """To the order's partition, solve there, and back."""
