@@ -37,6 +37,8 @@ SLACK = 1 + 1e-12
 _ACTIVE = {float(RunningState.RUNNING), float(RunningState.HALF)}
 # The outcomes after which b - A x is computed.
 _VERIFIED = Status.CONVERGED, Status.RHO, Status.OMEGA, Status.SINGULAR
+# The outcomes after which x may be worse than x0.
+_FAILED = Status.RHO, Status.OMEGA, Status.INDEFINITE, Status.STAGNATED, Status.DIVERGED, Status.SINGULAR
 # A residual up to this multiple of their bound is attributed to rounding errors of x.
 ROUNDING = 4.0
 # Where rounding errors of x cause a residual above this share of b, A counts as singular to working
@@ -364,7 +366,7 @@ class Run:
     def solution(self) -> Array:
         """The solution of the given system: finite, and verified again where it was scaled back."""
         scaling, null_space = self.problem.scaling, self.problem.null_space
-        self._discard_diverged()
+        self._discard_worse()
         if null_space is not None:
             null_space.project(self.space["x"])
         x = scaling.solution(self.space["x"])
@@ -380,11 +382,17 @@ class Run:
                 self.history.add_true(self.ends[c], c, norms[c])  # type: ignore[union-attr]
         return x
 
-    def _discard_diverged(self) -> None:
-        """Return to x0 in the columns that diverged: their residuals are far larger than that of x0."""
+    def _discard_worse(self) -> None:
+        """Return to x0 in the columns that failed with a larger residual than that of x0."""
+        failed = np.flatnonzero(np.isin(self.statuses, _FAILED)).tolist()
+        if not failed:
+            return
         x, x0 = self.space["x"], self.problem.x0
-        for c in np.flatnonzero(self.statuses == Status.DIVERGED).tolist():
-            x[:, c] = 0 if x0 is None else x0[:, c]
+        target, norms = self._residual()
+        before = self.problem.norms if x0 is None else self.problem.residual_norms(x0, target)
+        for c in failed:
+            if norms[c] > before[c]:
+                x[:, c] = 0 if x0 is None else x0[:, c]
 
     def _overflowed(self, x: Array) -> npt.NDArray[np.bool_]:
         """Which columns of a solution are not finite; on all ranks where some rank's part is not."""

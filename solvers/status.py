@@ -65,8 +65,8 @@ class Status(IntEnum):
     )
     DIVERGED = (
         StatusCode.DIVERGED,
-        "The residual grew far beyond the initial one; x is the initial guess. Try another preconditioner or "
-        "another solver, and check that M approximates the inverse of A, not A.",
+        "The residual grew far beyond the initial one. Try another preconditioner or another solver, and "
+        "check that M approximates the inverse of A, not A.",
     )
     NONFINITE = (
         StatusCode.NONFINITE,

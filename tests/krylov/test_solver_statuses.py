@@ -157,10 +157,29 @@ class TestTrueResiduals:
             outcomes.add(Status.from_info(info))
             assert len(told) == (info < 0)
             assert np.isfinite(backend.host(x)).all()
-            if info == 0:
+            size = np.linalg.norm(b)
+            if info <= 0:  # a failed run is no worse than x = 0
                 rounding = 1e-15 * np.linalg.norm(abs(A) @ abs(backend.host(x)))
-                assert np.linalg.norm(b - A @ backend.host(x)) <= rtol * np.linalg.norm(b) + 30 * rounding
+                most = rtol * size if info == 0 else 1.001 * size
+                assert np.linalg.norm(b - A @ backend.host(x)) <= most + 30 * rounding
         assert Status.CONVERGED in outcomes
+
+    @each_solver
+    def test_a_failed_run_is_no_worse_than_its_start(self, backend, solver):
+        """Skew-symmetric, zero and badly scaled rows make every method fail in some way."""
+        for seed in range(60):
+            rng = np.random.default_rng(seed)
+            n = int(rng.integers(2, 30))
+            A = rng.standard_normal((n, n)) * 10.0 ** (rng.uniform(-4, 4, (n, 1)) * (seed % 3))
+            A = A - A.T if seed % 4 == 0 else A
+            A[rng.integers(n)] *= seed % 5
+            b, start = rng.standard_normal(n), rng.standard_normal(n) * (seed % 2)
+            x, info, _ = recorded(
+                SOLVERS[solver], backend.array(A), backend.array(b), backend.array(start), rtol=1e-10
+            )
+            if info < 0:
+                size = np.linalg.norm(b - A @ start)
+                assert np.linalg.norm(b - A @ backend.host(x)) <= 1.001 * size, (seed, info)
 
 
 # What provokes each status: solver, A, b and options; the arrays among the options are put on the device.
