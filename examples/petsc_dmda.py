@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import petsc4py
@@ -84,8 +85,9 @@ def as_petsc(grid, entries, own, n):
     return A
 
 
-def iterations(PETSc, A, options):
-    """CG iterations by options as on PETSc's command line; None if it does not converge."""
+def solve(PETSc, A, options):
+    """CG by options as on PETSc's command line: its iterations, None if it does not converge, and the seconds
+    of the setup and of the iterations."""
     database = PETSc.Options()
     for word in options.split():
         if word.startswith("-"):
@@ -99,13 +101,16 @@ def iterations(PETSc, A, options):
     ksp.setFromOptions()
     x, b = A.createVecs()
     b.set(1.0)
-    ksp.solve(b, x)
+    times = [time.perf_counter()]
+    for step in (ksp.setUp, lambda: ksp.solve(b, x)):
+        step()
+        times.append(time.perf_counter())
     count = ksp.getIterationNumber() if ksp.getConvergedReason() > 0 else None
     ksp.destroy()
     for word in options.split():
         if word.startswith("-"):
             database.delValue(word[1:])
-    return count
+    return count, *np.diff(times).tolist()
 
 
 def main():
@@ -115,7 +120,7 @@ def main():
     options = PETSc.Options()
     n, boxes = options.getInt("n", 40), options.getBool("boxes", False)
     A = assemble(make_grid(PETSc, n, boxes))
-    counts = {name: iterations(PETSc, A, line) for name, line in PRECONDITIONERS.items()}
+    counts = {name: solve(PETSc, A, line)[0] for name, line in PRECONDITIONERS.items()}
     if A.getComm().rank == 0:
         print(json.dumps(counts))
 

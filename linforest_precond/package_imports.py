@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import difflib
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
@@ -128,3 +129,19 @@ def find_unlinked() -> None:
     """
     if not all((PACKAGE / folder).is_dir() for folder in FOLDERS) and FolderBeside not in sys.meta_path:
         sys.meta_path.insert(0, FolderBeside)
+
+
+STUDY_MODULES = ("matplotlib", "jinja2", "pandas")
+STUDY_ADVICE = 'pip install "linforest-precond[study]"'
+
+
+def study_module(name: str) -> Any:
+    """A module of the extra; the error names the extra."""
+    return optional_module(name, f"studies need {name.partition('.')[0]}: {STUDY_ADVICE}")
+
+
+def require_extra() -> None:
+    """Raise before hours of measurements where the report could not be written."""
+    missing = [name for name in STUDY_MODULES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ImportError(f"the report needs {', '.join(missing)}: {STUDY_ADVICE}")

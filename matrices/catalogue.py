@@ -117,10 +117,7 @@ def catalogue() -> dict[str, PaperMatrix]:
 
 
 def find(name: str) -> PaperMatrix:
-    """A test matrix of the paper by its name in any case, with or without its group.
-
-    LookupError, with similar names, where the catalogue has no such name.
-    """
+    """A test matrix of the paper by its name in any case, with or without its group."""
     by_name = {matrix.name.lower(): matrix for matrix in _read().values()}
     known = by_name | {matrix.full_name.lower(): matrix for matrix in _read().values()}
     wanted = str(name).lower()

@@ -4,7 +4,7 @@ from linforest_precond.package_imports import suggest_names
 
 from .bicgstab import bicgstab as bicgstab
 from .cg import cg as cg
-from .fcg import fcg as fcg
+from .cg import fcg as fcg
 from .gmres import fgmres as fgmres
 from .gmres import gmres as gmres
 from .history import History as History

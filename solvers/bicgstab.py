@@ -14,11 +14,7 @@ from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 
 
 class Bicgstab(Method):
-    """BiCGStab with right preconditioning; between its two half steps the vector r holds s = r - alpha v.
-
-    van der Vorst, "Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG for the solution of
-    nonsymmetric linear systems", SIAM J. Sci. Stat. Comput. 13 (1992), doi:10.1137/0913035.
-    """
+    """BiCGStab with right preconditioning; between its two half steps the vector r holds s = r - alpha v."""
 
     name = "bicgstab"
     names = ("shadow", "p", "v", "phat", "shat", "t")

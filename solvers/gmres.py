@@ -23,10 +23,8 @@ CALLBACK_TYPES = ("x", "pr_norm", "legacy")
 class Gmres(Method):
     """Restarted GMRES with right preconditioning, so that the residual it minimizes is that of the system.
 
-    Saad & Schultz, "GMRES: a generalized minimal residual algorithm for solving nonsymmetric linear systems",
-    SIAM J. Sci. Stat. Comput. 7 (1986), doi:10.1137/0907058. The basis is orthogonalized by classical
-    Gram-Schmidt twice (Giraud, Langou, Rozloznik & van den Eshof 2005, doi:10.1007/s00211-005-0615-4), with
-    one pass of inner products each.
+    The basis is orthogonalized by classical Gram-Schmidt twice (Giraud, Langou, Rozloznik & van den Eshof
+    2005, doi:10.1007/s00211-005-0615-4), with one pass of inner products each.
 
     An iteration is a step of the Arnoldi process. x is completed at the end of a cycle, whose length the
     host knows; within a cycle nothing is read from the device.
@@ -78,11 +76,7 @@ class Gmres(Method):
 
 
 class Fgmres(Gmres):
-    """Flexible GMRES: keeps the preconditioned vectors, so that M may change from step to step.
-
-    Saad, "A flexible inner-outer preconditioned GMRES algorithm", SIAM J. Sci. Comput. 14 (1993),
-    doi:10.1137/0914028.
-    """
+    """Flexible GMRES: keeps the preconditioned vectors, so that M may change from step to step."""
 
     name = "fgmres"
     flexible = True
@@ -200,9 +194,4 @@ def _checked_type(callback_type: Any) -> str | None:
 
 
 def _checked_restart(restart: Any) -> int:
-    if restart is None:
-        return RESTART
-    count = as_integer("restart", restart)
-    if count < 1:
-        raise ValueError(f"restart must be None or positive, got {restart}")
-    return count
+    return RESTART if restart is None else as_integer("restart", restart, 1)

@@ -24,9 +24,7 @@ SEED = 0
 class Idrs(Method):
     """IDR(s) with biorthogonal bases; g = A u, and v before the preconditioner becomes vhat after it.
 
-    van Gijzen & Sonneveld, "Algorithm 913: an elegant IDR(s) variant that efficiently exploits
-    biorthogonality properties", ACM Trans. Math. Softw. 38 (2011), doi:10.1145/2049662.2049667. Here the
-    projections of a step are computed from one pass of inner products, P* g, by forward substitution.
+    The projections of a step are computed from one pass of inner products, P* g, by forward substitution.
     """
 
     name = "idrs"

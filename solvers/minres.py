@@ -16,10 +16,8 @@ from .vector_space import MatrixProduct, Preconditioning, VectorSpace
 class Minres(Method):
     """Preconditioned MINRES: Lanczos vectors r1, r2 before M and v after it, directions w1, w2.
 
-    Paige & Saunders, "Solution of sparse indefinite systems of linear equations", SIAM Journal on Numerical
-    Analysis 12 (1975), doi:10.1137/0712047. The method minimizes the norm of the residual that belongs to M;
-    the residual itself is updated beside it, r = sn^2 r - phibar cs r2 / beta, so that iterations stop by the
-    2-norm of the residual as in all methods here.
+    The method minimizes the norm of the residual that belongs to M; the residual itself is updated beside it,
+    r = sn^2 r - phibar cs r2 / beta, so that iterations stop by its 2-norm as in all methods here.
     """
 
     name = "minres"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.array_libraries import on_host, refuse_masked, xp_of
 from linforest_precond.interop.dlpack import type_name
 from linforest_precond.matrix.checked import CheckedMatrix, checked
@@ -103,10 +103,7 @@ class Problem:
         )
 
     def attainable(self, x: Array) -> float:
-        """The norm of the residual that rounding errors of x, (n, 1), can cause; 0 where A is an operator.
-
-        Half a unit in the last place of every entry of x, and the magnitudes of A: u |A| |x|.
-        """
+        """The norm of the residual that rounding errors of x, (n, 1), can cause; 0 where A is an operator."""
         sizes = self.product.magnitudes(x)
         unit = 0.5 * float(np.finfo(self.b.dtype).eps)
         return 0.0 if sizes is None else unit * float(norms_of(sizes, self.inner)[0])
@@ -193,7 +190,7 @@ def checked_problem(
         norms=norms,
         targets=np.maximum(rtol * norms, np.ldexp(atol, -scaling.columns)),
         unknowns=unknowns,
-        most_iterations=_checked_maxiter(maxiter, unknowns),
+        most_iterations=10 * unknowns if maxiter is None else as_integer("maxiter", maxiter, 0),
         inner=inner,
         one=b.ndim == 1 or b.shape[1] == 1,
         null_space=null_space,
@@ -257,18 +254,6 @@ def _checked_tolerance(name: str, value: Any) -> float:
     if not isinstance(value, int | float | np.number) or not value >= 0:
         raise ValueError(f"{name} must be a nonnegative number, got {value!r}")
     return float(value)
-
-
-def _checked_maxiter(maxiter: Any, n: int) -> int:
-    if maxiter is None:
-        return 10 * n
-    try:
-        count = operator.index(maxiter)
-    except TypeError:
-        raise TypeError(f"maxiter must be None or an integer, got {maxiter!r}") from None
-    if count < 0:
-        raise ValueError(f"maxiter must be None or nonnegative, got {maxiter}")
-    return count
 
 
 def _checked_rows(name: str, matrix: Any) -> int:

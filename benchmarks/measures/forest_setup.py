@@ -13,7 +13,7 @@ from linforest_precond.graph.forest.pipeline import tridiagonal_bands
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.matrix.checked import checked
 from linforest_precond.study import timing
-from linforest_precond.study.forests.launches import breakdown_samples, proposition_samples
+from linforest_precond.study.forests.recording import breakdown_samples, proposition_samples
 
 DTYPES = ("float64", "float32")
 SPMV = "cupyx A @ x"

@@ -19,7 +19,7 @@ from benchmarks.measures import krylov, preconditioners, setups, targets
 from benchmarks.measures.results import Row
 from benchmarks.systems import cases
 from linforest_precond.study import timing
-from linforest_precond.study.forests import launches, recording
+from linforest_precond.study.forests import recording
 
 MULTILEVEL = "lf.multilevel(A)"
 # The parts of a setup, by the names of the files that define its kernels: the first match counts. Kernels of
@@ -118,7 +118,7 @@ def breakdown_rows(plan, system):
     files = recording.kernel_files()
     runs = []
     for _ in range(plan.solver_repeats):
-        entries = launches.read(launches.recorded(system.setup))
+        entries = recording.read_on_device(recording.recorded(system.setup))
         _, total = entries.pop()  # the whole call
         runs.append(breakdown(entries, total, files))
     for part in (*PARTS, "rest"):
@@ -129,7 +129,7 @@ def cycle_rows(plan, system, hierarchy, M):
     """The kernels of a cycle by level: two on the way to the coarsest one, and two on the way back."""
     coarsest, runs = len(hierarchy.levels) - 1, []
     for _ in range(plan.solver_repeats):
-        times = [time for _, time in launches.read(launches.recorded(lambda: M @ system.b))[:-1]]
+        times = [time for _, time in recording.read_on_device(recording.recorded(lambda: M @ system.b))[:-1]]
         if len(times) != LAUNCHES_OF_LEVEL * coarsest + 1:
             return  # of a smoother with more steps
         runs.append(times)

@@ -15,10 +15,7 @@ BACKENDS = PACKAGE / "backends"
 # Host code that both backends run: an extra copy or synchronization here slows rows down as well.
 HOST_FOLDERS = (ROOT / "solvers", *(PACKAGE / room for room in ("matrix", "records", "precond", "graph")))
 # Modules of the study that the benchmarks use.
-STUDY_MODULES = tuple(
-    PACKAGE / "study" / f"{name}.py"
-    for name in ("forests/launches", "forests/recording", "machine", "timing")
-)
+STUDY_MODULES = tuple(PACKAGE / "study" / f"{name}.py" for name in ("forests/recording", "machine", "timing"))
 
 
 def surroundings(device) -> dict:

@@ -1,10 +1,12 @@
-"""Iterations of conjugate gradients inside PETSc on 1 to 7 ranks: the tables of docs/guide/petsc.md.
+"""Conjugate gradients inside PETSc on several ranks: the tables of docs/guide/petsc.md.
 
 python -m benchmarks.pages.petsc_ranks
 python -m benchmarks.pages.petsc_ranks -matrix poisson -n 120
+python -m benchmarks.pages.petsc_ranks -times -n 1000
 LINFOREST_MATRICES=FOLDER python -m benchmarks.pages.petsc_ranks -matrix bcspwr10 -ksp_type gmres
 
-Besides aniso2 and poisson, a matrix is one in LINFOREST_MATRICES; a graph stands for its grounded Laplacian.
+Iterations are counted on 1 to 7 ranks; with -times, seconds are measured on 1 and 2. Besides aniso2 and
+poisson, a matrix is one in LINFOREST_MATRICES; a graph stands for its grounded Laplacian.
 """
 
 import json
@@ -17,11 +19,11 @@ import linforest_precond as lf
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 
-from petsc_dmda import FOREST, PRECONDITIONERS, iterations, table  # noqa: E402
+from petsc_dmda import FOREST, PRECONDITIONERS, solve, table  # noqa: E402
 
 from benchmarks.systems.solve_time_systems import systems  # noqa: E402
 
-RANKS = 1, 2, 3, 4, 7
+RANKS, TIMED_RANKS = (1, 2, 3, 4, 7), (1, 2)
 MATRICES = {"aniso2": lambda n: lf.matrices.aniso(2, n), "poisson": lambda n: lf.matrices.poisson((n, n))}
 # Beside those of the example.
 FURTHER = {
@@ -65,9 +67,21 @@ def main():
     lines = {**PRECONDITIONERS, **FURTHER}
     if has_hypre(PETSc):
         lines["hypre BoomerAMG"] = "-pc_type hypre -pc_hypre_type boomeramg"
-    counts = {name: iterations(PETSc, A, line) for name, line in lines.items()}
+    measure = in_words if options.getBool("times", False) else iterations
+    found = {name: measure(PETSc, A, line) for name, line in lines.items()}
     if PETSc.COMM_WORLD.rank == 0:
-        print(json.dumps(counts))
+        print(json.dumps(found))
+
+
+def iterations(PETSc, A, line):
+    return solve(PETSc, A, line)[0]
+
+
+def in_words(PETSc, A, line):
+    """Seconds of the setup and of the iterations, and the number of these, of a warm solve."""
+    solve(PETSc, A, line)  # compiles
+    count, setup, solved = solve(PETSc, A, line)
+    return f"{setup:.2f} + {solved:.2f} s, {count}"
 
 
 if __name__ == "__main__":
@@ -76,4 +90,4 @@ if __name__ == "__main__":
         sys.argv.remove("--rank")
         main()
     else:
-        table(__file__, RANKS, "--rank", *sys.argv[1:])
+        table(__file__, TIMED_RANKS if "-times" in sys.argv else RANKS, "--rank", *sys.argv[1:])

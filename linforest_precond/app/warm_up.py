@@ -31,10 +31,7 @@ ITERATIONS = 2
 
 
 class Systems(NamedTuple):
-    """Arguments of the steps: a symmetric and a nonsymmetric matrix, a vector of ones, and a large matrix.
-
-    The kernels of solvers and hierarchies depend on the size of the matrix.
-    """
+    """Arguments of the steps: a symmetric and a nonsymmetric matrix, a vector of ones, and a large matrix."""
 
     A: Any
     B: Any

@@ -23,6 +23,14 @@ def as_integer(name: str, value: Any, least: int | None = None, most: int | None
     return number
 
 
+def as_number(name: str, value: Any) -> float:
+    """An argument as a float; a TypeError that names it for what is no number."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {value!r}") from None
+
+
 def as_flag(name: str, value: Any) -> bool:
     """An argument as True or False; integers are taken, too: 0 is False."""
     if not isinstance(value, bool | int | np.bool_ | np.integer):

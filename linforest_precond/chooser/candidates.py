@@ -94,8 +94,8 @@ def _on_gpu(facts: Facts) -> list[Candidate]:
 
 
 def _forest(facts: Facts) -> float:
-    """Couplings on paths are solved exactly. With layers, the share 1 - w that others have of the weight divides
-    the condition number, whose square root the iterations follow; paths cover less than w of other graphs.
+    """Couplings on paths are solved exactly. With layers, the share 1 - w that others have of the weight
+    divides the condition number, whose square root the iterations follow; paths cover less of other graphs.
     """
     return 1.0 if facts.needs_matching else max(1e-4, 1 - facts.heavy_share**1.5) ** 0.5
 

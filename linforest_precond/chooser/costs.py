@@ -15,8 +15,7 @@ from linforest_precond.backends.annotations import DType
 from linforest_precond.chooser.machine import Machine
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.solvers.bicgstab import Bicgstab
-from linforest_precond.solvers.cg import Cg
-from linforest_precond.solvers.fcg import Fcg
+from linforest_precond.solvers.cg import Cg, Fcg
 from linforest_precond.solvers.minres import Minres
 
 

@@ -7,12 +7,18 @@ from functools import cached_property
 
 from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.chooser.costs import CostModel
-from linforest_precond.graph.reordering.minimum_degree import predicted_fill
+from linforest_precond.graph.reordering.minimum_degree import predicted_fill, triangular_fill
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.direct.direct import direct, unverified
 from linforest_precond.precond.direct.libraries import library_of
-from linforest_precond.precond.direct.orders import has_pivots, is_nearly_symmetric, matched_pattern
+from linforest_precond.precond.direct.orders import (
+    has_pivots,
+    is_nearly_symmetric,
+    matched_pattern,
+    triangular_order,
+)
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.records.fill import Fill
 
@@ -42,8 +48,16 @@ class Factorization:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether diagonal pivots are likely to do, in an order for A + A^T."""
-        return has_pivots(self._A) and is_nearly_symmetric(self._A)
+        """Whether diagonal pivots are likely to do: in an order for A + A^T, or where A is triangular."""
+        if is_nearly_symmetric(self._A):
+            return has_pivots(self._A)
+        return self._triangular is not None
+
+    @cached_property
+    def _triangular(self) -> Array | None:
+        """The order in which a matrix with few mirror entries is triangular."""
+        has_diagonal = bool((self._A.diagonal != 0).all())  # stall: once
+        return triangular_order(self._A) if has_diagonal and not is_nearly_symmetric(self._A) else None
 
     def may_take(self, most: float) -> bool:
         """Whether it may take less than `most` seconds. What counting ended at before must have doubled."""
@@ -56,8 +70,7 @@ class Factorization:
         """
         if self.counted is None and self.may_take(most):
             self.expected = most
-            pattern = self._A.pattern if is_nearly_symmetric(self._A) else matched_pattern(self._A)
-            self.counted = predicted_fill(pattern, cost.flops_in(most, not self._has_own_library))
+            self.counted = self._count(cost.flops_in(most, not self._has_own_library))
         if self.counted is None:
             return math.inf
         fill = self.counted[1]
@@ -72,9 +85,18 @@ class Factorization:
         if not self.is_plain:
             matched += cost.matching()
             self._is_matched, seconds = matched < partial, min(matched, partial)
-        self._on_host = not self._has_own_library or seconds <= cost.factorization_on_gpu(fill.lu_flops)
-        self.expected = seconds if self._on_host else cost.factorization_on_gpu(fill.lu_flops)
+        on_gpu = math.inf if self._triangular is not None else cost.factorization_on_gpu(fill.lu_flops)
+        self._on_host = not self._has_own_library or seconds <= on_gpu
+        self.expected = seconds if self._on_host else on_gpu
         return self.expected
+
+    def _count(self, most_flops: float) -> tuple[Array, Fill] | None:
+        """An order of elimination and its fill; None above some flops."""
+        if is_nearly_symmetric(self._A):
+            return predicted_fill(self._A.pattern, most_flops)
+        if self._triangular is not None:
+            return self._triangular, triangular_fill(on_host(self._A.indptr))  # stall: once
+        return predicted_fill(matched_pattern(self._A), most_flops)
 
     def made(self) -> Preconditioner:
         """Factors with diagonal pivots in the order that was found, with a matching or partial pivoting where

@@ -18,8 +18,8 @@ from linforest_precond.precond.scaling.scaling import count_tiny_diagonal
 BOUNDARY_ITERATIONS = 3.0
 # A shift s bounds them by sqrt(2 / s) log(2e8) / 2, of which nine tenths are usual, in these units.
 SHIFTED = 4.0
-# Rows are nearly dominant if their off-diagonal magnitudes add up to at most this multiple of the diagonal, as those of
-# differences of fourth order do: 1.13.
+# Rows are nearly dominant if their off-diagonal magnitudes add up to at most this multiple of the diagonal:
+# those of differences of fourth order add up to 1.13 of it.
 NEARLY_DOMINANT = 1.25
 # Relative rounding errors of a row's sum.
 ROUNDING = 1e-12
@@ -139,8 +139,8 @@ class Facts:
 
     @property
     def is_scalar_stiffness(self) -> bool:
-        """Whether A maps constants to 0 in most rows, as a stiffness matrix does, and some rows are dominant, or
-        all nearly; with several unknowns at a point, as in elasticity, none are. Multigrid often pays."""
+        """Whether A maps constants to 0 in most rows, as a stiffness matrix does, and some rows are dominant,
+        or all nearly; with several unknowns at a point, as in elasticity, none are. Multigrid often pays."""
         keeps_constants = self.has_definite_diagonal and self.constant_share >= 0.5
         return keeps_constants and (self.dominant_share >= 0.05 or self.row_ratio <= NEARLY_DOMINANT)
 

@@ -23,7 +23,7 @@ from linforest_precond.solvers.problem import Problem
 ROUNDING = 64
 # Steps of inverse iteration with the factors of A, and with those of A + shift I, which converge linearly.
 STEPS, SHIFTED_STEPS = 2, 4
-# Rows are named if their part in the combination is at least this share of the largest, and at most so many.
+# At most NAMED rows are named: those whose part in the combination is at least this share of the largest.
 SHARE, NAMED = 0.1, 5
 
 

@@ -114,7 +114,7 @@ from linforest_precond.graph.csgraph.strong_components import (
 from linforest_precond.graph.csgraph.tree_roots import tree_roots as tree_roots
 from linforest_precond.graph.forest.bands import identity_coverage as identity_coverage
 from linforest_precond.graph.forest.factor import factor as factor
-from linforest_precond.graph.forest.greedy import greedy_factor as greedy_factor
+from linforest_precond.graph.forest.factor import greedy_factor as greedy_factor
 from linforest_precond.graph.forest.linear_forest import linear_forest as linear_forest
 from linforest_precond.graph.matching.checks import is_matching as is_matching
 from linforest_precond.graph.matching.checks import is_maximal_matching as is_maximal_matching

@@ -10,7 +10,7 @@ from typing import Any
 
 from linforest_precond.backends.array_libraries import is_jax_sparse
 from linforest_precond.interop.adjoint_solves import SolveOptions
-from linforest_precond.interop.jax_sparse import SparseSystem, jax_module
+from linforest_precond.interop.jax_solve import SparseSystem, jax_module
 from linforest_precond.package_imports import optional_module
 from linforest_precond.solvers.status import Status
 

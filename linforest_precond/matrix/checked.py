@@ -183,10 +183,7 @@ class CheckedMatrix(OnBackend):
 
     @cached_property
     def log_maxima(self) -> tuple[Array, Array, Array]:
-        """Fixed-point logarithms of the largest entries of rows and columns, and of the diagonal, 64-bit.
-
-        That of a diagonal entry 0 is far below all others.
-        """
+        """Fixed-point logarithms of the largest entries of rows and columns, and of the diagonal, 64-bit."""
         logs, magnitudes = self.backend.matrix.log_scaling, self.backend.matrix.entries.magnitudes
         weights = logs.fixed_logarithms(magnitudes(self.data))
         diagonal = logs.fixed_logarithms(magnitudes(self.diagonal)).astype(np.int64)

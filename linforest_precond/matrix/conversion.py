@@ -89,11 +89,11 @@ def csr_arrays(A: Any, dtype: DType, backend: Backend, name: str = "A", shared: 
     return canonical_csr(rows, cols, values.astype(dtype, copy=False), A.shape[0], index, backend)
 
 
-def pattern_arrays(A: Any, backend: Backend, name: str = "A") -> tuple[Array, Array]:
+def pattern_arrays(A: Any, backend: Backend) -> tuple[Array, Array]:
     """indptr and indices of a square matrix, whatever its values are."""
     if is_csr(A):
-        return index_arrays(A, backend, name)
-    rows, cols, index = pattern_triplets(A, backend, name)
+        return index_arrays(A, backend)
+    rows, cols, index = pattern_triplets(A, backend)
     ones = backend.xp.ones(rows.size, np.float32)
     return canonical_csr(rows, cols, ones, A.shape[0], index, backend)[:2]
 

@@ -94,10 +94,7 @@ def solver_limit(dtype: DType) -> int:
 
 
 def exponents_outside(columns: Array, norms: Any) -> Any:
-    """`column_exponents` where they are beyond the solvers' limit, 0 elsewhere.
-
-    The columns are read only where their norms do not decide.
-    """
+    """`column_exponents` where they are beyond the solvers' limit, 0 elsewhere."""
     limit = solver_limit(columns.dtype)
     if ((norms >= 2.0**-limit) & (norms <= 2.0**limit)).all():
         return np.zeros(norms.shape, np.int64)

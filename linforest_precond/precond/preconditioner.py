@@ -331,10 +331,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         return type(self)(self._state._replace(**applied._asdict()))
 
     def apply_into(self, b: Array, x: Array, transpose: bool) -> None:
-        """Apply to the columns of b, converted to a type that the part accepts; shapes are not checked.
-
-        Numbers that are too large become infinite, without a warning.
-        """
+        """Apply to the columns of b, converted to a type that the part accepts; shapes are not checked."""
         self._streams.add(self._backend.runtime.streams.handle())
         applied = self._applied  # read once: another thread may update the operator meanwhile
         self._apply_part(applied.part, applied.exponent, b, x, transpose)

@@ -21,13 +21,6 @@ def magnitudes_of(values: Array) -> Array:
     return backend_of(values).matrix.entries.magnitudes(values)
 
 
-def covered_share(kept: Array, total_weight: float, scale: float) -> float:
-    """Share of the weight in `kept` (Eq. 4 of Klein & Strzodka, 2022); 1 for a graph without edges."""
-    if total_weight == 0.0:
-        return 1.0
-    return share_of(backend_of(kept).matrix.sums.tree_sums((kept,), scale)[0], total_weight)
-
-
 def share_of(weight: float, total_weight: float) -> float:
     """A weight as a share of that of all edges; 1 for a graph without edges."""
     return 1.0 if total_weight == 0.0 else min(1.0, weight / total_weight)
@@ -62,7 +55,10 @@ class ChosenEdges(OnBackend, ReadOnlyArrays, Printed):
     @cached_property
     def coverage(self) -> float:
         """Share of the off-diagonal weight in these edges (Eq. 4 of Klein & Strzodka, 2022)."""
-        return covered_share(self.values, self.total_weight, self.scale)
+        if self.total_weight == 0.0:
+            return 1.0
+        covered = self.backend.matrix.sums.tree_sums((self.values,), self.scale)[0]
+        return share_of(covered, self.total_weight)
 
     def _table(self, title: str, *rows: tuple[str, str], of: str = "") -> Printout:
         """The given rows, then coverage and iterations; `of` names what the iterations belong to."""

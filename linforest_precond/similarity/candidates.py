@@ -21,10 +21,7 @@ CHUNK = 2**22
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """The sets of a join by increasing size: numbers of the left ones and of the right ones.
-
-    In a self-join both are the same, and each pair is found once.
-    """
+    """The sets of a join by increasing size: numbers of the left ones and of the right ones."""
 
     lefts: Array
     rights: Array

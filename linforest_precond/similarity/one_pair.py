@@ -8,16 +8,14 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.user_warnings import named_arguments
-from linforest_precond.similarity.encoding import as_set, encode
-from linforest_precond.similarity.grams import characters, distinct_grams
+from linforest_precond.similarity.encoding import as_set, characters, distinct_grams, encode
 from linforest_precond.similarity.join_records import SetMatching
 from linforest_precond.similarity.options import (
     SIMILARITIES,
     as_epsilon,
-    as_gram_length,
     as_matching,
     backend_on,
 )
@@ -59,7 +57,7 @@ def match_sets(
     >>> print(f"{found.similarity:.3f} {found.similarity_bound:.3f}")
     0.496 0.496
     """
-    q, epsilon = as_gram_length(q), as_epsilon(epsilon)
+    q, epsilon = as_integer("q", q, 1), as_epsilon(epsilon)
     similarity, matching = as_choice("similarity", similarity, SIMILARITIES), as_matching(matching, device)
     backend = backend_on(device)
     given = [as_set("set_r", set_r, similarity), as_set("set_s", set_s, similarity)]

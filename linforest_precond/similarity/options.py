@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from linforest_precond.backends import Backend, backend_named
-from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.matrices.arrays import array_modules
 from linforest_precond.similarity.verification import MATCHINGS
 
@@ -19,12 +19,6 @@ def as_threshold(value: Any) -> float:
     if not 0.0 < number <= 1.0:
         raise ValueError(f"threshold must be greater than 0 and at most 1, got {value!r}")
     return number
-
-
-def as_gram_length(value: Any) -> int:
-    if (q := as_integer("q", value)) < 1:
-        raise ValueError(f"q must be at least 1, got {value!r}")
-    return q
 
 
 def as_epsilon(value: Any) -> float:

@@ -12,19 +12,17 @@ import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.arguments import as_choice, as_integer
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.records.progress import Progress, showing
 from linforest_precond.similarity.candidates import Index, Sides, in_units, required_overlap
-from linforest_precond.similarity.encoding import Sets, Strings, as_sets, encode
-from linforest_precond.similarity.grams import Symbols, characters
+from linforest_precond.similarity.encoding import Sets, Strings, Symbols, as_sets, characters, encode
 from linforest_precond.similarity.join_records import JoinResult
 from linforest_precond.similarity.options import (
     BOUNDS,
     SIMILARITIES,
     as_epsilon,
-    as_gram_length,
     as_matching,
     as_threshold,
     backend_on,
@@ -109,7 +107,7 @@ def fuzzy_join(
     >>> print(f"{found.similarity[0]:.3f}")
     0.850
     """
-    threshold, q, epsilon = as_threshold(threshold), as_gram_length(q), as_epsilon(epsilon)
+    threshold, q, epsilon = as_threshold(threshold), as_integer("q", q, 1), as_epsilon(epsilon)
     similarity = as_choice("similarity", similarity, SIMILARITIES)
     matching, bound = as_matching(matching, device), as_choice("bound", bound, BOUNDS)
     backend = backend_on(device)

@@ -35,8 +35,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.similarity.encoding import Sets, Strings
-from linforest_precond.similarity.grams import Symbols, counted_grams, distinct_grams
+from linforest_precond.similarity.encoding import Sets, Strings, Symbols, counted_grams, distinct_grams
 
 UNIT = 2**32
 

@@ -14,8 +14,7 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.similarity.candidates import TOLERANCE, required_overlap
-from linforest_precond.similarity.encoding import Sets
-from linforest_precond.similarity.grams import Symbols
+from linforest_precond.similarity.encoding import Sets, Symbols
 from linforest_precond.similarity.pairs import SetPairs, batches, on_device
 
 # Weights of one batch, 8 bytes each.

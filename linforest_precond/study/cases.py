@@ -170,8 +170,11 @@ class Source:
 
 def properties(A: Any) -> JsonObject:
     """The columns of the paper's table 3: size and symmetry of a matrix."""
-    rows, nnz = A.shape[0], int(A.nnz)
-    return {"rows": rows, "nnz": nnz, "symmetric": is_symmetric(A), "mean_degree": nnz / max(rows, 1)}
+    return size_fields(A.shape[0], int(A.nnz), is_symmetric(A))
+
+
+def size_fields(rows: int, nnz: int, symmetric: bool | None) -> JsonObject:
+    return {"rows": rows, "nnz": nnz, "symmetric": symmetric, "mean_degree": nnz / max(rows, 1)}
 
 
 def is_symmetric(A: Any) -> bool:

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from linforest_precond.study.extras import study_module
+from linforest_precond.package_imports import study_module
 from linforest_precond.study.number_formats import missing
 from linforest_precond.study.results import JsonObject, label
 

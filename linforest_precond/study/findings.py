@@ -20,11 +20,7 @@ Sentence: TypeAlias = Callable[[Any], str | None]
 
 
 class Findings:
-    """
-    The summary of a study: functions that return a sentence each, in the order of their definitions.
-
-    The results of parts that were not run are empty rows, which have no sentence.
-    """
+    """The summary of a study: functions that return a sentence each, in the order of their definitions."""
 
     def __init__(self) -> None:
         self.sentences: list[tuple[str, Callable[[JsonObject], Any], Sentence]] = []

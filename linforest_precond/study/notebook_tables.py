@@ -7,8 +7,8 @@ from typing import Any
 
 from linforest_precond.backends.arguments import shown
 from linforest_precond.backends.user_warnings import named_arguments
-from linforest_precond.study.extras import study_module
-from linforest_precond.study.report_tables import Heading
+from linforest_precond.package_imports import study_module
+from linforest_precond.study.listings import Heading
 from linforest_precond.study.templating import environment
 
 

@@ -5,19 +5,42 @@ from __future__ import annotations
 import functools
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from importlib import resources
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from linforest_precond.backends import require_device
+from linforest_precond.backends.arguments import as_choice
 from linforest_precond.study.cases import Case, Source, named_cases, properties
-from linforest_precond.study.csv_tables import CsvTable
 from linforest_precond.study.findings import Finding
-from linforest_precond.study.listings import Listing
+from linforest_precond.study.listings import CsvTable, Listing, matrix_rows
 from linforest_precond.study.published import csv_lines
-from linforest_precond.study.report_tables import matrix_rows
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.settings import Settings
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of a study; a paper with more of them has a subclass, and its fields are options too."""
+
+    device: str = "cpu"
+    full: bool = False
+    parts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        as_choice("device", self.device, ("cpu", "cuda"))
+        require_device(self.device)
+
+    @property
+    def mode(self) -> str:
+        return "full" if self.full else "quick"
+
+    def as_dict(self) -> JsonObject:
+        """The settings that a study records; results with other settings are not reused."""
+        fields = asdict(self)
+        own = {name: value for name, value in fields.items() if name not in ("device", "full", "parts")}
+        return own | {"parts": [*self.parts]}
+
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,8 +5,8 @@ How a paper's study is added:
 
 1. A table in ``study/papers.toml``: the title, the citation, the default cases, and a case `warm_up` that is
    measured first, so that no time includes compilation.
-2. A package ``study/NAME/``, listed in ``pyproject.toml``. Its module ``paper.py`` makes a `Paper` by
-   `paper_of` (``study/paper.py`` describes the fields; ``study/traffic/`` is a small example) from
+2. A package ``study/NAME/``, listed in ``pyproject.toml``. It makes a `Paper` by `paper_of`
+   (``study/paper.py`` describes the fields; ``study/traffic/`` is a small example) from
 
    - ``measures.py``: one function per part, ``(matrix, case, settings) -> dict`` of numbers, strings, lists
      and dicts, never empty. ``study.json`` holds them as ``study["cases"][i][part]``. The framework loads
@@ -35,16 +35,16 @@ How a paper's study is added:
 from __future__ import annotations
 
 from linforest_precond.backends.arguments import as_choice
-from linforest_precond.study.forests.paper import FORESTS
-from linforest_precond.study.graphs.paper import GRAPHS
-from linforest_precond.study.grid2d.paper import GRID2D
-from linforest_precond.study.joins.paper import JOINS
-from linforest_precond.study.matching.paper import MATCHING
-from linforest_precond.study.orderings.paper import ORDERINGS
+from linforest_precond.study.forests import FORESTS
+from linforest_precond.study.graphs import GRAPHS
+from linforest_precond.study.grid2d import GRID2D
+from linforest_precond.study.joins import JOINS
+from linforest_precond.study.matching import MATCHING
+from linforest_precond.study.orderings import ORDERINGS
 from linforest_precond.study.paper import Paper
-from linforest_precond.study.rcm.paper import RCM
-from linforest_precond.study.scale.paper import SCALE
-from linforest_precond.study.traffic.paper import TRAFFIC
+from linforest_precond.study.rcm import RCM
+from linforest_precond.study.scale import SCALE
+from linforest_precond.study.traffic import TRAFFIC
 
 PAPERS: dict[str, Paper] = {
     paper.name: paper for paper in (FORESTS, RCM, MATCHING, GRAPHS, ORDERINGS, TRAFFIC, SCALE, JOINS, GRID2D)

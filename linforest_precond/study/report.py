@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from linforest_precond.matrices.readers.atomic_files import write_text
-from linforest_precond.study.csv_tables import write_tables
 from linforest_precond.study.drawing import Figure, as_svg, in_both_themes
+from linforest_precond.study.listings import Html, write_tables
 from linforest_precond.study.paper import Paper
-from linforest_precond.study.report_tables import Html
 from linforest_precond.study.results import JsonObject, done
 from linforest_precond.study.templating import environment
 
@@ -29,10 +28,7 @@ class Section(NamedTuple):
 
 
 def write_report(paper: Paper, study: JsonObject, folder: str | os.PathLike[str]) -> Path:
-    """Write a study as the page ``report.html``, which needs no other file, and its tables as CSV files.
-
-    Without Matplotlib or Jinja (ImportError) the CSV files are written.
-    """
+    """Write a study as the page ``report.html``, which needs no other file, and its tables as CSV files."""
     tables = paper.tables(study)
     write_tables(tables, Path(folder))
     files = {table.file: table.description for table in tables}

@@ -56,10 +56,7 @@ class Store:
             check_writable(_existing(written))
 
     def kept(self, case: Case) -> JsonObject | None:
-        """The case as finished by an earlier run with the same stamp; None where there is none.
-
-        Warns of a file whose digest is wrong: it was damaged, or edited, and the case runs again.
-        """
+        """The case as finished by an earlier run with the same stamp; None where there is none."""
         path = self._path(case)
         if not self.resume or not path.exists():
             return None

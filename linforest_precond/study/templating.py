@@ -6,12 +6,12 @@ import functools
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from linforest_precond.package_imports import study_module
 from linforest_precond.records.printing import printable
 from linforest_precond.study import results
 from linforest_precond.study.drawing import swatch_style
-from linforest_precond.study.extras import study_module
+from linforest_precond.study.listings import Cell, bodies, headings
 from linforest_precond.study.number_formats import count, listed, moment
-from linforest_precond.study.report_tables import Cell, bodies, headings
 from linforest_precond.study.results import JsonObject, done, label
 from linforest_precond.study.store import GENERATED
 

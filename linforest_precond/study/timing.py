@@ -85,10 +85,7 @@ def time_of(call: Callable[[], T], device: str) -> tuple[float, T]:
 
 
 def median_time(call: Callable[[], T], repeats: int, device: str) -> tuple[float, T]:
-    """The median seconds of up to `repeats` calls, after one that compiles, and the last result.
-
-    Long calls are repeated less often.
-    """
+    """The median seconds of up to `repeats` calls, after one that compiles, and the last result."""
     samples, result = _repeated(call, repeats, device)
     return statistics.median(samples), result
 

@@ -89,19 +89,11 @@ def _sides(text: str) -> tuple[int, ...]:
     return tuple(_number(side or text) for side in text.lower().split("x"))
 
 
-def _made_with(
-    make: Callable[..., CsrArray],
-    read: Callable[[str], Any],
-    argument: str,
-    *,
-    device: Device,
-    dtype: npt.DTypeLike | None,
-) -> CsrArray:
-    return make(read(argument), device=device, dtype=np.float64 if dtype is None else dtype)
-
-
 def _by(make: Callable[..., CsrArray], read: Callable[[str], Any]) -> Callable[..., CsrArray]:
-    return partial(_made_with, make, read)
+    def made(argument: str, *, device: Device, dtype: npt.DTypeLike | None) -> CsrArray:
+        return make(read(argument), device=device, dtype=np.float64 if dtype is None else dtype)
+
+    return made
 
 
 def _box(axes: int) -> Callable[[str], tuple[int, ...]]:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_number
 from linforest_precond.backends.user_warnings import named_arguments
 
 from ..arrays import CsrArray, Device, grid_shape
@@ -166,10 +167,7 @@ def _per_axis(value: Any, axes: int, name: str) -> Array:
 
 
 def _finite(value: Any, name: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, got {value!r}") from None
+    number = as_number(name, value)
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, got {number!r}")
     return number

@@ -78,7 +78,6 @@ def mesh_matrix(
     factors: Array | None = None,
     dtype: npt.DTypeLike = np.float64,
     device: Device = None,
-    index_dtype: npt.DTypeLike | None = None,
 ) -> CsrArray:
     """Assemble the element matrices of six tetrahedra over all boxes of a grid with `shape` inner vertices.
 
@@ -88,7 +87,7 @@ def mesh_matrix(
     couplings = [
         coupling for offset in _mesh_offsets() for coupling in _couplings(shape, offset, blocks, factors)
     ]
-    return assemble((*shape, blocks.shape[-1]), couplings, value_type(dtype), device, index_dtype)
+    return assemble((*shape, blocks.shape[-1]), couplings, value_type(dtype), device, None)
 
 
 def _gradients(cell: npt.ArrayLike) -> tuple[Any, float]:

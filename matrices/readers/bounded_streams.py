@@ -101,10 +101,7 @@ def open_bounded(path: str | os.PathLike[str]) -> Iterator[Bounded]:
 
 
 def text_lines(path: str | os.PathLike[str], most_bytes: int) -> Iterator[str]:
-    """The lines of a text file in UTF-8, plain or compressed, without a byte order mark.
-
-    A ValueError names the line that has more than `most_bytes`, is not UTF-8, or holds a carriage return.
-    """
+    """The lines of a text file in UTF-8, plain or compressed, without a byte order mark."""
     with open_bounded(path) as stream:
         before, rest = 0, b""
         while chunk := stream.read(CHUNK):
@@ -146,9 +143,9 @@ def most_inflated(size: int) -> int:
     return MOST_INFLATION * (size + 1)
 
 
-def drain(stream: Bounded | IO[bytes], chunk: int = 1 << 20) -> None:
+def drain(stream: Bounded | IO[bytes]) -> None:
     """Read a stream to its end, where the decompression verifies its checksum."""
-    while stream.read(chunk):
+    while stream.read(CHUNK):
         pass
 
 

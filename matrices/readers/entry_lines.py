@@ -83,10 +83,7 @@ class Entries:
 
 
 def read_entry_lines(stream: Any, layout: Layout, *, line: int = 0) -> Entries:
-    """Read exactly ``layout.count`` entries up to the end of a stream, `line` lines into the file.
-
-    A ValueError has the number and the text of the first line that does not follow the layout.
-    """
+    """Read exactly ``layout.count`` entries up to the end of a stream, `line` lines into the file."""
     lines = _Lines(stream, line)
     left, found = layout.count, [_Scan(b"\n", line, layout, 0).entries()]
     for piece in lines:

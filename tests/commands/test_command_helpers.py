@@ -21,7 +21,7 @@ def test_properties():
 
 
 def test_trial():
-    from linforest_precond.app.commands.trials import trial
+    from linforest_precond.app.commands.advice import trial
 
     A = lf.matrices.poisson((20, 20))
     found = trial(A, lf.jacobi(A), "cg")

@@ -8,8 +8,7 @@ import strategies as graphs
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.returns import ghost_code
-from linforest_precond.graph.forest.bands import copy_bands
-from linforest_precond.graph.forest.block_bands import block_slots, copy_block_bands
+from linforest_precond.graph.forest.bands import block_slots, copy_bands, copy_block_bands
 from linforest_precond.graph.forest.pipeline import block_tridiagonal_bands
 from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.storage.pattern_digest import pattern_digest

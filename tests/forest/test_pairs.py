@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
-from linforest_precond.graph.forest.block_bands import copy_block_bands
+from linforest_precond.graph.forest.bands import copy_block_bands
 from linforest_precond.graph.forest.factor import check_options
 from linforest_precond.graph.forest.pairs import (
     blocks_across_paths,
     blocks_along_edges,
     check_block_options,
     graph_of_pairs,
+    pair_paths,
     pair_up,
+    without_weak_edges,
 )
-from linforest_precond.graph.forest.path_pairs import pair_paths, without_weak_edges
 from linforest_precond.graph.forest.pipeline import block_tridiagonal_bands
 from linforest_precond.matrix.checked import checked
 

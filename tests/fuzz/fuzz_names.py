@@ -24,9 +24,8 @@ from linforest_precond.app import cli
 from linforest_precond.app.commands.inputs import plain_name
 from linforest_precond.records.printing import one_line, printable
 from linforest_precond.study import cases, drawing
-from linforest_precond.study.csv_tables import write_tables
-from linforest_precond.study.forests import plots
-from linforest_precond.study.forests.paper import FORESTS
+from linforest_precond.study.forests import FORESTS, plots
+from linforest_precond.study.listings import write_tables
 from linforest_precond.study.store import Store, case_file, write_json
 from linforest_precond.study.templating import environment, shell_word
 

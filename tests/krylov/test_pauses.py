@@ -6,9 +6,8 @@ from solver_cases import grid, noise
 
 import linforest_precond as lf
 from linforest_precond.solvers.bicgstab import Bicgstab
-from linforest_precond.solvers.cg import Cg
+from linforest_precond.solvers.cg import Cg, Fcg
 from linforest_precond.solvers.driver import Run
-from linforest_precond.solvers.fcg import Fcg
 from linforest_precond.solvers.history import History
 from linforest_precond.solvers.problem import checked_problem
 

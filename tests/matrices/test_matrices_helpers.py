@@ -30,7 +30,7 @@ def test_generate():
 def test_read_array():
     import io
 
-    from linforest_precond.matrices.readers.npy_arrays import read_array
+    from linforest_precond.matrices.readers.npz_files import read_array
 
     file = io.BytesIO()
     np.save(file, np.array([1.0, 2.0]))

@@ -189,6 +189,24 @@ class TestBandedFactor:
             factor.solve_into(None, b, x)
             assert np.allclose(x, np.linalg.solve(matrix, b), rtol=1e-12)
 
+    @pytest.mark.parametrize("dtype", [float, complex])
+    def test_lu_solves_as_the_inverse_does(self, dtype):
+        rng = np.random.default_rng(3)
+        A = banded(200, 4, dtype) * rng.uniform(0.1, 3, (200, 200))  # rows are interchanged
+        found = Coarsest.of(checked(sp.csr_array(A)), np.dtype(dtype), hermitian=False)
+        assert isinstance(found, BandedCoarsest) and found.rank == 200
+        b, x = rng.standard_normal((200, 3)).astype(dtype), np.empty((200, 3), dtype)
+        for factor, matrix in ((found, A), (found.transposed(), A.T), (found.transposed().transposed(), A)):
+            factor.solve_into(None, b, x)
+            assert np.allclose(x, np.linalg.solve(matrix, b), rtol=1e-10)
+
+    @pytest.mark.parametrize(
+        "A", [np.triu(banded(60, 30)), np.diag(np.arange(60.0)), np.diag(np.geomspace(1, 1e-11, 60))]
+    )
+    def test_no_lu_where_the_band_is_wide_or_the_matrix_singular(self, A):
+        found = Coarsest.of(checked(sp.csr_array(A)), A.dtype, hermitian=False)
+        assert isinstance(found, Coarsest)
+
     @pytest.mark.parametrize("exponent", [1, -1, 7, 30])
     def test_scales_exactly_with_powers_of_two(self, exponent):
         A, b = banded(120, 5), np.random.default_rng(1).standard_normal((120, 1))
@@ -204,8 +222,9 @@ class TestBandedFactor:
         assert isinstance(Coarsest.of(checked(sp.csr_array(A)), A.dtype, hermitian=True), Coarsest)
 
     @pytest.mark.parametrize("dtype", quick([None, "float32"]))
-    def test_is_computed_again_for_files(self, tmp_path, dtype):
-        A, r = lf.matrices.poisson((40, 40)), np.random.default_rng(0).standard_normal(1600)
+    @pytest.mark.parametrize("make", [lf.matrices.poisson, lf.matrices.convection_diffusion])
+    def test_is_computed_again_for_files(self, tmp_path, make, dtype):
+        A, r = make((40, 40)), np.random.default_rng(0).standard_normal(1600)
         M = lf.multilevel(A, dtype=dtype).aspreconditioner()
         assert isinstance(M._part.coarsest, BandedCoarsest)
         lf.save_preconditioner(M, tmp_path / "M.npz")

@@ -15,11 +15,14 @@ from strategies import make_csr
 import linforest_precond as lf
 from linforest_precond.backends import backend_named, backend_of
 from linforest_precond.matrix.checked import checked
-from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.candidate_coarsening import without_single_nodes
 from linforest_precond.precond.multigrid.grid_transfer import Interpolation
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.near_null_space import adaptive_candidates, tentative
+from linforest_precond.precond.multigrid.near_null_space import (
+    CandidateAggregates,
+    adaptive_candidates,
+    tentative,
+)
 from linforest_precond.precond.multigrid.prolongation import smoothed_tentative
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 

@@ -10,7 +10,7 @@ from operator_cases import dominant
 import linforest_precond as lf
 from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
-from linforest_precond.precond.multigrid.path_coarsening import (
+from linforest_precond.precond.multigrid.pairwise_aggregation import (
     MOST_ENTRIES,
     coarsen_along_paths,
     path_prolongator,

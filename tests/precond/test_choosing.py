@@ -76,6 +76,22 @@ def test_factors_for_what_iterations_do_not_solve(backend):
     assert info == 0 and residual(A, b, x) <= 1.01e-8 and report.chosen.name == "direct"
 
 
+@pytest.mark.parametrize("lower", [False, True])
+def test_triangular_matrices_are_not_eliminated(backend, lower):
+    """Of an acyclic graph, in a random order: factors have the entries of A alone, whatever its diagonal."""
+    rng, n = np.random.default_rng(1), 3000
+    A = sp.triu(sp.random_array((n, n), density=5 / n, rng=rng), 1) + sp.diags_array(
+        10.0 ** rng.uniform(-3, 0, n)
+    )
+    order = rng.permutation(n)
+    A = sp.csr_array((A.T if lower else A).tocsr()[order][:, order])
+    x = rng.standard_normal(n)
+    found, info, report = solved(backend, A, A @ x, method="direct")
+    assert info == 0 and residual(A, A @ x, found) <= 1.01e-8
+    assert [trial.name for trial in report.trials] == ["direct"]
+    assert lf.Solver(A, method="direct").solve(A @ x)[1] == 0
+
+
 def test_the_host_factors_its_own_matrices_without_a_reason():
     solver = lf.Solver(SYSTEMS["convection"](), method="direct")
     solver.solve(noise(900))

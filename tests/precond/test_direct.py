@@ -14,6 +14,7 @@ from scipy.sparse.linalg import splu
 import linforest_precond as lf
 from linforest_precond.backends.cpu.runtime import calibration
 from linforest_precond.matrix.checked import checked
+from linforest_precond.precond.direct.orders import triangular_order
 from linforest_precond.precond.direct.refinement import Residuals, refined
 
 
@@ -128,6 +129,22 @@ def test_options(backend, order, pivoting):
     assert abs(x - 1).max() < 1e-12
     if order == "given":
         assert np.array_equal(backend.host(M.ordering.order), given)
+
+
+class TestTriangularOrder:
+    @pytest.mark.parametrize("seed", range(4))
+    def test_found_if_there_is_one(self, backend, seed):
+        rng, n = np.random.default_rng(seed), 400
+        A = sp.triu(sp.random_array((n, n), density=3 / n, rng=rng), 1) + sp.eye_array(n)
+        order = rng.permutation(n)
+        A = sp.csr_array(A.tocsr()[order][:, order])
+        found = backend.host(triangular_order(checked(backend.csr(A))))
+        np.testing.assert_array_equal(np.sort(found), np.arange(n))
+        assert sp.tril(A[found][:, found], -1).nnz == 0
+
+    def test_none_with_a_cycle(self, backend):
+        A = sp.csr_array(np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 2.0], [2.0, 0.0, 1.0]]))
+        assert triangular_order(checked(backend.csr(A))) is None
 
 
 class TestPrediction:

@@ -13,8 +13,7 @@ import pytest
 from study_cases import case, not_done, study
 
 from linforest_precond.study import cases, drawing, run_study
-from linforest_precond.study.forests import paper, plots
-from linforest_precond.study.forests.paper import FORESTS
+from linforest_precond.study.forests import FORESTS, coverage, plots
 from linforest_precond.study.store import Store, case_file, write_json
 from linforest_precond.study.templating import environment, shell_word
 
@@ -93,7 +92,7 @@ def test_failures_with_hostile_names(start, capsys, monkeypatch):
     def fail(A, **options):
         raise RuntimeError("\x1b[2J\udcff\nout of luck")
 
-    monkeypatch.setattr(paper, "coverages", fail)
+    monkeypatch.setattr(coverage, "coverages", fail)
     report = start([NAMES[1]], progress=True)
     (one,) = json.loads((report.parent / "study.json").read_text(encoding="utf-8"))["cases"]
     assert one["error"] == "RuntimeError: \x1b[2J\\xff\nout of luck"
@@ -151,7 +150,7 @@ def test_advised_commands_are_quoted():
 
 def test_a_full_disk_leaves_no_partial_files(tmp_path, small_files):
     pytest.importorskip("matplotlib")
-    from linforest_precond.study.csv_tables import write_tables
+    from linforest_precond.study.listings import write_tables
     from linforest_precond.study.report import write_report
 
     write_tables(FORESTS.tables(study()), tmp_path)

@@ -8,11 +8,10 @@ import pytest
 
 import linforest_precond as lf
 from linforest_precond.study import run_paper, timing
-from linforest_precond.study.graphs import plots
-from linforest_precond.study.graphs.families import FAMILIES
+from linforest_precond.study.graphs import GRAPHS, plots
 from linforest_precond.study.graphs.findings import findings
 from linforest_precond.study.graphs.graphs import REAL, graph_times, random_digraph, sweep_of, weighted
-from linforest_precond.study.graphs.paper import GRAPHS
+from linforest_precond.study.graphs.measures import FAMILIES
 from linforest_precond.study.graphs.tables import rows_of
 
 RATIOS = Path(__file__).parent / "published" / "graphs.csv"

@@ -11,13 +11,11 @@ import linforest_precond as lf
 from linforest_precond.distributed import grid2d, simulate
 from linforest_precond.study import run_paper, timing
 from linforest_precond.study.cases import Source
-from linforest_precond.study.grid2d import measures, ranks, tables
-from linforest_precond.study.grid2d.algorithms import ALGORITHMS, BENCHMARKS, VARIANTS
-from linforest_precond.study.grid2d.drawn import DrawnGraph
+from linforest_precond.study.grid2d import GRID2D, measures, ranks, tables
 from linforest_precond.study.grid2d.findings import findings
-from linforest_precond.study.grid2d.graphs import hub_of, hub_on, properties
-from linforest_precond.study.grid2d.paper import GRID2D
-from linforest_precond.study.settings import Settings
+from linforest_precond.study.grid2d.graphs import DrawnGraph, hub_of, hub_on, properties
+from linforest_precond.study.grid2d.measures import ALGORITHMS, BENCHMARKS, VARIANTS
+from linforest_precond.study.paper import Settings
 
 COUNTED = ("rounds", "scaling", "variants", "shapes", "balance")
 

@@ -8,11 +8,10 @@ import scipy.sparse as sp
 from linforest_precond.similarity import ambiguous_sets, fuzzy_join, join_quality
 from linforest_precond.study import run_paper, timing
 from linforest_precond.study.cases import Missing, Source
-from linforest_precond.study.joins import measures, tables
+from linforest_precond.study.joins import JOINS, measures, tables
 from linforest_precond.study.joins.findings import findings
-from linforest_precond.study.joins.paper import JOINS
-from linforest_precond.study.joins.sets import data_set, fetch
-from linforest_precond.study.settings import Settings
+from linforest_precond.study.joins.measures import data_set, fetch
+from linforest_precond.study.paper import Settings
 
 
 def sets_of(name):

@@ -10,11 +10,10 @@ import linforest_precond as lf
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.study import run_paper, timing
 from linforest_precond.study.cases import Source
-from linforest_precond.study.orderings import measures, tables
+from linforest_precond.study.orderings import ORDERINGS, measures, tables
 from linforest_precond.study.orderings.findings import findings
-from linforest_precond.study.orderings.graphs import fetch, shifted_laplacian
-from linforest_precond.study.orderings.paper import ORDERINGS
-from linforest_precond.study.settings import Settings
+from linforest_precond.study.orderings.measures import fetch, shifted_laplacian
+from linforest_precond.study.paper import Settings
 
 
 @pytest.fixture(autouse=True)

@@ -10,10 +10,9 @@ import pytest
 import strategies as graphs
 
 from linforest_precond.study import run_paper
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.published import named_rows
-from linforest_precond.study.rcm import findings, measures, plots, tables
-from linforest_precond.study.rcm.paper import RCM
-from linforest_precond.study.settings import Settings
+from linforest_precond.study.rcm import RCM, findings, measures, plots, tables
 
 PRINTED = Path(__file__).parent / "published" / "rcm_table1.txt"
 # Misprints of the table: the matrices' names in the collection.

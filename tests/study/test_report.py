@@ -13,7 +13,7 @@ import study_cases
 from study_cases import case, not_done, standin, study
 
 from linforest_precond.matrices.catalogue import catalogue
-from linforest_precond.study.forests.paper import FORESTS
+from linforest_precond.study.forests import FORESTS
 from linforest_precond.study.number_formats import count, coverage, seconds, small
 
 VOID = {"br", "img", "meta"}
@@ -382,7 +382,7 @@ def test_the_error_about_a_missing_module_names_the_extra(tmp_path):
 import sys
 sys.path.insert(0, {str(study_cases.__file__).rpartition("/")[0]!r})
 from study_cases import case, study
-from linforest_precond.study.forests.paper import FORESTS
+from linforest_precond.study.forests import FORESTS
 from linforest_precond.study.number_formats import count, coverage, seconds, small
 from linforest_precond.study.report import write_report
 for module in {list(tables)}:

@@ -16,12 +16,19 @@ from matching_oracles import edges_of, largest_weight
 import linforest_precond as lf
 from linforest_precond.study import run_paper, timing
 from linforest_precond.study.cases import Case, Source
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.published import named_rows
-from linforest_precond.study.scale import batches, findings, optimum
-from linforest_precond.study.scale.graphs import fetch, mycielskian, own_case, queen, uniform_graph, weighted
-from linforest_precond.study.scale.large_graphs import large_graph
-from linforest_precond.study.scale.visits import visits
-from linforest_precond.study.settings import Settings
+from linforest_precond.study.scale import batches, findings, measures
+from linforest_precond.study.scale.graphs import (
+    fetch,
+    large_graph,
+    mycielskian,
+    own_case,
+    queen,
+    uniform_graph,
+    weighted,
+)
+from linforest_precond.study.scale.measures import visits
 
 TRANSCRIPTION = Path(__file__).parent / "published" / "scale.txt"
 # The columns of published.csv in the tables, beside the graph's name.
@@ -76,7 +83,7 @@ def test_published_tables_are_those_of_a_second_transcription():
 @given(A=graphs.matrices(max_size=14))
 def test_the_general_optimum(A):
     W, _ = weighted(A)
-    assert optimum.general_weight(W) == pytest.approx(largest_weight(edges_of(W)))
+    assert measures.general_weight(W) == pytest.approx(largest_weight(edges_of(W)))
 
 
 @given(rows=st.integers(1, 8), columns=st.integers(1, 8), seed=st.integers(0, 1000))
@@ -84,16 +91,16 @@ def test_the_bipartite_optimum(rows, columns, seed):
     random = np.random.default_rng(seed)
     B = random.random((rows, columns)) * (random.random((rows, columns)) < 0.4)
     W = sp.csr_array(np.block([[np.zeros((rows, rows)), B], [B.T, np.zeros((columns, columns))]]))
-    side = optimum.sides(W)
+    side = measures.sides(W)
     assert side is not None
-    assert optimum.bipartite_weight(W) == pytest.approx(optimum.general_weight(W))
+    assert measures.bipartite_weight(W) == pytest.approx(measures.general_weight(W))
 
 
 def test_odd_cycles_are_not_bipartite():
     ring = networkx.to_scipy_sparse_array(networkx.cycle_graph(5), dtype=float)
     ring = graphs.with_types(ring, index_dtype=np.int32)
-    assert optimum.sides(ring) is None
-    found = optimum.optimum(ring, None, Settings())
+    assert measures.sides(ring) is None
+    found = measures.optimum(ring, None, Settings())
     assert found["solver"] == "networkx" and found["gaps"]["greedy"] == pytest.approx(0)
 
 

@@ -19,7 +19,8 @@ from linforest_precond.graph.forest import linear_forest
 from linforest_precond.matrices.download.places import MatrixNotAvailable, MatrixOffline, UnknownMatrix
 from linforest_precond.records.progress import showing
 from linforest_precond.study import cases, run_study, timing
-from linforest_precond.study.forests import paper, performance, settings, warm
+from linforest_precond.study.forests import FORESTS, performance, settings, warm
+from linforest_precond.study.forests import coverage as coverage_part
 from linforest_precond.study.forests import preconditioners as described
 from linforest_precond.study.forests.convergence import (
     FURTHER,
@@ -32,7 +33,6 @@ from linforest_precond.study.forests.convergence import (
     thinned,
 )
 from linforest_precond.study.forests.coverage import coverages, running_sum
-from linforest_precond.study.forests.paper import FORESTS
 from linforest_precond.study.forests.performance_tables import Timings
 from linforest_precond.study.forests.plots import colour_of
 from linforest_precond.study.forests.settings import PARTS, ForestSettings
@@ -478,7 +478,7 @@ class TestRun:
                 raise RuntimeError("out of luck")
             return coverages(A, **options)
 
-        monkeypatch.setattr(paper, "coverages", fails_on_grids)
+        monkeypatch.setattr(coverage_part, "coverages", fails_on_grids)
         found = study(["aniso1:10", "aniso1:12", "./nonesuch.mtx"], progress=True)
         assert [case["status"] for case in found["cases"]] == ["failed", "done", "missing"]
         assert found["cases"][0]["error"] == "RuntimeError: out of luck" and found["cases"][0]["rows"] == 100
@@ -487,7 +487,7 @@ class TestRun:
         assert "ANISO1 12 × 12: done in" in errors
 
     def test_parts_finished_before_a_failure_are_kept(self, study, monkeypatch):
-        monkeypatch.setattr(paper, "performance", lambda A, **_: 1 / 0)
+        monkeypatch.setattr(performance, "performance", lambda A, **_: 1 / 0)
         (case,) = study(["aniso1:10"], parts=("coverage", "performance"))["cases"]
         assert case["status"] == "failed" and "ZeroDivisionError" in case["error"]
         assert case["coverage"]["identity"] > 0.6 and case["performance"] is None
@@ -508,7 +508,7 @@ class TestRun:
                 raise KeyboardInterrupt
             return coverages(A)
 
-        monkeypatch.setattr(paper, "coverages", interrupted)
+        monkeypatch.setattr(coverage_part, "coverages", interrupted)
         found = study(["aniso1:10", "aniso1:12", "aniso1:14"])
         assert found["interrupted"] and [case["name"] for case in found["cases"]] == ["aniso1:10"]
 
@@ -520,7 +520,7 @@ class TestRun:
                 os.kill(os.getpid(), signal.SIGTERM)
             return coverages(A)
 
-        monkeypatch.setattr(paper, "coverages", ended)
+        monkeypatch.setattr(coverage_part, "coverages", ended)
         found = study(["aniso1:10", "aniso1:12", "aniso1:14"])
         assert found["interrupted"] and found["ended_by"] == "SIGTERM"
         assert [case["name"] for case in found["cases"]] == ["aniso1:10"]
@@ -535,7 +535,7 @@ class TestRun:
                 raise RuntimeError("half-done")
             return coverages(A)
 
-        monkeypatch.setattr(paper, "coverages", swallowed)
+        monkeypatch.setattr(coverage_part, "coverages", swallowed)
         found = study(["aniso1:10", "aniso1:12", "aniso1:14"])
         assert found["ended_by"] == "SIGTERM"
         assert [case["name"] for case in found["cases"]] == ["aniso1:10"]
@@ -556,7 +556,9 @@ class TestRun:
     def test_a_study_is_resumed(self, study, monkeypatch):
         first = study(["aniso1:10", "aniso1:12"])
         measured = []
-        monkeypatch.setattr(paper, "coverages", lambda A, **_: measured.append(A.shape[0]) or coverages(A))
+        monkeypatch.setattr(
+            coverage_part, "coverages", lambda A, **_: measured.append(A.shape[0]) or coverages(A)
+        )
         second = study(["aniso1:10", "aniso1:14", "aniso1:12"], resume=True)
         assert measured == [196]
         assert [second["cases"][i] for i in (0, 2)] == first["cases"]
@@ -567,13 +569,15 @@ class TestRun:
     def test_other_settings_are_measured_again(self, study, monkeypatch, change):
         study(["aniso1:10"])
         measured = []
-        monkeypatch.setattr(paper, "coverages", lambda A, **_: measured.append(A.shape[0]) or coverages(A))
+        monkeypatch.setattr(
+            coverage_part, "coverages", lambda A, **_: measured.append(A.shape[0]) or coverages(A)
+        )
         study(["aniso1:10"], resume=True, **change)
         assert measured == [100]
 
     def test_failures_and_broken_files_are_not_reused(self, study, monkeypatch, tmp_path):
         with monkeypatch.context() as patch:
-            patch.setattr(paper, "coverages", lambda A, **_: 1 / 0)
+            patch.setattr(coverage_part, "coverages", lambda A, **_: 1 / 0)
             study(["aniso1:10", "aniso1:12"])
         path = tmp_path / "out" / "cases" / case_file("aniso1:12")
         path.write_text('{"stamp":')

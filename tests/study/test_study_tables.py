@@ -7,10 +7,10 @@ import study_cases
 from study_cases import case, gallery, standin, study
 
 from linforest_precond.matrices.catalogue import catalogue
-from linforest_precond.study.csv_tables import CsvTable, write_tables
+from linforest_precond.study.forests import FORESTS
 from linforest_precond.study.forests.findings import findings
-from linforest_precond.study.forests.paper import FORESTS
 from linforest_precond.study.forests.performance_tables import Timings
+from linforest_precond.study.listings import CsvTable, write_tables
 
 
 def read(path):

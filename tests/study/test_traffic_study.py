@@ -8,11 +8,10 @@ import pytest
 import linforest_precond as lf
 from linforest_precond.study import run_paper
 from linforest_precond.study.cases import Missing, Source
-from linforest_precond.study.settings import Settings
-from linforest_precond.study.traffic import measures, packets, tables
+from linforest_precond.study.paper import Settings
+from linforest_precond.study.traffic import TRAFFIC, measures, packets, tables
 from linforest_precond.study.traffic.findings import findings
 from linforest_precond.study.traffic.packets import Traffic, fetch, properties
-from linforest_precond.study.traffic.paper import TRAFFIC
 
 
 def traffic(name, device="cpu"):

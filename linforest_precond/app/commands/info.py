@@ -14,7 +14,14 @@ import numpy as np
 
 from linforest_precond import matrices
 from linforest_precond.app.commands import inputs
-from linforest_precond.app.commands.advice import advice, gather_misses, order_advice
+from linforest_precond.app.commands.advice import (
+    MOST_ITERATIONS,
+    TOLERANCE,
+    advice,
+    gather_misses,
+    order_advice,
+    trial,
+)
 from linforest_precond.app.commands.inputs import watched
 from linforest_precond.app.commands.preconditioners import (
     CHOICES,
@@ -25,9 +32,8 @@ from linforest_precond.app.commands.preconditioners import (
     preconditioner_name,
 )
 from linforest_precond.app.commands.properties import Properties, properties
-from linforest_precond.app.commands.trials import MOST_ITERATIONS, TOLERANCE, trial
 from linforest_precond.app.interrupts import Exit
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend, backend_named
 from linforest_precond.backends.annotations import Array, SparseMatrix
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.records.printing import as_columns, as_table, one_line
@@ -105,7 +111,7 @@ def _measure(
     A: SparseMatrix, found: Properties, arguments: Namespace
 ) -> tuple[float, dict[str, dict[str, Any]]]:
     """Milliseconds of one SpMV, and a row of the table for every preconditioner."""
-    backend = backend_of(A)
+    backend = backend_named(arguments.device)
     r = backend.xp.ones(A.shape[0], A.dtype)
     spmv = _milliseconds(lambda: A @ r, backend)
     solver = ("cg" if found.fits_cg else "bicgstab") if arguments.trials else None

@@ -166,16 +166,13 @@ def _paper_and_cases(arguments: Namespace) -> tuple[Paper, list[str]]:
 
 def _options(arguments: Namespace, paper: Paper) -> dict[str, Any]:
     """The options of single papers that were given."""
-    given = {name: value for name, value in vars(arguments).items() if name in _all_options()}
+    options = set().union(*(each.options for each in PAPERS.values()))
+    given = {name: value for name, value in vars(arguments).items() if name in options}
     for name in given:
         if name not in paper.options:
             takers = [other.name for other in PAPERS.values() if name in other.options]
             raise ValueError(f"--{name} is an option of {' and '.join(takers)}, not of {paper.name} {SEE}")
     return given
-
-
-def _all_options() -> set[str]:
-    return set().union(*(paper.options for paper in PAPERS.values()))
 
 
 def _summary(cases: list[dict[str, Any]]) -> str:

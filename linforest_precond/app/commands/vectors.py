@@ -22,7 +22,7 @@ from linforest_precond.matrices.readers.bounded_streams import (
     size_of,
     text_lines,
 )
-from linforest_precond.matrices.readers.npy_arrays import read_array
+from linforest_precond.matrices.readers.npz_files import read_array
 
 # The longest line of text: a million numbers with all digits.
 LONGEST_LINE = 2**25

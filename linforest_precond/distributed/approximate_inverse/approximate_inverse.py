@@ -13,7 +13,6 @@ from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.partition.matrix import (
     Matrix,
     agreed_options,
-    require_host,
     scaled_into_range,
 )
 from linforest_precond.distributed.partition.preconditioner import RankPreconditioner, set_up
@@ -43,7 +42,7 @@ def approximate_inverse(
     Parameters
     ----------
     A : Matrix
-        The matrix over ranks, on the host.
+        The matrix over ranks.
     entries, method, tolerance, dtype
         As for `linforest_precond.approximate_inverse`, the same on all ranks.
     scaling : None, "auto", "matching", "equilibrate" or "jacobi"
@@ -69,10 +68,9 @@ def approximate_inverse(
     """
 
     def checked() -> dict[str, Any]:
-        require_host(A)
         stored = stored_dtype(dtype, A.dtype).name
         own = InverseOptions.checked(entries, method, tolerance)
-        return {"options": own, "dtype": stored, "scaling": as_scaling(scaling, A)}
+        return {"options": own, "dtype": stored, "scaling": as_scaling(scaling)}
 
     agreed = agreed_options(A, checked)
     options, stored = agreed["options"], stored_dtype(agreed["dtype"], A.dtype)

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from linforest_precond.backends import Backend, backend_named
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.backends.cpu.approximate_inverse.row_systems import row_squares
 from linforest_precond.backends.cpu.matrix.entries import rows_of
-from linforest_precond.backends.cpu.multigrid import vector_ops
 from linforest_precond.distributed.approximate_inverse.neighborhood import RankFunctionals
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.rectangles import RankRectangle, RankRows, in_ascending_order
@@ -77,10 +76,15 @@ class RankInversePart:
             if not possible:
                 raise ValueError(NO_FACTOR_ANY_MORE)
         functionals, scales = functionals_of(A, self.method)
-        rows = in_ascending_order(self.matrices[0], csr_of_rows(self.matrices[0]))
+        old = self.matrices[0].on(A.backend)
+        rows = in_ascending_order(old, csr_of_rows(old))
         data, flags = functionals.refill(rows.csr.indptr, rows.ids, rows.csr.indices)
         values = stored_array(_scaled(rows.csr.indptr, data, scales), self.stored)
-        return self._made(self.method, with_values(self.matrices[0], values), self.entries, flags), exponent
+        return self._made(self.method, with_values(old, values), self.entries, flags), exponent
+
+    def on(self, backend: Backend) -> RankInversePart:
+        """The part for vectors on a backend."""
+        return replace(self, matrices=tuple(each.on(backend) for each in self.matrices), _transposed=[])
 
     @property
     def n(self) -> int:
@@ -97,18 +101,20 @@ class RankInversePart:
         return sum(held_bytes(each.indptr, each.indices, each.data) for each in rows)
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
-        """Products with the matrices, each after a halo exchange; arrays of CuPy pass through the host."""
+        """Products with the matrices, each after a halo exchange."""
         conjugated = transpose and self.method == "fsai" and self.stored.kind == "c"
         matrices = self._of_transpose() if transpose and self.method == "spai" else self.matrices
-        found = np.ascontiguousarray(on_host(b), self.stored)
+        backend = matrices[0].backend
+        found = backend.xp.ascontiguousarray(b, self.stored)
         found = found.conj() if conjugated else found
         for matrix in matrices:
             found = _product(matrix, found)
-        x[...] = xp_of(x).asarray(found.conj() if conjugated else found)
+        x[...] = found.conj() if conjugated else found
 
     def _of_transpose(self) -> tuple[Matrix, ...]:
         if not self._transposed:
-            self._transposed.append(tuple(transpose_of(each) for each in self.matrices))
+            host, own = backend_named("cpu"), self.matrices[0].backend
+            self._transposed.append(tuple(transpose_of(each.on(host)).on(own) for each in self.matrices))
         return self._transposed[0]
 
     @property
@@ -178,8 +184,12 @@ def _scaled(indptr: Array, data: Array, scales: Array | None) -> Array:
 
 def _product(matrix: Matrix, x: Array) -> Array:
     """The own rows times vectors; each row is summed in the order of its global columns."""
-    rows, y = matrix.rows, np.empty_like(x)
-    vector_ops.multiply(
-        vector_ops.Matrix(rows.indptr, rows.indices, rows.data, None), matrix.halo.with_ghosts(x), y
-    )
+    backend, columns = matrix.backend, x.shape[1]
+    most = backend.multigrid.vector_ops.MOST_COLUMNS
+    y: Array = backend.xp.empty(x.shape, x.dtype)
+    if columns > most:
+        for part in (slice(first, first + most) for first in range(0, columns, most)):
+            y[:, part] = _product(matrix, x[:, part])
+        return y
+    backend.multigrid.vector_ops.multiply(matrix.operand, matrix.halo.with_ghosts(x), y)
     return y

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import astuple, replace
 from typing import Any
 
+from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.chooser.candidates import Candidate, candidates_on
@@ -21,12 +22,7 @@ from linforest_precond.distributed.approximate_inverse.approximate_inverse impor
 from linforest_precond.distributed.chooser.facts import facts_of_ranks
 from linforest_precond.distributed.multigrid.multilevel import multilevel
 from linforest_precond.distributed.partition.entries import without_rounding
-from linforest_precond.distributed.partition.matrix import (
-    Matrix,
-    agreed_options,
-    exponent_into_range,
-    require_host,
-)
+from linforest_precond.distributed.partition.matrix import Matrix, agreed_options, exponent_into_range
 from linforest_precond.distributed.partition.preconditioner import RankPreconditioner
 from linforest_precond.distributed.tridiagonal.operators import jacobi, tridiagonal
 from linforest_precond.matrix.conversion import index_dtype
@@ -58,7 +54,7 @@ def auto(
     Parameters
     ----------
     A : Matrix
-        The matrix over ranks, on the host.
+        The matrix over ranks.
     rtol : float, optional
         The tolerance of the solves that it is for, as that of `linforest_precond.solve`: the smaller, the
         more an expensive setup pays.
@@ -83,27 +79,23 @@ def auto(
     >>> distributed.simulate(3, kind)
     ['multilevel', 'multilevel', 'multilevel']
     """
-
-    def checked() -> Options:
-        require_host(A)
-        return Options.of(rtol=rtol, seed=seed, calibration=calibration)
-
-    options = agreed_options(A, checked)
+    options = agreed_options(A, lambda: Options.of(rtol=rtol, seed=seed, calibration=calibration))
     with A.comm.together():
         if not A.shape[0]:
             return jacobi(A)
         exact = without_rounding(A)
-        choice: Any = _chooser(exact, facts_of_ranks(exact), options).settled("distributed")
+        cost = _cost_of(exact, facts := facts_of_ranks(exact), options.calibration)
+        choice: Any = _chooser(exact.on(A.backend), facts, cost, options).settled("distributed")
         return choice
 
 
-def _chooser(A: Matrix, facts: Facts, options: Options) -> Chooser:
+def _chooser(A: Matrix, facts: Facts, cost: CostModel, options: Options) -> Chooser:
     """The chooser of one process, with candidates and a system over ranks."""
     b = _right_hand_side(A, facts)
     most = min(10 * A.shape[0], MOST_ITERATIONS)
     rtol = tolerance(options.rtol, A.dtype)
     problem = checked_problem(A.operator, b, None, rtol, 0.0, most, None, None, A.inner)
-    cost, made = _cost_of(A, facts, options.calibration), dict[str, RankPreconditioner]()
+    made = dict[str, RankPreconditioner]()
 
     def start(candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
         setup = 0.0 if candidate.name in made else cost.seconds(candidate.setup)
@@ -149,4 +141,4 @@ def _right_hand_side(A: Matrix, facts: Facts) -> Array:
     x = A.backend.multigrid.vector_ops.pseudorandom_vector(A.n_local, A.dtype, A.first)[:, 0]
     if not facts.is_singular:
         return x
-    return A @ shifted(x, -max(0, exponent_into_range(A, A.dtype)))
+    return A @ shifted(x, -max(0, exponent_into_range(A.on(backend_named("cpu")), A.dtype)))

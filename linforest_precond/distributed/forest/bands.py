@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.cpu.forest.bands import NO_SLOT, find_slots_of_rows
 from linforest_precond.backends.cpu.matrix.entries import gathered
 from linforest_precond.backends.cpu.runtime.arrays import readonly
@@ -34,7 +35,7 @@ def bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
     -------
     Bands
         One entry for each own place: ``lower[0]`` couples the first of them to the last place of the rank
-        before. Along a forest of blocks a band has shape (own blocks, b, b). On the host.
+        before. Along a forest of blocks a band has shape (own blocks, b, b). Where the forest is.
 
     Examples
     --------
@@ -61,8 +62,9 @@ def bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
 
 
 def copy_bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
-    """The bands of this rank's range of the order: collective."""
+    """The bands of this rank's range of the order, where the forest is: collective."""
     order = forest.order
+    A = A.on(backend_of(order.positions))
     b, size = order.block_size, order.vertices.size
     rows = order.redistribution.forward(band_rows(A, order))
     bands = rows.reshape(size // b, b, 3, b).transpose(2, 0, 1, 3).copy()
@@ -73,14 +75,29 @@ def copy_bands(A: Matrix, forest: RankForest | RankBlockForest) -> Bands:
 def band_rows(A: Matrix, order: ForestOrder) -> Array:
     """For each own row its entries in the blocks before, at and after its own one: shape (own rows, 3, b)."""
     positions, paths = map(A.halo.with_ghosts, (order.positions, order.paths))
-    indptr, columns, data = (on_host(part) for part in (A.rows.indptr, A.rows.indices, A.rows.data))
+    if A.backend.name != "cpu":
+        return _band_rows_on_device(A, positions, paths, order.block_size)
     slots = np.full((A.n_local, 3, order.block_size), NO_SLOT, np.int64)
-    find_slots_of_rows(*map(readonly, (indptr, columns, positions, paths)), slots)
-    return gathered(data, slots)
+    find_slots_of_rows(*map(readonly, (A.rows.indptr, A.rows.indices, positions, paths)), slots)
+    return gathered(A.rows.data, slots)
+
+
+def _band_rows_on_device(A: Matrix, positions: Array, paths: Array, b: int) -> Array:
+    """`band_rows` by operations on the arrays of all entries."""
+    xp, columns, data = A.backend.xp, A.rows.indices, A.rows.data
+    if not A.n_local:
+        return xp.zeros((0, 3, b), data.dtype)
+    rows = A.backend.matrix.entries.rows_of(A.rows.indptr, columns.size)
+    bands = positions[columns] // b - positions[rows] // b + 1
+    kept = xp.flatnonzero((bands >= 0) & (bands <= 2) & (paths[columns] == paths[rows]))
+    found: Array = xp.zeros((A.n_local, 3, b), data.dtype)
+    found[rows[kept], bands[kept], positions[columns[kept]] % b] = data[kept]
+    return found
 
 
 def fill_ghosts(diagonal: Array, ghosts: Array) -> None:
     """Decoupled rows for ghosts: the diagonal entry of the block's first vertex, or 1 where that is 0."""
-    blocks, places = np.nonzero(ghosts)
+    xp = xp_of(diagonal)
+    blocks, places = xp.nonzero(ghosts)
     first = diagonal[blocks, 0, 0]
-    diagonal[blocks, places, places] = np.where(first != 0, first, 1)
+    diagonal[blocks, places, places] = xp.where(first != 0, first, diagonal.dtype.type(1))

@@ -13,13 +13,8 @@ from typing import NamedTuple, Unpack
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.forest.factor import (
-    SATURATED,
-    confirm,
-    draw_charges,
-    propose,
-    tie_rule_of,
-)
+from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.cpu.forest.factor import SATURATED, tie_rule_of
 from linforest_precond.backends.cpu.matrix.entries import gathered
 from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX, readonly
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of
@@ -48,7 +43,7 @@ def factor(A: Matrix, n: int = 2, **options: Unpack[FactorKeywords]) -> RankFact
     Returns
     -------
     RankFactor
-        The edges of this rank's vertices.
+        The edges of this rank's vertices, on A's device.
 
     Examples
     --------
@@ -62,7 +57,7 @@ def factor(A: Matrix, n: int = 2, **options: Unpack[FactorKeywords]) -> RankFact
     """
     agreed = agreed_options(A, lambda: check_options(n, **{"iterations": 5, **options}))
     with A.comm.together():
-        graph = graph_of(without_rounding(A))
+        graph = graph_of(without_rounding(A), A.backend)
         found = propose_factor(graph, agreed)
         return RankFactor(
             *found, coverage=covered_share(graph, found.values), n_edges=edges_of(graph.comm, found.neighbors)
@@ -112,55 +107,58 @@ def covered_share(graph: RankGraph, *kept: Array) -> float:
 
 def edges_of(comm: Communicator, neighbors: Array) -> int:
     """Number of edges in the neighbors of all ranks."""
-    return comm.total(np.count_nonzero(neighbors >= 0)) // 2
+    return comm.total(int((neighbors >= 0).sum())) // 2  # stall: reported to the user
 
 
 class Proposals:
     """The proposals of a rank's vertices, with the kernels of one rank. Vertices are columns of the graph."""
 
     def __init__(self, graph: RankGraph, n: int) -> None:
-        index, size = graph.columns.dtype, graph.ids.size
-        self.graph, self.ids = graph, readonly(graph.ids)
-        # The other ends and the entries of confirmed edges and of proposals, of which ghosts have some, too.
-        tables = (np.full((rows, n), NO_VERTEX, index) for rows in (*(graph.n_local,) * 3, size))
+        xp, index, size = graph.backend.xp, graph.columns.dtype, graph.ids.size
+        self.graph, self._steps, self._xp = graph, graph.backend.forest.factor, xp
+        self.ids, *self._rows = (
+            _as_input(each) for each in (xp.asarray(graph.ids), graph.indptr, graph.columns, graph.values)
+        )
+        tables = (xp.full((rows, n), NO_VERTEX, index) for rows in (*(graph.n_local,) * 3, size))
         self.neighbors, self.slots, self.proposed_slots, self.proposed = tables
-        self.degrees = np.zeros(graph.n_local, np.uint8)
-        self.states = np.zeros(size, np.uint8)  # charges of own vertices and ghosts, or `SATURATED`
-        self.active = np.arange(graph.n_local, dtype=index)  # own vertices that may have a free edge
-        self._boundary = np.unique(np.concatenate([self.active[:0], *graph.halo.sent.values()]))
-        self._sent = np.empty((graph.n_local, n), np.int64)  # of vertices at the boundary
+        self.degrees = xp.zeros(graph.n_local, np.uint8)
+        self.states = xp.zeros(size, np.uint8)  # charges of own vertices and ghosts, or `SATURATED`
+        self.active = xp.arange(graph.n_local, dtype=index)  # own vertices that may have a free edge
+        sent = np.concatenate([np.empty(0, np.int64), *graph.halo.sent.values()])
+        self._boundary = xp.asarray(np.unique(sent))
+        self._sent = xp.empty((graph.n_local, n), np.int64)  # of vertices at the boundary
 
     def draw_charges(self, charge: str, threshold: int, seed: int, k: int) -> None:
         """Charges of the active vertices and of the ghosts, from their global ids."""
-        ghosts = self.graph.n_local + np.flatnonzero(self.states[self.graph.n_local :] != SATURATED)
-        vertices = np.concatenate([self.active, ghosts.astype(self.active.dtype)])
-        draw_charges(vertices, self.ids, self.states, charge, threshold, seed, k)
+        own = self.graph.n_local
+        ghosts = own + self._xp.flatnonzero(self.states[own:] != SATURATED)
+        vertices = self._xp.concatenate([self.active, ghosts.astype(self.active.dtype)])
+        self._steps.draw_charges(vertices, self.ids, self.states, charge, threshold, seed, k)
 
     def propose(self, charged: bool, hashed: bool, tie_key: np.uint32, same_rules: bool) -> int:
         """Propose for all active vertices; returns the number of proposals.
 
         With `same_rules` as in the iteration before, proposals to free vertices are kept.
         """
-        arrays = map(readonly, (self.graph.indptr, self.graph.columns, self.graph.values))
-        made: int = propose(
-            *arrays, self.neighbors, self.degrees, self.states, self.active, self.ids, charged, hashed,
+        made: int = self._steps.propose(
+            *self._rows, self.neighbors, self.degrees, self.states, self.active, self.ids, charged, hashed,
             tie_key, same_rules, self.proposed, self.proposed_slots,
         )  # fmt: skip
         return made
 
     def exchange(self) -> None:
         """Fetch the proposals of the ghosts; of those, only the ones to own vertices matter."""
-        graph, rows = self.graph, self._boundary
+        graph, rows, xp = self.graph, self._boundary, self._xp
         chosen = self.proposed[rows]
-        self._sent[rows] = np.where(chosen >= 0, graph.ids[np.maximum(chosen, 0)], NO_VERTEX)
+        self._sent[rows] = xp.where(chosen >= 0, self.ids[xp.maximum(chosen, 0)], NO_VERTEX)
         found = graph.halo.fetch(self._sent) - graph.first
         own = (found >= 0) & (found < graph.n_local)
-        self.proposed[graph.n_local :] = np.where(own, found, NO_VERTEX)
+        self.proposed[graph.n_local :] = xp.where(own, found, NO_VERTEX)
 
     def confirm(self) -> int:
         """Confirm the edges that both ends proposed; returns how many ends of them are own vertices."""
         confirmed: int
-        confirmed, left = confirm(
+        confirmed, left = self._steps.confirm(
             self.proposed, self.proposed_slots, self.neighbors, self.slots, self.degrees, self.states,
             self.active,
         )  # fmt: skip
@@ -172,13 +170,26 @@ class Proposals:
     def table(self) -> tuple[Array, Array]:
         """The confirmed neighbors, global ids in ascending order, and their values."""
         # Slots ascend with the ids; as an unsigned number, an empty slot is the largest.
-        unsigned = self.slots.view(f"u{self.slots.itemsize}")
+        xp, unsigned = self._xp, self.slots.view(f"u{self.slots.itemsize}")
         if unsigned.shape[1] == 2:  # NumPy sorts short rows slowly
             first, second = unsigned.T
-            unsigned = np.stack([np.minimum(first, second), np.maximum(first, second)], axis=1)
+            unsigned = xp.stack([xp.minimum(first, second), xp.maximum(first, second)], axis=1)
         else:
-            unsigned = np.sort(unsigned, axis=1)
+            unsigned = xp.sort(unsigned, axis=1)
         slots = unsigned.view(self.slots.dtype)
-        neighbors = self.ids.take(gathered(self.graph.columns, slots), mode="clip")
-        neighbors[slots < 0] = NO_VERTEX
-        return neighbors, gathered(self.graph.values, slots)
+        neighbors = self.ids[_at_slots(self.graph.columns, slots)]
+        return xp.where(slots < 0, NO_VERTEX, neighbors), _at_slots(self.graph.values, slots)
+
+
+def _as_input(array: Array) -> Array:
+    """An array as kernels take it."""
+    return readonly(array) if xp_of(array) is np else array
+
+
+def _at_slots(array: Array, slots: Array) -> Array:
+    """The entries at some slots, 0 where there is none."""
+    xp = xp_of(array)
+    if xp is np:
+        return gathered(array, slots)
+    stored: Array = xp.append(array, array.dtype.type(0))  # the last one is that of the slot -1
+    return stored[slots]

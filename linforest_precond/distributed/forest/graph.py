@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.entries import weights_of, weights_of_rows
 from linforest_precond.distributed.partition.halo import Halo, OwnRows
@@ -34,6 +34,18 @@ class RankGraph(OwnRows):
     scale: float = 1.0
 
     @property
+    def backend(self) -> Backend:
+        """That of the arrays; the halo and its ids are on the host."""
+        return backend_of(self.values)
+
+    def on(self, backend: Backend) -> RankGraph:
+        """The graph with its arrays on a backend."""
+        xp, index = backend.xp, self.columns.dtype
+        arrays = self.indptr.astype(index, copy=False), self.columns, self.values
+        indptr, columns, values = (xp.asarray(array) for array in arrays)
+        return replace(self, indptr=indptr, columns=columns, values=values)
+
+    @property
     def n(self) -> int:
         """Vertices of all ranks."""
         return int(self.offsets[-1])
@@ -48,15 +60,24 @@ class RankGraph(OwnRows):
         return self.halo.with_ghosts(values)
 
 
-def graph_of(A: Matrix) -> RankGraph:
-    """The graph of a matrix: magnitudes without the diagonal, made symmetric where they are not."""
-    values = on_host(A.rows.data)  # stall: graphs are on the host
+def graph_of(A: Matrix, backend: Backend | None = None) -> RankGraph:
+    """The graph of a matrix on the host: magnitudes without the diagonal, made symmetric where they are not.
+
+    On a backend, if one is given: with the arrays of the rows there, where they are symmetric.
+    """
+    values = A.rows.data
     if values.dtype.kind == "c":
         values = magnitudes_of(values)
-    indptr, columns = on_host(A.rows.indptr), on_host(A.rows.indices)
     symmetric, *weights = weights_of(A)
-    graph = RankGraph(A.comm, A.offsets, indptr, columns, values, A.halo, *weights)
-    return graph if symmetric else symmetrized(graph)
+    graph = RankGraph(A.comm, A.offsets, A.rows.indptr, A.rows.indices, values, A.halo, *weights)
+    graph = graph if symmetric else symmetrized(graph)
+    if backend is None or backend is A.backend:
+        return graph
+    if not symmetric:
+        return graph.on(backend)
+    rows = A.on(backend).rows
+    values = magnitudes_of(rows.data) if rows.dtype.kind == "c" else rows.data
+    return replace(graph, indptr=rows.indptr, columns=rows.indices, values=values)
 
 
 def weighed(graph: RankGraph) -> RankGraph:

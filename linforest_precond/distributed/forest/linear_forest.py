@@ -39,7 +39,7 @@ def linear_forest(A: Matrix, **options: Unpack[FactorKeywords]) -> RankForest:
     Returns
     -------
     RankForest
-        The paths through this rank's vertices, and the order of all.
+        The paths through this rank's vertices, and the order of all; on A's device.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def linear_forest(A: Matrix, **options: Unpack[FactorKeywords]) -> RankForest:
     """
     agreed = agreed_options(A, lambda: check_options(2, **options))
     with A.comm.together():
-        graph = graph_of(without_rounding(A))
+        graph = graph_of(without_rounding(A), A.backend)
         return forest_of(graph, propose_factor(graph, agreed))
 
 
@@ -125,13 +125,16 @@ def break_cycles(graph: RankGraph, factor: FactorArrays) -> Paths:
 
 def place_paths(graph: RankGraph, paths: Paths) -> Places:
     """The places of own vertices, sorted by (path id, position): a prefix sum of the path lengths."""
-    comm = graph.comm
+    comm, xp = graph.comm, graph.backend.xp
     heads = paths.position == 1
-    lengths = np.where(heads, paths.lengths, 0)
-    count = int(heads.sum())
-    sums = comm.allgather((count, int(lengths.sum()), int(lengths.max(initial=0))))
-    before = np.sum([(0, 0, 0), *sums[: comm.rank]], axis=0)
-    table = np.stack([before[1] + np.cumsum(lengths) - lengths, before[0] + np.cumsum(heads) - 1], axis=1)
+    lengths = xp.where(heads, paths.lengths, 0)
+    # stall: the places of other ranks' paths depend on them
+    own = (int(heads.sum()), int(lengths.sum()), int(lengths.max())) if lengths.size else (0, 0, 0)
+    sums = comm.allgather(own)
+    before = np.sum([(0, 0, 0), *sums[: comm.rank]], axis=0).tolist()
+    # CuPy's `cumsum` needs an item.
+    ends, numbers = map(xp.cumsum, (lengths, heads)) if lengths.size else (lengths, lengths)
+    table = xp.stack([before[1] + ends - lengths, before[0] + numbers - 1], axis=1)
     starts, numbers = lookup(comm, graph.offsets, table, paths.path_id).T
     every = np.array(sums)
     return Places(
@@ -141,14 +144,15 @@ def place_paths(graph: RankGraph, paths: Paths) -> Places:
 
 def path_labels(graph: RankGraph, local: LocalPaths, ranked: Array) -> tuple[Array, Array, Array]:
     """Path ids, positions and lengths of the paths of own vertices, from the ranked states."""
+    xp = graph.backend.xp
     path_id, position = graph.first + local.heads, local.position.copy()
     lengths = local.lengths.copy()
     vertices = local.members(np.ones(local.crossing.size, bool))
-    both_sides = ranked.reshape(-1, 2, 3)[local.numbers(vertices)]
+    both_sides = xp.asarray(ranked.reshape(-1, 2, 3))[local.numbers(vertices)]
     (first_count, last_count), (first_end, last_end) = both_sides[:, :, 1].T, both_sides[:, :, 2].T
     before = first_count - lengths[vertices]
     own = position[vertices]
-    path_id[vertices] = np.minimum(first_end, last_end)
-    position[vertices] = np.where(first_end < last_end, before + own, last_count - own + 1)
+    path_id[vertices] = xp.minimum(first_end, last_end)
+    position[vertices] = xp.where(first_end < last_end, before + own, last_count - own + 1)
     lengths[vertices] = before + last_count
     return path_id, position, lengths

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.forest.linear_forest import linear_forest as walk_paths
+from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
 from linforest_precond.backends.returns import ForestArrays
 from linforest_precond.distributed.forest.graph import RankGraph
@@ -33,49 +33,59 @@ class LocalPaths:
 
     def numbers(self, vertices: Array) -> Array:
         """The indices in `crossing` of the local paths of these vertices, which continue on other ranks."""
-        return np.searchsorted(self.crossing, self.heads[vertices])
+        if not vertices.size:
+            return vertices
+        found: Array = xp_of(self.heads).searchsorted(self.crossing, self.heads[vertices])
+        return found
 
     def members(self, chosen: Array) -> Array:
         """The vertices of the crossing local paths that are chosen by a mask."""
-        selected = np.zeros(self.heads.size, bool)
-        selected[self.crossing] = chosen
-        return np.flatnonzero(selected[self.heads])
+        xp = xp_of(self.heads)
+        selected = xp.zeros(self.heads.size, bool)
+        selected[self.crossing] = xp.asarray(chosen)
+        found: Array = xp.flatnonzero(selected[self.heads])
+        return found
 
 
 def contract(graph: RankGraph, neighbors: Array, values: Array) -> LocalPaths:
     """Walk along the local paths; cycles on this rank lose their weakest edge in `neighbors` and `values`."""
-    own = graph.halo.is_own(neighbors)
-    local = np.where(own, neighbors - graph.first, NO_VERTEX).astype(index_dtype(graph.n_local))
+    xp, own = graph.backend.xp, graph.halo.is_own(neighbors)
+    local = xp.where(own, neighbors - graph.first, NO_VERTEX).astype(index_dtype(graph.n_local))
     inside = local, values
     if graph.halo.ghosts.size:
-        inside = own_first(local, own), own_first(np.where(own, values, 0), own)
-    walked = walk_paths(*inside, None)
-    if walked.counts[2]:
+        inside = own_first(local, own), own_first(xp.where(own, values, values.dtype.type(0)), own)
+    nothing = inside[0][:, 0]
+    walked = ForestArrays(*inside, None, nothing, nothing, nothing, np.zeros(3, np.int64))
+    if graph.n_local:
+        walked = graph.backend.forest.linear_forest.linear_forest(*inside, None)
+    cycles = int(walked.counts[2])  # stall: decides whether edges are removed
+    if cycles:
         copy_broken(graph, inside[0], walked, neighbors, values)
     heads, position, lengths = (
         array.astype(np.int64) for array in (walked.path_id, walked.position, walked.lengths)
     )
-    crossing = (neighbors >= 0) & ~own if graph.halo.ghosts.size else own[:0]
-    vertices, slots = np.nonzero(crossing)
+    vertices = slots = heads[:0]
+    if graph.halo.ghosts.size:
+        vertices, slots = xp.nonzero((neighbors >= 0) & ~own)
     lengths = lengths[heads]
     # A single vertex may have an edge to another rank on each side.
-    sides = np.where(lengths[vertices] > 1, position[vertices] > 1, slots)
+    sides = xp.where(lengths[vertices] > 1, position[vertices] > 1, slots)
     return LocalPaths(
         heads=heads,
         position=position,
         lengths=lengths,
-        crossing=np.unique(heads[vertices]),
+        crossing=xp.unique(heads[vertices]) if vertices.size else heads[:0],
         vertices=vertices,
         sides=sides,
         others=neighbors[vertices, slots],
-        cycles=int(walked.counts[2]),
+        cycles=cycles,
     )
 
 
 def own_first(table: Array, own: Array) -> Array:
     """A table of two columns; entries of own neighbors move to the front."""
-    swapped, out = np.flatnonzero(own[:, 1] & ~own[:, 0]), table.copy()
-    out[swapped] = table[swapped, ::-1]
+    swapped, out = xp_of(table).flatnonzero(own[:, 1] & ~own[:, 0]), table.copy()
+    out[swapped] = table[swapped][:, ::-1]
     return out
 
 
@@ -83,36 +93,39 @@ def copy_broken(
     graph: RankGraph, before: Array, walked: ForestArrays, neighbors: Array, values: Array
 ) -> None:
     """Write the vertices that lost an edge of a cycle on this rank; both of their neighbors were own ones."""
-    first, second = (walked.neighbors != before).T
-    rows = np.flatnonzero(first | second)
+    xp, (first, second) = xp_of(before), (walked.neighbors != before).T
+    rows = xp.flatnonzero(first | second)
     left = walked.neighbors[rows].astype(np.int64)
-    neighbors[rows] = np.where(left >= 0, left + graph.first, NO_VERTEX)
+    neighbors[rows] = xp.where(left >= 0, left + graph.first, NO_VERTEX)
     values[rows] = walked.values[rows]
 
 
 def link(graph: RankGraph, local: LocalPaths) -> ContractedPaths:
     """The contracted paths of all ranks: the ranks of an edge exchange the states that enter it.
 
-    Two ranks list the edges between them in the same order, so no ids are sent.
+    Two ranks list the edges between them in the same order, so no ids are sent. Contracted paths are ranked
+    on the host: there are few.
     """
     comm, first = graph.comm, graph.first
     count = local.crossing.size
     offsets = comm.offsets(2 * count)
-    leaving = 2 * local.numbers(local.vertices) + local.sides
+    # stall: contracted paths are ranked on the host
+    leaving = on_host(2 * local.numbers(local.vertices) + local.sides)
     # The state that enters through one side leaves through the other.
     entering = offsets[comm.rank] + (leaving ^ 1)
-    ids, others = first + local.vertices, local.others
+    ids, others = on_host(first + local.vertices), on_host(local.others)  # stall: as above
     order = np.lexsort((np.maximum(ids, others), np.minimum(ids, others)))
     sent, kept = parts_by_rank(owners_of(graph.offsets, others[order]), [entering[order], leaving[order]])
     found = comm.exchange_known(sent, {r: part.size for r, part in sent.items()}, entering)
     following = np.full(2 * count, END)
     following[joined(kept, leaving)] = joined(found, entering)
-    tails = np.zeros_like(local.heads)
-    last = np.flatnonzero(local.position == local.lengths)
+    xp = xp_of(local.heads)
+    tails = xp.zeros_like(local.heads)
+    last = xp.flatnonzero(local.position == local.lengths)
     tails[local.heads[last]] = last
-    ends = first + np.stack([local.crossing, tails[local.crossing]], axis=1)
-    counts = np.repeat(local.lengths[local.crossing], 2)
-    return ContractedPaths(comm, offsets, following, counts, ends.ravel())
+    ends = first + xp.stack([local.crossing, tails[local.crossing]], axis=1)
+    counts = np.repeat(on_host(local.lengths[local.crossing]), 2)  # stall: as above
+    return ContractedPaths(comm, offsets, following, counts, on_host(ends).ravel())  # stall: as above
 
 
 def break_crossing_cycles(
@@ -130,9 +143,10 @@ def break_crossing_cycles(
     edges = weakest_edges(graph, local, on_cycle[::2], neighbors, values)
     weakest = contracted.least_on_cycles(np.flatnonzero(on_cycle), np.repeat(edges, 2, axis=0))
     low, high = np.unique(weakest[:, 1:], axis=0).T
+    xp = xp_of(neighbors)
     for v, w in ((low, high), (high, low)):
         own = graph.halo.is_own(v)
-        remove(neighbors, values, v[own] - graph.first, w[own])
+        remove(neighbors, values, xp.asarray(v[own] - graph.first), xp.asarray(w[own]))
     return int(np.count_nonzero(graph.halo.is_own(low)))
 
 
@@ -141,16 +155,18 @@ def weakest_edges(
 ) -> Array:
     """For each chosen local path its edge with the least (weight, smaller end, larger end), as integers.
 
-    The bits of the weights compare as the weights do. Edges to other ranks are included.
+    The bits of the weights compare as the weights do. Edges to other ranks are included. On the host.
     """
-    vertices = local.members(chosen)
-    rows, slots = np.nonzero(neighbors[vertices] >= 0)
-    v = vertices[rows]
-    w, ids = neighbors[v, slots], graph.first + v
-    bits = magnitude_bits(np.ascontiguousarray(values[v, slots])).astype(np.int64)
+    members = local.members(chosen)
+    # stall: the edges of cycles that cross ranks are compared on the host
+    arrays = (on_host(each) for each in (members, neighbors[members], values[members], local.heads[members]))
+    vertices, theirs, weights, heads = arrays
+    rows, slots = np.nonzero(theirs >= 0)
+    w, ids = theirs[rows, slots], graph.first + vertices[rows]
+    bits = magnitude_bits(np.ascontiguousarray(weights[rows, slots])).astype(np.int64)
     edges = np.stack([bits, np.minimum(ids, w), np.maximum(ids, w)], axis=1)
-    order = np.lexsort((*edges.T[::-1], local.heads[v]))
-    _, first = np.unique(local.heads[v][order], return_index=True)
+    order = np.lexsort((*edges.T[::-1], heads[rows]))
+    _, first = np.unique(heads[rows][order], return_index=True)
     return edges[order[first]]
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.redistribution import Redistribution, redistribution
 from linforest_precond.distributed.partition.scatter import equal_shares
@@ -64,7 +63,7 @@ def forest_order(
     """The order with own rows at these places of these paths, a collective call."""
     cuts = equal_shares(n_blocks, comm.size) * block_size
     plan = redistribution(comm, cuts, positions)
-    rows = offsets[comm.rank] + np.arange(positions.size)
+    rows = int(offsets[comm.rank]) + xp_of(positions).arange(positions.size)
     # Places without a vertex receive 0, hence the shift by 1; the first place of a block always has one.
     vertices = plan.forward(rows + 1) - 1
     blocks = plan.forward(paths)[::block_size]
@@ -75,6 +74,7 @@ def forest_order(
 
 def _changes(comm: Communicator, paths: Array) -> Array:
     """Where a path differs from the one before it, which may be the last one of a lower rank."""
-    lasts = comm.allgather(int(paths[-1]) if paths.size else None)
+    lasts = comm.allgather(int(paths[-1]) if paths.size else None)  # stall: ranks compare them
     before = next((last for last in reversed(lasts[: comm.rank]) if last is not None), -1)
-    return np.diff(paths, prepend=before) != 0
+    found: Array = xp_of(paths).diff(paths, prepend=before) != 0
+    return found

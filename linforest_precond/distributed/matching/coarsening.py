@@ -9,12 +9,13 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.forest.graph import graph_of
 from linforest_precond.distributed.matching.aggregates import aggregates_of_mates, galerkin_product
 from linforest_precond.distributed.matching.matching import RankMatching
 from linforest_precond.distributed.partition.entries import without_rounding
-from linforest_precond.distributed.partition.matrix import Matrix, agreed_options, require_host
+from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.distributed.partition.owners import lookup
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.records.printing import Printed, Printout
@@ -86,19 +87,20 @@ def coarsen(A: Matrix, matching: RankMatching | Array, *, seed: int = 0) -> Rank
     """
     seed = agreed_options(A, lambda: {"seed": as_integer("seed", seed) % 2**64})["seed"]
     with A.comm.checking():
-        require_host(A)
         mate = as_own_mates(A, matching)
     with A.comm.together():
-        A = without_rounding(A)
-        check_mutual(A, mate)
-        graph = graph_of(A)
+        exact = without_rounding(A)
+        check_mutual(exact, mate)
+        graph = graph_of(exact)
         found = aggregates_of_mates(graph, mate, tie_key_of(seed))
-        return RankCoarsening(galerkin_product(A, found), found.numbers, A.shape[0])
+        coarse = galerkin_product(exact, found).on(A.backend)
+        return RankCoarsening(coarse, found.numbers, A.shape[0])
 
 
 def as_own_mates(A: Matrix, matching: Any) -> Array:
     """The mates of own rows as global ids; those outside of the matrix are refused."""
-    mate = np.asarray(matching.mate if isinstance(matching, RankMatching) else matching)
+    # stall: aggregates are found on the host
+    mate = np.asarray(on_host(matching.mate if isinstance(matching, RankMatching) else matching))
     if mate.shape != (A.n_local,):
         raise ValueError(
             f"matching must have one number for each of the {A.n_local} own rows, got shape {mate.shape}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.backends.cpu.forest.factor import NEGATIVE, SATURATED
 from linforest_precond.backends.cpu.matrix.entries import expanded_rows
 from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
 from linforest_precond.backends.cpu.runtime.hashing import hash_edges
@@ -92,7 +93,8 @@ def matching(
         The partitioned matrix. All ranks call the function together.
     batches : int or None
         The number of batches of own rows, with about equal numbers of entries, in which vertices are pointed:
-        more of them need less work space. The matching does not depend on it. None is one batch.
+        more of them need less work space. The matching does not depend on it. None is one batch. On a GPU
+        there is one, without work space for entries.
     seed : int
         Seed of the order among equal weights.
     weights : {"magnitude", "pattern"}
@@ -102,7 +104,7 @@ def matching(
     Returns
     -------
     RankMatching
-        The mates of the own rows.
+        The mates of the own rows, on A's device.
 
     Examples
     --------
@@ -116,8 +118,11 @@ def matching(
     """
     agreed = agreed_options(A, lambda: checked_options(batches, seed, weights))
     with A.comm.together():
-        graph = graph_of(without_rounding(A))
-        graph = graph if agreed["weights"] == "magnitude" else unit_graph(graph)
+        exact = without_rounding(A)
+        if agreed["weights"] == "magnitude":
+            graph = graph_of(exact, A.backend)
+        else:
+            graph = unit_graph(graph_of(exact)).on(A.backend)
         return described(graph, match_rank_graph(graph, agreed["seed"], agreed["batches"]))
 
 
@@ -165,21 +170,21 @@ class MatchingRounds:
 
     def __init__(self, graph: RankGraph, tie_key: np.uint32, batches: int) -> None:
         self.graph, self.tie_key, self.comm = graph, tie_key, graph.comm
-        self.n, self.ids = graph.n_local, graph.ids
-        self.ends = batch_ends(graph.indptr, batches)
-        self.mate = np.full(self.n, NO_VERTEX, np.int64)  # global ids of own vertices' mates
-        self.pointers = np.full(self.n, NO_VERTEX, np.int64)  # local numbers of own vertices' targets
-        self.slots = np.full(self.n, NO_VERTEX, np.int64)  # of the pointers
-        self.free = np.ones(self.ids.size, bool)  # own vertices and ghosts that can be matched
-        self.active = np.arange(self.n)  # own free vertices with a target, ascending
+        self.xp = xp = graph.backend.xp
+        self.n, self.ids = graph.n_local, xp.asarray(graph.ids)
+        self.ends = batch_ends(graph.indptr, batches) if xp is np else None
+        self.mate = xp.full(self.n, NO_VERTEX, np.int64)  # global ids of own vertices' mates
+        self.pointers = xp.full(self.n, NO_VERTEX, np.int64)  # local numbers of own vertices' targets
+        self.slots = xp.full(self.n, NO_VERTEX, np.int64)  # of the pointers
+        self.free = xp.ones(self.ids.size, bool)  # own vertices and ghosts that can be matched
+        self.active = xp.arange(self.n)  # own free vertices with a target, ascending
         self.lost = self.active  # active vertices whose target is not free
         self.exchanges = 0  # between ranks
 
     def match_own(self) -> None:
         """Point and match until no edge between own vertices is locally dominant."""
         while self.lost.size:
-            for batch in np.split(self.lost, np.searchsorted(self.lost, self.ends[:-1])):
-                self._point(batch)
+            self._point_all()
             pointing = self.lost[self.pointers[self.lost] >= 0]
             targets = self.pointers[pointing]
             own = targets < self.n
@@ -191,7 +196,7 @@ class MatchingRounds:
 
     def match_across_ranks(self) -> None:
         """Exchange the pointers of the vertices on the boundary, and match the mutual ones."""
-        own_pointers = np.full(self.n, NO_VERTEX, np.int64)
+        own_pointers = self.xp.full(self.n, NO_VERTEX, np.int64)
         own_pointers[self.active] = self.ids[self.pointers[self.active]]
         ghost_pointers = self.graph.halo.fetch(own_pointers)
         self.exchanges += 1
@@ -205,8 +210,8 @@ class MatchingRounds:
 
     def values(self) -> Array:
         """The graph's values on the matched edges of the own vertices."""
-        stored = np.append(self.graph.values, self.graph.values.dtype.type(0))
-        return stored[np.where(self.mate >= 0, self.slots, -1)]
+        stored: Array = self.xp.append(self.graph.values, self.graph.values.dtype.type(0))
+        return stored[self.xp.where(self.mate >= 0, self.slots, -1)]
 
     def _match(self, vertices: Array, targets: Array) -> None:
         self.mate[vertices] = self.ids[targets]
@@ -216,6 +221,26 @@ class MatchingRounds:
         """Stream compaction of the active vertices, and those whose target is not free any more."""
         self.active = self.active[self.free[self.active] & (self.pointers[self.active] >= 0)]
         self.lost = self.active[~self.free[self.pointers[self.active]]]
+
+    def _point_all(self) -> None:
+        """Point the vertices that have lost their targets."""
+        if self.ends is None:
+            self._point_on_device(self.lost)
+            return
+        for batch in np.split(self.lost, np.searchsorted(self.lost, self.ends[:-1])):
+            self._point(batch)
+
+    def _point_on_device(self, vertices: Array) -> None:
+        """As `_point`, by proposals of one edge for each vertex: equal weights are in the same order."""
+        graph, xp, index = self.graph, self.xp, self.graph.columns.dtype
+        held, targets, slots = (xp.full((self.n, 1), NO_VERTEX, index) for _ in range(3))
+        states = xp.where(self.free, NEGATIVE, SATURATED).astype(np.uint8, copy=False)
+        graph.backend.forest.factor.propose(
+            graph.indptr, graph.columns, graph.values, held, xp.zeros(self.n, np.uint8), states,
+            vertices.astype(index), self.ids, False, True, self.tie_key, False, targets, slots,
+        )  # fmt: skip
+        self.pointers[vertices] = xp.maximum(targets[vertices, 0], NO_VERTEX)
+        self.slots[vertices] = slots[vertices, 0]
 
     def _point(self, vertices: Array) -> None:
         """Point vertices along their best edges to free vertices."""

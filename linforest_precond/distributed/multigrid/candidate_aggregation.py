@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.cpu.multigrid.node_graph import node_matrix
 from linforest_precond.distributed.matching.aggregates import RankAggregates
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
@@ -60,7 +59,7 @@ class CandidateAggregation(Prolongation):
         dropped = B[own, own % k] == 0
         if dropped.any():
             rows = entry_rows(A)
-            slots = np.flatnonzero(on_host(A.rows.indices) == rows)
+            slots = np.flatnonzero(A.rows.indices == rows)
             diagonal = np.zeros(A.n_local)
             diagonal[rows[slots]] = abs(A.rows.data[slots].real)
             largest = np.repeat(diagonal.reshape(-1, k).max(axis=1), k)

@@ -126,7 +126,8 @@ class RankHierarchy(LevelsInterface):
             self._A, b, x0, rtol=tol, maxiter=maxiter, M=M, callback=callback, history=history
         )
         with self._A.comm.together():  # on all ranks, even if `residuals` is given on one only
-            columns = np.atleast_2d(np.asarray(b).T)
+            xp = self._A.backend.xp
+            columns = xp.atleast_2d(xp.asarray(b).T)
             norms = np.sqrt([abs(self._A.inner(column, column)) for column in columns])
         if residuals is not None:
             residuals[:] = residual_norms(history, norms)

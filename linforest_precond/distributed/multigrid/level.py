@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.distributed.forest.block_forest import best_block_forest
 from linforest_precond.distributed.forest.factor import propose_factor
@@ -38,6 +39,7 @@ class RankLevel(Level):
     ops: RankVectorOps | None = None
     unknowns: int = 0  # of all ranks
     entries: int = 0  # of all ranks
+    host: RankLevel | None = None  # the level on the host, of one that is elsewhere
 
     @classmethod
     def of(
@@ -49,6 +51,23 @@ class RankLevel(Level):
         with matrix.comm.checking():  # numbers may overflow the stored type
             return cast(RankLevel, level.stored_in(stored))
 
+    def on(self, backend: Backend) -> RankLevel:
+        """The level for vectors on another backend: collective."""
+        assert self.ops is not None
+        xp, csr = backend.xp, self.csr
+        smoother: Any = self.smoother
+        arrays = {name: xp.asarray(getattr(csr, name)) for name in ("indptr", "indices", "data", "diagonal")}
+        if isinstance(smoother, DiagonalSmoother):
+            smoother = replace(smoother, weights=xp.asarray(smoother.weights))
+        elif isinstance(smoother, RankLineSmoother):
+            smoother = replace(smoother, part=smoother.part.on(backend))
+        transfer: Any = self.transfer
+        return replace(
+            self, csr=replace(csr, **arrays), smoother=smoother, host=self,
+            transfer=None if transfer is None else transfer.on(backend),
+            ops=RankVectorOps(self.ops.halo, self.ops.offsets, backend),
+        )  # fmt: skip
+
     def vectors(self, columns: int, dtype: DType, *, transpose: bool, further: int) -> LevelVectors:
         made = super().vectors(columns, dtype, transpose=transpose, further=further)
         made.ops = cast(Any, self.ops)
@@ -57,10 +76,12 @@ class RankLevel(Level):
     def transposed(self) -> RankLevel:
         """The level of the transposed hierarchy, whose rows are partitioned in the same way: collective."""
         assert self.ops is not None
+        if self.host is not None:
+            return self.host.transposed().on(self.ops.backend)
         csr, halo = self.csr, self.ops.halo
         rows = np.repeat(halo.ids[: halo.n_local], np.diff(csr.indptr))
         A = matrix_of_entries(halo.comm, self.ops.offsets, halo.ids[csr.indices], rows, csr.data)
-        ops, smoother = RankVectorOps(A), self.smoother
+        ops, smoother = RankVectorOps(A.halo, A.offsets, A.backend), self.smoother
         if isinstance(smoother, DiagonalSmoother):
             weights = A.halo.with_ghosts(smoother.weights[: csr.n])
             smoother = replace(smoother, weights=weights)
@@ -86,9 +107,13 @@ class DampedPart:
     part: RankTridiagonalPart
     factor: float
 
+    def on(self, backend: Backend) -> DampedPart:
+        """The part for vectors on a backend: collective."""
+        return replace(self, part=self.part.on(backend))
+
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         self.part.solve_into(b, x, transpose)
-        np.multiply(x, x.dtype.type(self.factor), out=x)
+        x *= x.dtype.type(self.factor)
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ class RankLevelMatrix(LevelMatrix):
 
     def __init__(self, A: Matrix, finest: LevelMatrix | None = None):
         super().__init__(csr_of_rows(A), finest)
-        self.A, self.comm, self.ops = A, A.comm, RankVectorOps(A)
+        self.A, self.comm, self.ops = A, A.comm, RankVectorOps(A.halo, A.offsets, A.backend)
         # Not cached properties: before Python 3.12 these lock the class, and ranks as threads would deadlock.
         self._facts = facts_of_ranks(self) if finest is None else finest.facts
         self._entries = A.comm.total(A.rows.nnz)

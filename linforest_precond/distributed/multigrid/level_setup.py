@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.distributed.multigrid.aggregation import PairwiseAggregation, aggregate_pairwise
 from linforest_precond.distributed.multigrid.candidate_aggregation import (
     CandidateAggregation,
@@ -24,7 +27,8 @@ from linforest_precond.graph.matching.repeated_coarsening import coarsen_until_s
 from linforest_precond.precond.multigrid.coarsest import LARGEST_DENSE
 from linforest_precond.precond.multigrid.multilevel import coarsen_level
 from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
-from linforest_precond.precond.multigrid.multilevel_part import MultilevelPart, part_of_levels
+from linforest_precond.precond.multigrid.multilevel_part import SCHEMA, MultilevelPart, part_of_levels
+from linforest_precond.precond.storage.operator_state import moved
 
 Coarsening = PairwiseAggregation | SmoothedAggregation | CandidateAggregation
 
@@ -34,13 +38,28 @@ class RankPart:
     """The levels of a hierarchy, and their coarsenings."""
 
     finest: RankLevelMatrix
-    part: MultilevelPart  # all levels: the partitioned ones, then the replicated ones
+    # All levels: the partitioned ones, then the replicated ones. It may be on a GPU, all else is on the host.
+    part: MultilevelPart
     coarsenings: list[Coarsening]  # of the partitioned levels that have a coarser one
     gathered: MultilevelPart | None  # the replicated levels, if any
 
     def with_cycle(self, cycle: str) -> RankPart:
         """The same hierarchy with another cycle."""
         return self if cycle == self.part.cycle else replace(self, part=self.part.with_cycle(cycle))
+
+    def on(self, backend: Backend) -> RankPart:
+        """The hierarchy for vectors on another backend, or itself: collective."""
+        if backend is self.finest.backend:
+            return self
+        levels, coarse, coarsest = self.part.levels, (), None
+        if self.gathered is not None:
+            replicated = moved(self.gathered, SCHEMA, backend.xp)
+            coarse, coarsest = replicated.levels, replicated.coarsest
+        over_ranks = [cast(RankLevel, level).on(backend) for level in levels[: len(levels) - len(coarse)]]
+        part = replace(
+            self.part, levels=(*over_ranks, *coarse), coarsest=coarsest, own_data=None, _cycles=Workspaces()
+        )
+        return replace(self, part=part)
 
     @property
     def is_gathered(self) -> bool:
@@ -71,15 +90,16 @@ class RankPart:
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         """Apply one cycle to own parts of vectors, (own rows, k); the first transposed one sets that up."""
+        xp = xp_of(x)
         if transpose and self.part.is_self_adjoint:  # the transpose is the conjugate
             self.solve_into(b.conj(), x, False)
-            np.conj(x, out=x)
+            xp.conj(x, out=x)
             return
         if not self.is_gathered:
             self.part.solve_into(b, x, transpose)
             return
         whole = self.finest.comm.allgather_known(b, np.diff(self.finest.A.offsets))
-        solution = np.empty_like(whole)
+        solution = xp.empty_like(whole)
         self.part.solve_into(whole, solution, transpose)
         first = self.finest.A.first
         x[...] = solution[first : first + x.shape[0]]

@@ -10,17 +10,13 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import ScalingName
 from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.distributed.multigrid.candidate_aggregation import RankCandidateCoarsening
 from linforest_precond.distributed.multigrid.hierarchy import RankHierarchy
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.level_setup import RankPart, part_of_ranks
-from linforest_precond.distributed.partition.matrix import (
-    Matrix,
-    agreed_options,
-    require_host,
-    scaled_into_range,
-)
+from linforest_precond.distributed.partition.matrix import Matrix, agreed_options, scaled_into_range
 from linforest_precond.distributed.partition.preconditioner import set_up
 from linforest_precond.distributed.partition.scaling import as_scaling, with_scaling
 from linforest_precond.precond.multigrid.multilevel import precision_of
@@ -72,7 +68,7 @@ def multilevel(
     Parameters
     ----------
     A : Matrix
-        The partitioned matrix, on the host. All ranks call the function together, with the same options.
+        The partitioned matrix. All ranks call the function together, with the same options.
     coarsening : {"auto", "smoothed_aggregation", "matching"}
         "auto" is that of one rank, and "matching" where one rank would coarsen along paths.
     matchings : int, optional
@@ -122,6 +118,7 @@ def multilevel(
         "max_coarse": max_coarse, "max_levels": max_levels, "presmooth": presmooth,
         "postsmooth": postsmooth, "weights": weights, "strength": strength, "seed": seed,
     }  # fmt: skip
+    B = on_host(B)  # stall: setups are on the host
     agreed = agreed_options(A, lambda: _checked(A, given, gather_below, dtype, B, block_size, scaling))
 
     def make(exact: Matrix) -> tuple[RankPart, int]:
@@ -168,7 +165,6 @@ def _checked(
     A: Matrix, given: dict[str, Any], gather_below: Any, dtype: Any, B: Any, block_size: Any, scaling: Any
 ) -> dict[str, Any]:
     """The options; what only one rank has is refused."""
-    require_host(A)
     as_choice("coarsening over ranks", given["coarsening"], COARSENINGS)
     as_choice("smoother over ranks", given["smoother"], (AUTO, *DIAGONAL, *LINES))
     options = MultilevelOptions.checked(**given, smooth_prolongation=False)
@@ -179,7 +175,7 @@ def _checked(
     named = dtype is None or (isinstance(dtype, str) and dtype == AUTO)
     return {
         "options": options,
-        "scaling": as_scaling(scaling, A),
+        "scaling": as_scaling(scaling),
         "gather_below": as_integer("gather_below", gather_below, 0),
         "block_size": block_size,
         "the shape of B": None if B is None else np.shape(B)[1:],

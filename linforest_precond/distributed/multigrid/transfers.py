@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import copy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.multigrid import vector_ops as local
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.matching.aggregates import RankAggregates
 from linforest_precond.distributed.multigrid.rectangles import RankRectangle
 from linforest_precond.distributed.partition.communicator import Communicator
@@ -22,7 +24,8 @@ from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 
 def own_part(coarse: Array, rows: int) -> Array:
     """An empty array for this rank's rows of a replicated vector."""
-    return np.empty((rows, coarse.shape[1]), coarse.dtype)
+    part: Array = xp_of(coarse).empty((rows, coarse.shape[1]), coarse.dtype)
+    return part
 
 
 class AggregateTransfer:
@@ -49,6 +52,13 @@ class AggregateTransfer:
         self.numbers = aggregates.numbers.astype(index_dtype(aggregates.count))
         if not to_all:
             self.coarse, self.numbers = Halo.numbering(comm, aggregates.offsets, aggregates.numbers)
+
+    def on(self, backend: Backend) -> AggregateTransfer:
+        """The transfer for vectors on a backend."""
+        found, xp = copy.copy(self), backend.xp
+        found.indptr, found.members = xp.asarray(self.indptr), xp.asarray(self.members)
+        found.numbers = xp.asarray(self.numbers)
+        return found
 
     @property
     def held(self) -> list[Any]:
@@ -94,12 +104,27 @@ class RankInterpolation(Interpolation):
             prolongator = RectangularCSR(P.csr.indptr, indices, P.csr.data, int(offsets[-1]))
         return cls(prolongator, R.csr, lower=P.halo, upper=R.halo, offsets=offsets, to_all=to_all)
 
+    def on(self, backend: Backend) -> RankInterpolation:
+        """The transfer for vectors on a backend."""
+
+        def moved(matrix: RectangularCSR) -> RectangularCSR:
+            arrays = matrix.indexed_by(matrix.indices.dtype).arrays
+            indptr, indices, data = (backend.xp.asarray(array) for array in arrays)
+            return RectangularCSR(indptr, indices, data, matrix.width)
+
+        return replace(self, prolongator=moved(self.prolongator), restrictor=moved(self.restrictor))
+
     def restrict(self, vectors: LevelVectors, r: Array, coarse: Array) -> None:
         own = own_part(coarse, self.restrictor.n) if self.to_all else coarse
-        local.multiply(self._matrices[0], self.upper.ascending(r), own)
+        self._local.multiply(self._matrices[0], self.upper.ascending(r), own)
         if self.to_all:
             coarse[...] = self.upper.comm.allgather_known(own, np.diff(self.offsets))
 
     def prolong_add(self, vectors: LevelVectors, coarse: Array, x: Array) -> None:
         values = coarse if self.to_all else self.lower.ascending(coarse)
-        local.multiply_add(self._matrices[1], values, x)
+        self._local.multiply_add(self._matrices[1], values, x)
+
+    @property
+    def _local(self) -> Any:
+        """The vector operations of one rank."""
+        return self.prolongator.backend.multigrid.vector_ops

@@ -6,48 +6,50 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.cpu.multigrid import vector_ops as local
 from linforest_precond.distributed.partition.chunk_sums import ChunkSums
-from linforest_precond.distributed.partition.matrix import Matrix
+from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.halo import Halo
 
 
 class RankVectorOps:
-    """The functions of `backends.cpu.multigrid.vector_ops` for vectors with a row for each own unknown.
+    """The functions of a backend's `multigrid.vector_ops` for vectors with a row for each own unknown.
 
-    Matrices have the own rows, whose columns are own unknowns and then ghosts. Rows have the order of one
-    rank, and so have sums over vectors: all results have the bits of one rank where numbers are real.
+    Matrices have the own rows, whose columns are own unknowns and then ghosts. On the host, rows have the
+    order of one rank, and so have sums over vectors: results have the bits of one rank for real numbers.
     """
 
-    def __init__(self, A: Matrix):
-        self.halo, self.offsets, self.n = A.halo, A.offsets, int(A.shape[0])
-        self.with_ghosts = A.halo.with_ghosts
-        self.sums = ChunkSums(A.comm, A.offsets)
-
-    scale = staticmethod(local.scale)
-    add = staticmethod(local.add)
-    clear = staticmethod(local.clear)
-    copy = staticmethod(local.copy)
+    def __init__(self, halo: Halo, offsets: Array, backend: Backend):
+        self.halo, self.offsets, self.backend, self.n = halo, offsets, backend, int(offsets[-1])
+        self.with_ghosts = halo.with_ghosts
+        self._local = own = backend.multigrid.vector_ops
+        self.scale, self.add, self.clear, self.copy = own.scale, own.add, own.clear, own.copy
+        self.is_host = backend.name == "cpu"
+        self.sums: Any = ChunkSums(halo.comm, offsets) if self.is_host else SumsOverRanks(halo.comm)
 
     def residual(self, matrix: Any, b: Array, x: Array, r: Array) -> None:
-        local.residual(matrix, b, self.with_ghosts(x), r)
+        self._local.residual(matrix, b, self.with_ghosts(x), r)
 
     def scale_residual(
         self, matrix: Any, weights: Array, factor: float, b: Array, x: Array, r: Array
     ) -> None:
         """The weights are those of the ghosts, too."""
-        local.scale_residual(matrix, weights, factor, self.with_ghosts(b), x, r)
+        self._local.scale_residual(matrix, weights, factor, self.with_ghosts(b), x, r)
 
     def relax(
         self, matrix: Any, weights: Array, b: Array, x: Array, y: Array, momentum: float, factor: float
     ) -> None:
-        local.relax(matrix, weights, b, self.with_ghosts(x), y, momentum, factor)
+        self._local.relax(matrix, weights, b, self.with_ghosts(x), y, momentum, factor)
 
     def multiply(self, matrix: Any, x: Array, y: Array) -> None:
-        local.multiply(matrix, self.with_ghosts(x), y)
+        self._local.multiply(matrix, self.with_ghosts(x), y)
 
-    def KrylovSteps(self, rows: int, columns: int, dtype: DType, definite: bool) -> RankKrylovSteps:  # noqa: N802
-        return RankKrylovSteps(self, rows, columns, dtype, definite)
+    def KrylovSteps(self, rows: int, columns: int, dtype: DType, definite: bool) -> Any:  # noqa: N802
+        if self.is_host:
+            return RankKrylovSteps(self, rows, columns, dtype, definite)
+        return DeviceKrylovSteps(self, dtype, definite)
 
     def Center(self, rows: int, columns: int, dtype: DType) -> RankCenter:  # noqa: N802
         return RankCenter(self, dtype)
@@ -56,8 +58,21 @@ class RankVectorOps:
         return RankDotProducts(self, dtype, count)
 
 
+class SumsOverRanks:
+    """Sums over vectors on the device: of each rank's rows, then over the ranks in their order."""
+
+    def __init__(self, comm: Communicator) -> None:
+        self.comm = comm
+
+    def total(self, terms: Array) -> Array:
+        """The sum of all ranks' rows, on all: collective."""
+        own = terms.sum(axis=0)[None]
+        total: Array = self.comm.allgather_known(own, [1] * self.comm.size).sum(axis=0)
+        return total
+
+
 class RankKrylovSteps(local.KrylovSteps):
-    """The two Krylov steps of a K-cycle on vectors over ranks."""
+    """The two Krylov steps of a K-cycle on vectors over ranks, on the host."""
 
     def __init__(self, ops: RankVectorOps, rows: int, columns: int, dtype: DType, definite: bool):
         super().__init__(rows, columns, dtype, definite)  # type: ignore[no-untyped-call]
@@ -80,8 +95,50 @@ class RankKrylovSteps(local.KrylovSteps):
         return self._ops.sums(terms)
 
 
+class DeviceKrylovSteps:
+    """The two Krylov steps of a K-cycle on vectors over ranks, on the device; see `KrylovSteps`.
+
+    The factors of the columns stay on the device.
+    """
+
+    def __init__(self, ops: RankVectorOps, dtype: DType, definite: bool):
+        self._ops, self._wide, self._definite = ops, np.result_type(dtype, np.float64), definite
+
+    def first_step(self, matrix: Any, c: Array, b: Array, v: Array, rest: Array) -> None:
+        xp = self._ops.backend.xp
+        self._ops.multiply(matrix, c, v)
+        curvature, along = self._products(c if self._definite else v, v, b)
+        usable = (curvature.real > 0) & xp.isfinite(curvature.real) & xp.isfinite(along)
+        self._curvature = xp.where(usable, curvature.real, 0)
+        self._first = xp.where(usable, along / curvature.real, 1)
+        self._second = xp.zeros_like(self._first)
+        rest[...] = b - self._first * v
+
+    def second_step(self, matrix: Any, d: Array, v: Array, rest: Array) -> None:
+        xp, product, first = self._ops.backend.xp, self._ops.backend.xp.empty_like(d), self._curvature
+        self._ops.multiply(matrix, d, product)
+        mixed, curvature, along = self._products(d if self._definite else product, v, product, rest)
+        left = curvature.real - (mixed.real**2 + mixed.imag**2) / first
+        second = along / left
+        factor = self._first - mixed.conj() * second / first
+        is_independent = (first != 0) & (left > 1e-14 * curvature.real)
+        taken = is_independent & xp.isfinite(second) & xp.isfinite(factor)
+        self._second = xp.where(taken, second, 0)
+        self._first = xp.where(taken, factor, self._first)
+
+    def combine(self, c: Array, d: Array) -> None:
+        xp = self._ops.backend.xp
+        c[...] = self._first * c + xp.where(self._second != 0, self._second * d, 0)
+
+    def _products(self, test: Array, *others: Array) -> Array:
+        """The inner products of a vector with others."""
+        test = test.astype(self._wide).conj()
+        terms = self._ops.backend.xp.stack([test * other.astype(self._wide) for other in others], axis=1)
+        return self._ops.sums.total(terms)
+
+
 class RankDotProducts(local.DotProducts):
-    """Dot products of columns over all ranks."""
+    """Dot products of columns over all ranks, on the host."""
 
     def __init__(self, ops: RankVectorOps, dtype: DType, count: int):
         super().__init__(dtype, count)  # type: ignore[no-untyped-call]

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.cpu.matrix.sums import CHUNK, chunk_sums
 from linforest_precond.backends.cpu.multigrid.vector_ops import ROWS_AT_ONCE, add_chunks
 from linforest_precond.backends.cpu.runtime.arrays import readonly
@@ -69,7 +70,7 @@ def tree_sum(comm: Communicator, x: Array, scale: float = 1.0) -> float:
 
     A reduction tree of fixed shape over the concatenated parts of all ranks.
     """
-    values, is_sum = x.ravel(), False
+    values, is_sum = on_host(x).ravel(), False  # stall: chunks are summed on the host
     offsets = comm.offsets(values.size)
     while not is_sum:
         is_sum = bool(offsets[-1] <= CHUNK)

@@ -59,6 +59,8 @@ class Communicator(Messages):
     timeout: float | None = field(default=None, kw_only=True)
     # Whether ranks are processes: NCCL is between processes.
     are_processes: ClassVar[bool] = False
+    # Whether messages may be in the memory of a GPU.
+    takes_gpu_arrays: ClassVar[bool] = False
 
     def allgather(self, value: Any) -> list[Any]:
         """One value (a number, a tuple, a small array) of every rank, in the order of the ranks."""

@@ -1,6 +1,7 @@
-"""Messages of arrays of CuPy: by NCCL where each rank has a GPU of its own, else by pinned host memory.
+"""Messages of arrays of CuPy, in the best of three ways that all ranks have.
 
-MPI libraries need not be aware of CUDA: they are given arrays on the host alone.
+By NCCL where each rank has a GPU of its own; else by MPI, where the library takes arrays on the device; else
+through pinned host memory.
 """
 
 from __future__ import annotations
@@ -50,11 +51,19 @@ def device_messages(comm: Any) -> Messages:
     """What passes arrays of CuPy between the ranks, chosen once: a collective call."""
     kept = vars(comm)
     if "device_messages" not in kept:
-        gpus = comm._allgather(own_gpu() if comm.are_processes else None)
-        own = nccl_ranks(comm) if None not in gpus and len(set(gpus)) == comm.size else None
-        kept["device_messages"] = HostMessages(comm) if own is None else NcclMessages(comm, own)
+        kept["device_messages"] = _chosen_messages(comm)
     found: Messages = kept["device_messages"]
     return found
+
+
+def _chosen_messages(comm: Any) -> Messages:
+    gpus, take_gpu_arrays = zip(
+        *comm._allgather((own_gpu(), comm.takes_gpu_arrays) if comm.are_processes else (None, False))
+    )
+    own = nccl_ranks(comm) if None not in gpus and len(set(gpus)) == comm.size else None
+    if own is not None:
+        return NcclMessages(comm, own)
+    return MpiMessages(comm) if all(take_gpu_arrays) else HostMessages(comm)
 
 
 class HostMessages(Messages):
@@ -83,10 +92,11 @@ class HostMessages(Messages):
         self, parts: Mapping[int, Array], expected: Mapping[int, int], like: Array, empty: Any = None
     ) -> dict[int, Array]:
         own = self.comm.rank
-        host = {r: staged(part) for r, part in parts.items() if r != own}
+        ranks = [r for r in parts if r != own]
+        host = dict(zip(ranks, all_staged([parts[r] for r in ranks])))
         others = {r: length for r, length in expected.items() if r != own}
         found = self.comm._exchange(host, others, np.empty((0, *like.shape[1:]), like.dtype), pinned)
-        received = {r: on_device(part) for r, part in found.items()}
+        received = dict(zip(found, all_on_device(list(found.values()))))
         return received | {own: parts[own]} if own in expected else received
 
 
@@ -104,23 +114,79 @@ def pinned(shape: Any, dtype: Any) -> Array:
 
 def staged(array: Array) -> Any:
     """A copy in pinned host memory."""
+    return all_staged([array])[0]
+
+
+def all_staged(arrays: Sequence[Any]) -> list[Array]:
+    """Copies in pinned host memory, for which the host waits once."""
     import cupy
 
-    host = pinned(array.shape, array.dtype)
-    if host.size:
-        cupy.ascontiguousarray(array).get(out=host)  # stall: MPI sends from the host
-    return host
+    sources = [cupy.ascontiguousarray(array) for array in arrays]
+    copies = [pinned(array.shape, array.dtype) for array in arrays]
+    for source, host in zip(sources, copies):
+        if host.size:
+            source.get(out=host, blocking=False)
+    if any(host.size for host in copies):
+        finish_stream()  # stall: MPI sends from the host
+    return copies
 
 
 def on_device(host: Array) -> Array:
     """A copy on the device; the host's memory may be reused afterwards."""
+    return all_on_device([host])[0]
+
+
+def all_on_device(arrays: Sequence[Array]) -> list[Array]:
+    """Copies on the device, for which the host waits once: its memory may be reused afterwards."""
     import cupy
 
-    found = cupy.empty(host.shape, host.dtype)
-    if host.size:
-        found.set(np.ascontiguousarray(host))
-        cupy.cuda.get_current_stream().synchronize()  # stall: the host's memory is given back
+    found = [cupy.empty(host.shape, host.dtype) for host in arrays]
+    for copy, host in zip(found, arrays):
+        if host.size:
+            copy.set(np.ascontiguousarray(host))
+    if any(host.size for host in arrays):
+        finish_stream()  # stall: the host's memory is given back
     return found
+
+
+def finish_stream() -> None:
+    """Wait for the work on the current stream."""
+    import cupy
+
+    cupy.cuda.get_current_stream().synchronize()
+
+
+class MpiMessages(Messages):
+    """Arrays on the device are passed to an MPI library that is aware of CUDA, but not of streams."""
+
+    def __init__(self, comm: Any) -> None:
+        self.comm = comm
+
+    def _allreduce(self, array: Any, operation: Operation, empty: Any = None) -> Array:
+        import cupy
+
+        return self._passed(self.comm._allreduce, cupy.ascontiguousarray(array), operation, cupy.empty)
+
+    def _allgather_arrays(self, array: Array, lengths: Sequence[int] | Array, empty: Any = None) -> Array:
+        import cupy
+
+        return self._passed(self.comm._allgather_arrays, array, lengths, cupy.empty)
+
+    def _broadcast(self, array: Array, root: int) -> Array:
+        return self._passed(self.comm._broadcast, array, root)
+
+    def _exchange(
+        self, parts: Mapping[int, Any], expected: Mapping[int, int], like: Any, empty: Any = None
+    ) -> dict[int, Array]:
+        import cupy
+
+        kept = {r: cupy.ascontiguousarray(part) for r, part in parts.items()}
+        found: dict[int, Array] = self._passed(self.comm._exchange, kept, expected, like, cupy.empty)
+        return found
+
+    def _passed(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        finish_stream()  # stall: MPI reads what kernels have written
+        return call(*arguments)
 
 
 class NcclMessages(Messages):

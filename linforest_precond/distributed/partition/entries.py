@@ -1,4 +1,4 @@
-"""Assembly of partitioned matrices from entries of any rank, transposes, and tests for symmetry."""
+"""Assembly of matrices on the host from entries of any rank, transposes, and tests for symmetry."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
+from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.cpu.matrix.entries import weigh_rows, words_of
 from linforest_precond.backends.cpu.matrix.hermitian import (
     ULPS,
@@ -29,7 +29,7 @@ from linforest_precond.records.forest import magnitudes_of
 
 def entry_rows(A: Matrix) -> Array:
     """The local row of each stored entry."""
-    return np.repeat(np.arange(A.n_local), np.diff(on_host(A.rows.indptr)))
+    return np.repeat(np.arange(A.n_local), np.diff(A.rows.indptr))
 
 
 def matrix_of_entries(comm: Communicator, offsets: Array, rows: Array, columns: Array, data: Array) -> Matrix:
@@ -54,8 +54,8 @@ def adjoint_of(A: Matrix) -> Matrix:
 
 def transpose_of(A: Matrix) -> Matrix:
     """The transpose, with the same partition: collective."""
-    columns = A.columns[on_host(A.rows.indices)]
-    return matrix_of_entries(A.comm, A.offsets, columns, A.first + entry_rows(A), on_host(A.rows.data))
+    columns = A.columns[A.rows.indices]
+    return matrix_of_entries(A.comm, A.offsets, columns, A.first + entry_rows(A), A.rows.data)
 
 
 def is_hermitian(A: Matrix) -> bool:
@@ -82,7 +82,7 @@ def weights_of(A: Matrix) -> EntryWeights:
     known: EntryWeights | None = A.__dict__.get("_weights")
     if known is not None:
         return known
-    indptr, columns, data = (on_host(part) for part in (A.rows.indptr, A.rows.indices, A.rows.data))
+    indptr, columns, data = A.rows.indptr, A.rows.indices, A.rows.data
     weights = magnitudes_of(data) if data.dtype.kind == "c" else data
     return weights_of_rows(A.comm, A.columns, indptr, columns, weights)
 
@@ -104,10 +104,11 @@ def weights_of_rows(
 
 
 def without_rounding(A: Matrix) -> Matrix:
-    """A with its weights; where it is Hermitian to rounding, and not exactly, exactly Hermitian values.
+    """A on the host with its weights; where it is Hermitian to rounding, exactly Hermitian values.
 
     Collective; the rule is that of one rank, in `hermitian` of the CPU backend.
     """
+    A = A.on(backend_named("cpu"))
     weights = weights_of(A)
     exact = A if A.dtype.kind != "c" and weights.symmetric else _made_hermitian(A)
     found = copy.copy(exact)
@@ -116,11 +117,11 @@ def without_rounding(A: Matrix) -> Matrix:
 
 
 def _made_hermitian(A: Matrix) -> Matrix:
-    rows, data = A.first + entry_rows(A), on_host(A.rows.data)
+    rows, data = A.first + entry_rows(A), A.rows.data
     slots, values = conjugate_mirrors(A, np.ones(data.size, bool))
     stored, scales = slots >= 0, A.halo.with_ghosts(_row_scales(A))
     slots, expected = slots[stored], values[stored]
-    here, there = scales[rows[slots] - A.first], scales[on_host(A.rows.indices)[slots]]
+    here, there = scales[rows[slots] - A.first], scales[A.rows.indices[slots]]
     tolerance = ULPS * float(np.finfo(data.dtype).eps)
     far = np.count_nonzero(values[~stored])
     far += count_far(*map(readonly, (data[slots], expected.conj(), here, there)), tolerance)
@@ -129,7 +130,7 @@ def _made_hermitian(A: Matrix) -> Matrix:
 
 
 def _row_scales(A: Matrix) -> Array:
-    indptr, data, diagonal = map(on_host, (A.rows.indptr, A.rows.data, A.diagonal()))
+    indptr, data, diagonal = A.rows.indptr, A.rows.data, A.diagonal()
     scales = np.empty(A.n_local)
     find_scales(*map(readonly, (indptr, data, diagonal)), scales)
     return scales
@@ -138,18 +139,18 @@ def _row_scales(A: Matrix) -> Array:
 def mirrored_upper(A: Matrix) -> Array:
     """The values with the conjugates of entries above the diagonal copied below it, and a real diagonal.
 
-    As on one rank: an entry whose mirror image is not stored stays. On A's device.
+    As on one rank: an entry whose mirror image is not stored stays.
     """
-    halo, indptr = A.halo, on_host(A.rows.indptr)
-    data = np.array(on_host(A.rows.data))
+    halo, indptr = A.halo, A.rows.indptr
+    data = np.array(A.rows.data)
     # Ghosts have empty rows: the kernel leaves the entries in their columns as they are.
     of_ghosts = np.zeros(halo.lower, indptr.dtype), np.full(halo.ghosts.size - halo.lower, indptr[-1])
     indptr = np.concatenate([of_ghosts[0], indptr, of_ghosts[1]]).astype(indptr.dtype)
     mirror_upper(indptr, ascending_columns(A), data)
-    slots, values = conjugate_mirrors(A, on_host(A.rows.indices) >= A.n_local + halo.lower)
+    slots, values = conjugate_mirrors(A, A.rows.indices >= A.n_local + halo.lower)
     stored = slots >= 0
     data[slots[stored]] = values[stored]
-    return A.backend.xp.asarray(data)
+    return data
 
 
 def conjugate_mirrors(A: Matrix, chosen: Array) -> tuple[Array, Array]:
@@ -157,15 +158,15 @@ def conjugate_mirrors(A: Matrix, chosen: Array) -> tuple[Array, Array]:
 
     The slot is -1 where the mirror image is not stored.
     """
-    indices = on_host(A.rows.indices)
+    indices = A.rows.indices
     rows, columns = A.first + entry_rows(A), A.columns[indices]
-    own, values = indices < A.n_local, on_host(A.rows.data).conj()
+    own, values = indices < A.n_local, A.rows.data.conj()
     inside, outside = chosen & own, chosen & ~own
     sent = send_to_owners(A.comm, A.offsets, columns[outside], rows[outside], values[outside])
     kept = columns[inside], rows[inside], values[inside]
     mirrored_rows, values = (np.concatenate([kept[i], sent[i]]) for i in (0, 2))
     slots = np.empty(values.size, np.int64)
-    halo, indptr = A.halo, on_host(A.rows.indptr)
+    halo, indptr = A.halo, A.rows.indptr
     places = np.concatenate([kept[1] - (halo.first - halo.lower), halo.ascending_places(sent[1])])
     # An id without a column here gets the place -1.
     others = places[kept[1].size :]
@@ -176,7 +177,7 @@ def conjugate_mirrors(A: Matrix, chosen: Array) -> tuple[Array, Array]:
 
 def ascending_columns(A: Matrix) -> Array:
     """The places of the entries' columns in ascending order of their global ids."""
-    halo, indices = A.halo, on_host(A.rows.indices)
+    halo, indices = A.halo, A.rows.indices
     if not halo.ghosts.size:
         return indices
     return halo.ascending_places(halo.ids).astype(indices.dtype)[indices]

@@ -11,7 +11,7 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.communicator import COMBINE, Communicator, parts_by_rank
 from linforest_precond.distributed.partition.device_messages import Operation
-from linforest_precond.distributed.partition.owners import owners_of
+from linforest_precond.distributed.partition.owners import Places, owners_of
 from linforest_precond.matrix.conversion import index_dtype
 
 
@@ -57,7 +57,7 @@ class Halo:
         (requests,) = parts_by_rank(self.owners, [self.ghosts])
         self.received = {r: ids.size for r, ids in requests.items()}
         requested = comm.exchange(requests, self.ghosts)
-        self.sent = {r: ids - self.first for r, ids in requested.items()}
+        self.sent = Places({r: ids - self.first for r, ids in requested.items()})
 
     @classmethod
     def numbering(cls, comm: Communicator, offsets: Array, ids: Array) -> tuple[Halo, Array]:
@@ -129,7 +129,7 @@ class Halo:
     def fetch(self, values: Array) -> Array:
         """The ghosts' values, from an array with one row (of any shape) for each own row."""
         xp = xp_of(values)
-        parts = {r: values[xp.asarray(rows)] for r, rows in self.sent.items()}
+        parts = {r: values[rows] for r, rows in self.sent.on(xp).items()}
         found = self.comm.exchange_known(parts, self.received, values)
         return xp.concatenate([values[:0], *(found[r] for r in sorted(found))])
 
@@ -157,8 +157,9 @@ class Halo:
         )
         if into is None:
             into = xp.full((self.n_local, *values.shape[1:]), neutral(combine, values.dtype))
+        sent = self.sent.on(xp)
         for r in sorted(found):  # the rows of one rank are distinct
-            rows = xp.asarray(self.sent[r])
+            rows = sent[r]
             into[rows] = getattr(xp, COMBINE[combine].__name__)(into[rows], found[r])
         return into
 

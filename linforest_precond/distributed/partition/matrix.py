@@ -6,12 +6,12 @@ import copy
 import functools
 import importlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
 
-from linforest_precond.backends import Backend, backend_of
+from linforest_precond.backends import Backend, backend_named, backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import device_name, on_host
 from linforest_precond.distributed.partition.communicator import Communicator
@@ -19,7 +19,6 @@ from linforest_precond.distributed.partition.exact_sums import inner
 from linforest_precond.distributed.partition.halo import Halo, OwnRows
 from linforest_precond.distributed.partition.local_rows import checked_rows
 from linforest_precond.distributed.partition.mpi import communicator_of
-from linforest_precond.matrices.arrays import array_modules
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
@@ -94,10 +93,8 @@ class Matrix(OwnRows):
         self.shape = rows.width, rows.width
         self.dtype: DType = rows.data.dtype
         self.halo, local = Halo.numbering(self.comm, self.offsets, rows.indices)
-        xp, sparse = array_modules(device)
-        csr = getattr(sparse, "csr_array", None) or sparse.csr_matrix
-        arrays = (xp.asarray(part) for part in (rows.data, local, rows.indptr.astype(local.dtype)))
-        self.rows = csr(tuple(arrays), shape=(self.n_local, self.halo.ids.size))
+        arrays = rows.data, local, rows.indptr.astype(local.dtype)
+        self.rows = csr_on(backend_named(device), arrays, (self.n_local, self.halo.ids.size))
 
     def __repr__(self) -> str:
         rows = f"rows {self.first}:{self.first + self.n_local}"
@@ -136,6 +133,25 @@ class Matrix(OwnRows):
     def backend(self) -> Backend:
         """The backend of the own rows."""
         return backend_of(self.rows.data)
+
+    def on(self, backend: Backend) -> Matrix:
+        """The matrix with its rows on a backend: itself, or a copy, which remembers what it is a copy of."""
+        if backend is self.backend:
+            return self
+        source: Matrix | None = self.__dict__.get("_source")
+        if source is not None:
+            return source
+        # stall: setups are made on the host
+        arrays = (on_host(part) for part in (self.rows.data, self.rows.indices, self.rows.indptr))
+        found = with_rows(self, csr_on(backend, arrays, self.rows.shape))
+        found.__dict__["_source"] = self
+        return found
+
+    @functools.cached_property
+    def operand(self) -> Any:
+        """The own rows, as the backend's vector operations take them."""
+        rows = self.rows
+        return self.backend.multigrid.vector_ops.Matrix(rows.indptr, rows.indices, rows.data, None)
 
     def diagonal(self) -> Array:
         """The diagonal entries of the own rows."""
@@ -182,10 +198,10 @@ def check_matrix(A: Any) -> None:
         )
 
 
-def require_host(A: Matrix) -> None:
-    """Refuse rows on a GPU; all ranks have theirs on the same kind of device."""
-    if not isinstance(A.rows.data, np.ndarray):
-        raise TypeError("A must have its rows on the host, got those of CuPy; make the Matrix of rows.get()")
+def csr_on(backend: Backend, arrays: Iterable[Array], shape: tuple[int, int]) -> Any:
+    """The sparse matrix of a backend's library with these values, columns and row pointers."""
+    csr = getattr(backend.sparse, "csr_array", None) or backend.sparse.csr_matrix
+    return csr(tuple(backend.xp.asarray(array) for array in arrays), shape=shape)
 
 
 def agreed_options(A: Matrix, check: Callable[[], Options]) -> Options:
@@ -195,11 +211,11 @@ def agreed_options(A: Matrix, check: Callable[[], Options]) -> Options:
 
 
 def csr_of_rows(A: Matrix) -> CheckedMatrix:
-    """The record of the own rows on the host; sums of weights are not computed."""
-    indptr, indices, data = (on_host(array) for array in (A.rows.indptr, A.rows.indices, A.rows.data))
+    """The record of own rows on the host; sums of weights are not computed."""
+    indptr, indices, data = A.rows.indptr, A.rows.indices, A.rows.data
     return CheckedMatrix(
         indptr, indices, data, symmetric=False, total_weight=math.nan, adjacent_weight=math.nan,
-        diagonal=on_host(A.diagonal()), longest_row=int(np.diff(indptr).max(initial=0)),
+        diagonal=A.diagonal(), longest_row=int(np.diff(indptr).max(initial=0)),
     )  # fmt: skip
 
 
@@ -213,16 +229,21 @@ def scaled_into_range(A: Matrix, stored: DType) -> tuple[Matrix, int]:
 
 def with_values(A: Matrix, data: Array) -> Matrix:
     """The matrix of A's pattern with these values of the own rows."""
+    return with_rows(A, type(A.rows)((data, A.rows.indices, A.rows.indptr), shape=A.rows.shape))
+
+
+def with_rows(A: Matrix, rows: Any) -> Matrix:
+    """The matrix with these own rows, whose columns are numbered as A's."""
     changed = copy.copy(A)
-    for made_of_values in ("_adjoint_rows", "_weights"):
+    for made_of_values in ("_adjoint_rows", "_weights", "_source", "operand"):
         changed.__dict__.pop(made_of_values, None)
-    changed.rows = type(A.rows)((data, A.rows.indices, A.rows.indptr), shape=A.rows.shape)
+    changed.rows = rows
     return changed
 
 
 def exponent_into_range(A: Matrix, stored: DType) -> int:
     """The power of two that A is scaled down by, as `precond.scaling.number_range` has it: collective."""
-    data, limit = on_host(A.rows.data), safe_limit(stored)
+    data, limit = A.rows.data, safe_limit(stored)
     largest = A.comm.largest(exponent_of(data))
     if -limit <= largest <= limit or largest == NO_EXPONENT:
         return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import math
 import os
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.partition.communicator import (
     Communicator,
@@ -38,6 +40,7 @@ class MPICommunicator(Communicator):
     """The ranks of an mpi4py communicator, of which a duplicate is used: messages cannot be mixed up."""
 
     are_processes = True
+    takes_gpu_arrays = property(lambda self: is_aware_of_cuda(self.comm))
     comm: Any = None
     # The latest call of each rank; only with a time-out.
     latest: dict[int, str] = field(default_factory=dict, repr=False)
@@ -113,7 +116,7 @@ class MPICommunicator(Communicator):
         MPI = mpi4py_module()
         out = empty(array.shape, array.dtype)  # in C order, whatever that of `array`
         operations = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
-        self.comm.Allreduce(np.ascontiguousarray(array), out, operations[operation])
+        self.comm.Allreduce(xp_of(array).ascontiguousarray(array), out, operations[operation])
         return out
 
     def _allgather_arrays(
@@ -149,7 +152,7 @@ class MPICommunicator(Communicator):
         self._compare_calls("exchange")
         found = {r: empty((n, *like.shape[1:]), like.dtype) for r, n in expected.items()}
         requests = [self.comm.Irecv(found[r].view(np.uint8), r, TAG) for r in found if r != self.rank]
-        kept = {r: np.ascontiguousarray(part, like.dtype) for r, part in parts.items()}
+        kept = {r: xp_of(part).ascontiguousarray(part, like.dtype) for r, part in parts.items()}
         requests += [self.comm.Isend(kept[r].view(np.uint8), r, TAG) for r in kept if r != self.rank]
         if self.rank in found:
             found[self.rank][...] = kept[self.rank]
@@ -193,6 +196,13 @@ def as_mpi4py(comm: Any) -> Any:
     if not isinstance(comm, MPI.Comm):
         raise TypeError(f"comm must be a communicator of mpi4py or petsc4py, but is {type(comm).__name__}")
     return comm
+
+
+def is_aware_of_cuda(comm: Any) -> bool:
+    """Whether an MPI library takes arrays on the device, as it says by MPI-4.1 or by an extension."""
+    kinds = comm.Get_info().get("mpi_memory_alloc_kinds", "")
+    query = getattr(ctypes.CDLL(mpi4py_module().__file__), "MPIX_Query_cuda_support", None)
+    return "cuda" in kinds or (query is not None and query() == 1)
 
 
 @functools.cache

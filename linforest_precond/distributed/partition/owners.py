@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.distributed.partition.communicator import Communicator, parts_by_rank
+
+
+class Places(dict[int, Array]):
+    """Index arrays by rank, and their copies where the vectors are that they index."""
+
+    def __init__(self, arrays: Mapping[int, Array]) -> None:
+        super().__init__(arrays)
+        self._elsewhere: dict[int, Array] | None = None
+
+    def on(self, xp: Any) -> dict[int, Array]:
+        """The arrays in a library of arrays, copied once."""
+        if all(xp_of(places) is xp for places in self.values()):
+            return self
+        if self._elsewhere is None:
+            # stall: at most once
+            copied = on_host if xp is np else xp.asarray
+            self._elsewhere = {r: copied(places) for r, places in self.items()}
+        return self._elsewhere
 
 
 def owners_of(offsets: Array, ids: Array) -> Array:
@@ -34,17 +55,20 @@ def lookup(comm: Communicator, offsets: Array, values: Array, ids: Array) -> Arr
 
     Each rank requests an id of another one once. The ids need not be those of a halo.
     """
-    first = offsets[comm.rank]
-    own = (ids >= first) & (ids < offsets[comm.rank + 1])
-    wanted, where = np.unique(ids[~own], return_inverse=True)
+    xp, first = xp_of(ids), int(offsets[comm.rank])
+    own = (ids >= first) & (ids < int(offsets[comm.rank + 1]))
+    wanted = where = ids[~own]
+    if wanted.size:  # CuPy's `unique` needs an item
+        wanted, where = xp.unique(wanted, return_inverse=True)
     (requests,) = parts_by_rank(owners_of(offsets, wanted), [wanted])
     requested = comm.exchange(requests, wanted)
     replies = {r: values[part - first] for r, part in requested.items()}
     found = comm.exchange_known(replies, {r: part.size for r, part in requests.items()}, values[:0])
     if not wanted.size:
         return values[ids - first]
-    result = np.empty(ids.shape + values.shape[1:], values.dtype)
-    result[own], result[~own] = values[ids[own] - first], joined(found, values)[where]
+    result: Array = xp.empty(ids.shape + values.shape[1:], values.dtype)
+    result[xp.flatnonzero(own)] = values[ids[own] - first]
+    result[xp.flatnonzero(~own)] = joined(found, values)[where]
     return result
 
 

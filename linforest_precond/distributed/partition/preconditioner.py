@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.communicator import Communicator
@@ -47,7 +48,8 @@ class RankPreconditioner(Preconditioner):
     Made by `linforest_precond.distributed.tridiagonal`, `block_tridiagonal` and `jacobi`, and by the method
     `aspreconditioner` of a `RankHierarchy`. It is a LinearOperator of the shape (own rows, own rows).
     Products, transposed ones (``M.T``, ``M.H``) included, and `update` are collective: all ranks call them in
-    the same order. Vectors on a GPU are staged through the host. `print` is not collective.
+    the same order. Where the rows of A are on a GPU, the setup is on the host and products are on the GPU.
+    `print` is not collective.
 
     Attributes
     ----------
@@ -63,6 +65,10 @@ class RankPreconditioner(Preconditioner):
     @property
     def forest(self) -> Any:
         return self._part.forest
+
+    @property
+    def capturable(self) -> bool:
+        return False  # ranks wait for messages
 
     def update(self, A: Any) -> Self:  # type: ignore[override]  # there are no stacks over ranks
         """Take the values of another matrix of the same pattern and partition: collective.
@@ -117,7 +123,7 @@ class RankPreconditioner(Preconditioner):
 
 # Kinds and types of earlier setups in this process: the first setup of each compiles.
 _seen: set[tuple[str, ...]] = set()
-# Returns the part of A 2**-exponent, and the exponent.
+# Returns the part of A 2**-exponent on the host, and the exponent.
 MakePart = Callable[[Matrix], tuple[Any, int]]
 
 
@@ -137,10 +143,15 @@ def set_up(A: Matrix, make: MakePart) -> RankPreconditioner:
 
 
 def _timed(A: Matrix, make: MakePart) -> tuple[Applied, SetupTime]:
-    """The part of A, made exactly Hermitian where it is so to rounding, and the time of the setup."""
+    """The part of A, made exactly Hermitian where it is so to rounding, and the time of the setup.
+
+    It is made on the host, and moved to where the rows of A are.
+    """
     watch = A.backend.runtime.streams.Stopwatch()
-    exact = without_rounding(A)
+    given = A.on(backend_named("cpu"))
+    exact = without_rounding(given)
     part, exponent = make(exact)
+    part = part.on(A.backend)
     watch.stop()
-    symmetry = "" if exact.rows is A.rows else rounding_in_words(A.dtype)
+    symmetry = "" if exact.rows is given.rows else rounding_in_words(A.dtype)
     return Applied(part, exponent, symmetry), SetupTime(watch.milliseconds)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import on_host, xp_of
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.communicator import Communicator, parts_by_rank
-from linforest_precond.distributed.partition.owners import owners_of
+from linforest_precond.distributed.partition.owners import Places, owners_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +31,13 @@ class Redistribution:
     comm: Communicator
     n_rows: int
     n_places: int
-    sent: dict[int, Array]
-    received: dict[int, Array]
+    sent: Places
+    received: Places
 
     def forward(self, values: Array) -> Array:
         """Values at the own places, from an array with one row (of any shape) for each own row.
 
-        Places without a vertex get 0. Arrays of CuPy are staged through the host.
+        Places without a vertex get 0.
         """
         return self._moved(values, self.sent, self.received, self.n_places)
 
@@ -59,28 +57,26 @@ class Redistribution:
         ways = self.sent, self.received
         return sum(rows.size for way in ways for r, rows in way.items() if r != self.comm.rank)
 
-    def _moved(self, values: Array, taken: dict[int, Array], put: dict[int, Array], count: int) -> Array:
-        xp, like, own = xp_of(values), np.empty((0, *values.shape[1:]), values.dtype), self.comm.rank
-        # stall: MPI sends from the host
-        parts = {r: on_host(values[xp.asarray(places)]) for r, places in taken.items() if r != own}
+    def _moved(self, values: Array, taken: Places, put: Places, count: int) -> Array:
+        xp, own, sources = xp_of(values), self.comm.rank, taken.on(xp_of(values))
+        parts = {r: values[places] for r, places in sources.items() if r != own}
         lengths = {r: places.size for r, places in put.items() if r != own}
-        found = self.comm.exchange_known(parts, lengths, like)
+        found = self.comm.exchange_known(parts, lengths, values[:0])
         if self.is_own and taken is self.received:  # all rows are taken in their order, or put in it
-            return values[xp.asarray(taken[own])]
+            return values[sources[own]]
         make = xp.empty if sum(places.size for places in put.values()) == count else xp.zeros
         out: Array = make((count, *values.shape[1:]), values.dtype)
-        for r, places in put.items():
-            if r == own:
-                kept = values if self.is_own else values[xp.asarray(taken[own])]
-            else:
-                kept = xp.asarray(found[r])
-            out[xp.asarray(places)] = kept
+        if own in put:
+            found = {**found, own: values if self.is_own else values[sources[own]]}
+        for r, places in put.on(xp).items():
+            out[places] = found[r]
         return out
 
 
 def redistribution(comm: Communicator, cuts: Array, positions: Array) -> Redistribution:
     """The exchange of vectors between rows and their places in the order."""
-    sent, places = parts_by_rank(owners_of(cuts, positions), [np.arange(positions.size), positions])
-    first = cuts[comm.rank]
-    received = {r: part - first for r, part in comm.exchange(places, positions).items()}
-    return Redistribution(comm, positions.size, int(cuts[comm.rank + 1] - first), sent, received)
+    rows = xp_of(positions).arange(positions.size)
+    sent, places = parts_by_rank(owners_of(cuts, positions), [rows, positions])
+    first = int(cuts[comm.rank])
+    received = Places({r: part - first for r, part in comm.exchange(places, positions).items()})
+    return Redistribution(comm, positions.size, int(cuts[comm.rank + 1] - first), Places(sent), received)

@@ -7,20 +7,17 @@ part. So B has the bits of one process.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.entries import entry_rows, matrix_of_entries
-from linforest_precond.distributed.partition.matrix import (
-    Matrix,
-    require_host,
-    scaled_into_range,
-    with_values,
-)
+from linforest_precond.distributed.partition.matrix import Matrix, scaled_into_range, with_values
 from linforest_precond.distributed.partition.owners import send_to, send_to_owners
 from linforest_precond.distributed.partition.redistribution import Redistribution, redistribution
 from linforest_precond.matrix.checked import CheckedMatrix, described
@@ -77,7 +74,7 @@ class RankScaling:
         return cls(row, column, places, redistribution(comm, A.offsets, places), is_symmetric, words)
 
     def applied(self, A: Matrix) -> Matrix:
-        """B of A, with A's partition: collective."""
+        """B of A on the host, with A's partition: collective."""
         rows = entry_rows(A)
         factors = self.row[rows] * A.halo.with_ghosts(self.column)[A.rows.indices]
         with np.errstate(over="ignore", under="ignore"):
@@ -123,7 +120,17 @@ class RankScaledPart(ScaledPart):
     """The part of B between both scalings and the exchange of rows."""
 
     inner: Any
-    scaling: Any  # a `RankScaling`
+    scaling: Any  # a `RankScaling`, on the host
+    _factors: tuple[Array, Array] = field(kw_only=True)  # of rows and columns, where vectors are
+
+    @classmethod
+    def of(cls, inner: Any, scaling: RankScaling) -> RankScaledPart:
+        return cls(inner, scaling, _factors=(scaling.row, scaling.column))
+
+    def on(self, backend: Backend) -> RankScaledPart:
+        """The part for vectors on a backend."""
+        row, column = (backend.xp.asarray(each) for each in (self.scaling.row, self.scaling.column))
+        return replace(self, inner=self.inner.on(backend), _factors=(row, column))
 
     @property
     def positive_definite(self) -> bool:
@@ -137,33 +144,32 @@ class RankScaledPart(ScaledPart):
     def refreshed(self, A: Any) -> Any:
         in_range, exponent = scaled_into_range(A, self.stored)
         inner, more = self.inner.refreshed(self.scaling.applied(in_range))
-        return RankScaledPart(inner, self.scaling), exponent + more
+        return self.of(inner, self.scaling), exponent + more
 
     def with_cycle(self, cycle: str) -> RankScaledPart:
         """Of a hierarchy."""
-        return RankScaledPart(self.inner.with_cycle(cycle), self.scaling)
+        return replace(self, inner=self.inner.with_cycle(cycle))
 
     def described(self) -> list[tuple[str, str]]:
         return [("scaling", self.scaling.words), *self.inner.described()]
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
-        own = self.scaling
-        first, last = (own.column, own.row) if transpose else (own.row, own.column)
-        given = np.empty_like(b)
-        np.multiply(b, first[:, None], out=given, casting="same_kind")
+        own, xp = self.scaling, xp_of(b)
+        first, last = self._factors[::-1] if transpose else self._factors
+        given = xp.empty_like(b)
+        xp.multiply(b, first[:, None], out=given, casting="same_kind")
         if own.move is not None and not transpose:
             given = own.move.forward(given)
         self.inner.solve_into(given, x, transpose)
         if own.move is not None and transpose:
             x[...] = own.move.backward(x)
-        np.multiply(x, last[:, None], out=x, casting="same_kind")
+        xp.multiply(x, last[:, None], out=x, casting="same_kind")
 
 
-def as_scaling(scaling: Any, A: Matrix) -> str | None:
+def as_scaling(scaling: Any) -> str | None:
     """The name of a scaling, checked."""
     if scaling is None:
         return None
-    require_host(A)
     return as_choice("scaling over ranks", scaling, ("auto", *METHODS))
 
 
@@ -179,6 +185,6 @@ def with_scaling(make: Make, method: str | None, stored: DType) -> Make:
             part, more = make(in_range)
             return part, exponent + more
         part, more = make(scaling.applied(in_range))
-        return RankScaledPart(part, scaling), exponent + more
+        return RankScaledPart.of(part, scaling), exponent + more
 
     return make_scaled

@@ -6,14 +6,18 @@ each solve. A rank may so have the rows of all linked ranks: this is for paths t
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.tridiagonal.pivoting import Pivoted, PivotedBlocks
+from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.distributed.tridiagonal.band_partition import BandPartition
-from linforest_precond.precond.tridiagonal.segments import Triple
+from linforest_precond.precond.tridiagonal.segments import Triple, backend_of_bands
+from linforest_precond.records.printing import numbers_of
 
 
 class GatheredPaths:
@@ -33,9 +37,15 @@ class GatheredPaths:
         # Numbers of (scalar) rows sent to the owner of their path, and received from other ranks.
         self.sent = {pieces[linked[0]].rank: piece.head * size} if piece.left else {}
         self.received = {pieces[i].rank: pieces[i].head * size for i in followers}
-        lower, diagonal, upper = (self._gathered_blocks(band, size) for band in partition.bands)
-        self.rows = lu_with_pivoting((lower, diagonal, upper))
+        self.rows = lu_with_pivoting(self._gathered_bands())
         self.perturbed = perturbed + self.comm.total(0 if self.rows is None else self.rows.perturbed)
+
+    def on(self, backend: Backend) -> GatheredPaths:
+        """The same with the rows on a backend: collective."""
+        found = copy.copy(self)
+        lower, diagonal, upper = (backend.xp.asarray(band) for band in self._gathered_bands())
+        found.rows = lu_with_pivoting((lower, diagonal, upper))
+        return found
 
     @property
     def numbers_sent(self) -> int:
@@ -50,15 +60,21 @@ class GatheredPaths:
     def solve(self, b: Array, x: Array, order: Array | None, transpose: bool) -> None:
         """Solve for the columns of b into x, of this rank's rows; `order` is None."""
         right = self._gathered(b)
-        solution = np.empty(right.shape, x.dtype)
+        solution = xp_of(x).empty(right.shape, x.dtype)
         if self.rows is not None:
             self.rows.solve(right, solution, None, transpose)
         x[...] = self._scattered(solution)
 
-    def _gathered_blocks(self, band: Array, size: int) -> Array:
-        """The (block) rows of a band of the paths that start here."""
-        rows = self._gathered(band.reshape(band.shape[0] * size, *band.shape[2:]))
-        return rows.reshape(rows.shape[0] // size, *band.shape[1:])
+    def _gathered_bands(self) -> Triple:
+        """The bands of the paths that start here."""
+        size = self.partition.block_size
+
+        def gathered(band: Array) -> Array:
+            rows = self._gathered(band.reshape(band.shape[0] * size, *band.shape[2:]))
+            return rows.reshape(rows.shape[0] // size, *band.shape[1:])
+
+        lower, diagonal, upper = map(gathered, self.partition.bands)
+        return lower, diagonal, upper
 
     def _gathered(self, values: Array) -> Array:
         """Values of the rows of the paths that start on this rank, from those of its own rows."""
@@ -66,16 +82,16 @@ class GatheredPaths:
             return values
         first = sum(self.sent.values())
         found = self.comm.exchange_known({r: values[:first] for r in self.sent}, self.received, values)
-        return np.concatenate([values[first:], *(found[r] for r in self.received)])
+        return xp_of(values).concatenate([values[first:], *(found[r] for r in self.received)])
 
     def _scattered(self, values: Array) -> Array:
         """Values of own rows, from those of the rows of the paths that start here."""
         if not self.partition.cuts:
             return values
-        ends = np.cumsum([values.shape[0] - sum(self.received.values()), *self.received.values()])
+        ends = np.cumsum([values.shape[0] - sum(self.received.values()), *self.received.values()]).tolist()
         parts = {r: values[start:end] for r, start, end in zip(self.received, ends, ends[1:])}
         found = self.comm.exchange_known(parts, self.sent, values)
-        return np.concatenate([*found.values(), values[: ends[0]]])
+        return xp_of(values).concatenate([*found.values(), values[: ends[0]]])
 
 
 def lu_with_pivoting(bands: Triple) -> Any | None:
@@ -83,6 +99,9 @@ def lu_with_pivoting(bands: Triple) -> Any | None:
     lower, diagonal, upper = bands
     if not diagonal.shape[0]:
         return None
+    rooms = backend_of_bands(bands).tridiagonal
     if diagonal.ndim == 3:
-        return PivotedBlocks(lower, diagonal, upper, None, 0)
-    return Pivoted(lower, diagonal, upper)
+        inverse, report = rooms.pivots.factor(lower, diagonal, upper)
+        # stall: part of the setup
+        return rooms.pivoting.PivotedBlocks(*bands, inverse, numbers_of(report)[PivotFinding.PERTURBED])
+    return rooms.pivoting.Pivoted(lower, diagonal, upper)

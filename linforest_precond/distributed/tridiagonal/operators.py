@@ -88,8 +88,10 @@ def tridiagonal(
         own: dict[str, Any] = {**options, "dtype": stored, "repair": repair}
         return _of_own_blocks(A, one_rank.tridiagonal, own, scaling)
 
+    backend = A.backend
+
     def make(A: Matrix) -> tuple[RankTridiagonalPart, int]:
-        graph = graph_of(A)
+        graph = graph_of(A, backend)
         forest = forest_of(graph, propose_factor(graph, agreed))
         return RankTridiagonalPart.of(A, "tridiagonal", forest, stored, repair)
 
@@ -237,9 +239,10 @@ def _of_own_blocks(
     A: Matrix, kind: Callable[..., Preconditioner], options: Any, scaling: str | None = None
 ) -> RankPreconditioner:
     """Block Jacobi: a preconditioner of one rank for each rank's own diagonal block."""
+    backend = A.backend
 
     def make(A: Matrix) -> tuple[LocalPart, int]:
-        return LocalPart.of(A, lambda block: kind(block, **options)), 0
+        return LocalPart.of(A, lambda block: kind(block, **options), backend), 0
 
     return set_up(A, with_scaling(make, scaling, options["dtype"]))
 
@@ -254,7 +257,7 @@ def _agreed(
             "scope": as_choice("scope", scope, SCOPES),
             "repair": as_choice("repair", repair, REPAIRS),
             "options": check(),
-            "scaling": as_scaling(scaling, A),
+            "scaling": as_scaling(scaling),
             "dtype": stored_dtype(dtype, A.dtype).name,
         },
     )

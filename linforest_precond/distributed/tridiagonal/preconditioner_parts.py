@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_named
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.backends.user_warnings import warn_user
@@ -81,7 +81,8 @@ class RankTridiagonalPart:
         """The part of A 2**-exponent, and the exponent: collective."""
         exponent = exponent_into_range(A, stored)
         found = copy_bands(A, forest)
-        given = found.lower, found.diagonal, found.upper
+        # stall: pivots are computed on the host
+        given = map(on_host, (found.lower, found.diagonal, found.upper))
         bands = Bands(*(stored_array(shifted(band, -exponent), stored) for band in given))
         solver = _solver(A, forest.order, bands, repair, exponent)
         shares = _coverages(A, bands, exponent)
@@ -106,21 +107,33 @@ class RankTridiagonalPart:
     def nbytes(self) -> int:
         return held_bytes(self.bands, self.forest) + self.solver.nbytes
 
+    def on(self, backend: Backend) -> RankTridiagonalPart:
+        """The part for vectors on a backend; the forest stays where it is: collective."""
+        if backend is self.bands.backend:
+            return self
+        found = self.bands.lower, self.bands.diagonal, self.bands.upper
+        bands = Bands(*(backend.xp.asarray(band) for band in found))
+        solver = self.solver.on(backend)
+        coupling = self.forest.order.comm.total(self.stored.itemsize * solver.numbers_sent)
+        traffic = replace(self.traffic, coupling=coupling)
+        return replace(self, bands=bands, solver=solver, traffic=traffic)
+
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
-        """To the order's partition, solve there, and back; arrays of CuPy are staged through the host."""
-        move, xp = self.forest.order.redistribution, xp_of(x)
-        if self.solver.takes_order and xp is np:
+        """To the order's partition, solve there, and back."""
+        if self.solver.takes_order:
             self.solver.solve_into(b, x, self._vertices, transpose)
             return
-        right = move.forward(on_host(b))
-        solution = np.empty_like(right)
+        move = self.forest.order.redistribution
+        right = move.forward(b)
+        solution = xp_of(right).empty_like(right)
         self.solver.solve_into(right, solution, None, transpose)
-        x[...] = xp.asarray(move.backward(solution))
+        x[...] = move.backward(solution)
 
     @cached_property
     def _vertices(self) -> Array:
         """The order, with indices of the type that it has without ranks."""
-        return self.forest.order.vertices.astype(index_dtype(self.n))
+        vertices = self.forest.order.vertices.astype(index_dtype(self.n))
+        return xp_of(self.bands.diagonal).asarray(vertices)
 
     @property
     def name(self) -> str:
@@ -154,8 +167,8 @@ class RankJacobiPart(JacobiPart):
     def of_ranks(cls, A: Matrix, stored: DType) -> tuple[RankJacobiPart, int]:
         """The part of A 2**-exponent, and the exponent: collective."""
         exponent = exponent_into_range(A, stored)
-        diagonal = shifted(on_host(A.diagonal()), -exponent).reshape(-1, 1, 1)
-        inverse, report = backend_named("cpu").matrix.diagonal_blocks.invert(stored_array(diagonal, stored))
+        diagonal = shifted(A.diagonal(), -exponent).reshape(-1, 1, 1)
+        inverse, report = A.backend.matrix.diagonal_blocks.invert(stored_array(diagonal, stored))
         lifted, wrong = A.comm.totals(*report)
         if lifted and A.comm.rank == 0:
             warn_user(f"{lifted} diagonal entries of A were tiny and have been perturbed")
@@ -167,10 +180,12 @@ class RankJacobiPart(JacobiPart):
     def refreshed(self, A: Any) -> Any:
         return self.of_ranks(A, self.stored)
 
+    def on(self, backend: Backend) -> RankJacobiPart:
+        """The part for vectors on a backend."""
+        return replace(self, inverse=backend.xp.asarray(self.inverse))
+
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
-        xp = xp_of(x)
-        inverse = self.inverse if xp is np else xp.asarray(self.inverse)
-        xp.multiply(inverse.reshape(-1, 1), b, out=x)
+        xp_of(x).multiply(self.inverse.reshape(-1, 1), b, out=x)
 
     def described(self) -> list[tuple[str, str]]:
         return [*super().described(), *self.traffic.described()]
@@ -183,18 +198,23 @@ class LocalPart:
     operator: Preconditioner
     positive_definite: bool  # on all ranks
     traffic: Traffic
+    backend: Backend  # of the blocks
 
     @classmethod
-    def of(cls, A: Matrix, make: Any) -> LocalPart:
-        """`make` gives the preconditioner of a matrix on one device."""
-        operator = make(own_block(A))
+    def of(cls, A: Matrix, make: Any, backend: Backend) -> LocalPart:
+        """`make` gives the preconditioner of a matrix on one device, that of `backend`."""
+        operator = make(own_block(A.on(backend)))
         traffic = Traffic.of(A.comm, operator.nbytes)
-        return cls(operator, _all_definite(A, operator), traffic)
+        return cls(operator, _all_definite(A, operator), traffic, backend)
 
     def refreshed(self, A: Matrix) -> tuple[LocalPart, int]:
         operator = self.operator.frozen()
-        operator.update(own_block(A))
-        return LocalPart(operator, _all_definite(A, operator), self.traffic), 0
+        operator.update(own_block(A.on(self.backend)))
+        return replace(self, operator=operator, positive_definite=_all_definite(A, operator)), 0
+
+    def on(self, backend: Backend) -> LocalPart:
+        """The part, which is made where the rows of A are."""
+        return self
 
     def __getattr__(self, name: str) -> Any:
         """Kind, forest, bands, coverage, repairs, stored and nbytes are those of the block's part."""

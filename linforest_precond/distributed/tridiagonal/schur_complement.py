@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.tridiagonal.band_partition import BandPartition
-from linforest_precond.distributed.tridiagonal.gathered_paths import lu_with_pivoting
+from linforest_precond.distributed.tridiagonal.gathered_paths import GatheredPaths, lu_with_pivoting
 from linforest_precond.distributed.tridiagonal.reduced_system import BandedLU, entries_of_blocks, joined
 from linforest_precond.precond.tridiagonal.segments import Triple, as_blocks
 
@@ -110,6 +111,10 @@ class SchurComplement:
         # The segments that cross no cut.
         self.inside, self.closed = self._rows(first, end), lu_with_pivoting(_cut(bands, first, end))
         self._reduce(perturbed)
+
+    def on(self, backend: Backend) -> GatheredPaths:
+        """The system on another backend, where paths are gathered, whatever their lengths: collective."""
+        return GatheredPaths(self.partition, self.perturbed).on(backend)
 
     def _rows(self, start: int, stop: int) -> slice:
         """The scalar rows of block rows."""

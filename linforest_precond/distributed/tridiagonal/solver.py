@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import numpy as np
 
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.tridiagonal.elimination import RankElimination
@@ -86,8 +88,26 @@ class RankTridiagonalSolver(TridiagonalSolver):
             np.ascontiguousarray(band) for band in (bands.lower, bands.diagonal, bands.upper)
         )
         self._factor(lower, diagonal, upper, make_definite, perturb, None if magnitudes is None else decide)
-        self.cuts, self.unknowns = steps.cuts, self._solver.unknowns
-        self.numbers_sent, self.coupling = self._solver.numbers_sent, self._solver.coupling
+        self.cuts = steps.cuts
+        self._describe()
+
+    def on(self, backend: Backend) -> RankTridiagonalSolver:
+        """The solver for vectors on a backend: collective.
+
+        On a GPU, crossing paths are solved by a reduced system on the host, whatever their lengths, or
+        gathered if pivoting is needed.
+        """
+        if backend is self._backend:
+            return self
+        found = copy.copy(self)
+        found._backend, found._solver = backend, self._solver.on(backend)
+        found._describe()
+        return found
+
+    def _describe(self) -> None:
+        """Take what the method tells of itself."""
+        self.unknowns, self.coupling = self._solver.unknowns, self._solver.coupling
+        self.numbers_sent = self._solver.numbers_sent
         self.takes_order = getattr(self._solver, "takes_order", False)
 
     def solve_into(self, b: Array, x: Array, order: Array | None = None, transpose: bool = False) -> None:

@@ -6,13 +6,17 @@ system, a rank's rows are never singular, and no accuracy is lost where one rank
 
 from __future__ import annotations
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
 
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.backends.cpu.tridiagonal.sweeps import Sweeps
 from linforest_precond.distributed.tridiagonal.band_partition import BandPartition, Crossing
+from linforest_precond.distributed.tridiagonal.gathered_paths import GatheredPaths
 from linforest_precond.distributed.tridiagonal.reduced_system import BandedLU, entries_of_blocks
 
 
@@ -25,7 +29,7 @@ class PartitionedSweeps:
     def __init__(self, partition: BandPartition, inverse: Array, symmetric: bool) -> None:
         self.partition, self.inverse, self.block_size = partition, inverse, partition.block_size
         lower, _, upper = partition.bands
-        self.rows = Sweeps(lower, inverse, upper, symmetric)
+        self.symmetric, self.rows = symmetric, Sweeps(lower, inverse, upper, symmetric)
 
     @property
     def takes_order(self) -> bool:
@@ -38,6 +42,11 @@ class PartitionedSweeps:
             self.rows.solve(b, x, order, transpose)
         if self.partition.cuts:
             self._couple(b, x, transpose)
+
+    def on(self, backend: Backend) -> SpikeSweeps | GatheredPaths:
+        """The system on another backend: by SPIKE, or with pivoting if rounding errors grow. Collective."""
+        spikes = SpikeSweeps(self.partition, self.inverse, self.symmetric)
+        return spikes.with_rows_on(backend) or GatheredPaths(self.partition, 0).on(backend)
 
     def _couple(self, b: Array, x: Array, transpose: bool) -> None:
         """Correct the solution of the rows of paths that cross cuts."""
@@ -119,7 +128,7 @@ class Spikes(NamedTuple):
 
 
 class SpikeSweeps(PartitionedSweeps):
-    """The SPIKE algorithm, with a reduced system that every rank solves.
+    """The SPIKE algorithm, with a reduced system that every rank solves on the host.
 
     Each rank sweeps its rows as if no values entered them, and adds its responses to these values, the
     spikes: one to the last forward value of the rank before, one to the first solution of the rank after.
@@ -134,6 +143,29 @@ class SpikeSweeps(PartitionedSweeps):
         self.spikes = {False: self._spikes(False)}
         if symmetric:
             self.spikes[True] = self.spikes[False]
+
+    def with_rows_on(self, backend: Backend) -> SpikeSweeps | None:
+        """The same with the rows and the spikes on a backend; None where rounding errors grow on a rank.
+
+        Collective.
+        """
+        xp, found = backend.xp, copy.copy(self)
+        lower, diagonal, upper = (xp.asarray(band) for band in self.partition.bands)
+        inverse = xp.asarray(self.inverse)
+        found.rows = backend.tridiagonal.sweeps.Sweeps(lower, inverse, upper, self.symmetric)
+        if not self.partition.comm.all(found.rows.keep_digits(diagonal)):
+            return None
+        found.spikes = {
+            transpose: Spikes(xp.asarray(each.left), xp.asarray(each.right), each.reduced)
+            for transpose, each in ((False, self.spikes[False]), (True, self._transposed()))
+        }
+        return found
+
+    def _transposed(self) -> Spikes:
+        """The spikes of the transpose, computed when it is first solved with: collective."""
+        if True not in self.spikes:
+            self.spikes[True] = self._spikes(True)
+        return self.spikes[True]
 
     @property
     def unknowns(self) -> int:
@@ -157,10 +189,10 @@ class SpikeSweeps(PartitionedSweeps):
         return sum(s.left.nbytes + s.right.nbytes + s.reduced.nbytes for s in found)
 
     def _couple(self, b: Array, x: Array, transpose: bool) -> None:
-        if transpose not in self.spikes:
-            self.spikes[transpose] = self._spikes(transpose)
-        spikes, size, own = self.spikes[transpose], self.block_size, self.partition.own
-        ends = np.concatenate([x[:size], x[x.shape[0] - size :]]).astype(self.inverse.dtype, copy=False)
+        spikes = self._transposed() if transpose else self.spikes[False]
+        xp, size, own = xp_of(x), self.block_size, self.partition.own
+        ends = xp.concatenate([x[:size], x[x.shape[0] - size :]]).astype(self.inverse.dtype, copy=False)
+        ends = on_host(ends)  # stall: the reduced system is solved on the host
         comm, linked = self.partition.comm, self.partition.linked
         has_rows = np.bincount([piece.rank for piece in self.partition.pieces], minlength=comm.size)
         gathered = comm.allgather_known(ends, 2 * size * has_rows)
@@ -170,10 +202,10 @@ class SpikeSweeps(PartitionedSweeps):
         found = spikes.reduced.solve(gathered[(2 * linked.start + 1) * size : (2 * linked.stop - 1) * size])
         if own in self.cuts:
             before = 2 * self.cuts[own] * size
-            x[: spikes.left.shape[0]] += spikes.left @ found[before : before + size]
+            x[: spikes.left.shape[0]] += spikes.left @ xp.asarray(found[before : before + size])
         if own + 1 in self.cuts:
             after = (2 * self.cuts[own + 1] + 1) * size
-            x[x.shape[0] - spikes.right.shape[0] :] += spikes.right @ found[after : after + size]
+            x[x.shape[0] - spikes.right.shape[0] :] += spikes.right @ xp.asarray(found[after : after + size])
 
     def _spikes(self, transpose: bool) -> Spikes:
         left, right = self._own_spikes(transpose)

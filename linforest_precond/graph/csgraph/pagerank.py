@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.arguments import as_integer, as_number
 from linforest_precond.backends.flags import any_set
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.doors import as_csgraph
@@ -95,10 +95,7 @@ def pagerank(
 
 
 def checked_number(name: str, value: SupportsFloat, largest: float) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, got {value!r}") from None
+    number = as_number(name, value)
     if not 0.0 <= number <= largest:
         raise ValueError(f"{name} must lie in [0, {largest:g}], got {number}")
     return number

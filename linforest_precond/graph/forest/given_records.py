@@ -38,27 +38,27 @@ def checked_forest(forest: Forest, n: int, backend: Backend, name: str = "forest
     return replace(forest, neighbors=neighbors, ordering=Ordering(order, rank))
 
 
-def checked_factor(factor: Factor, name: str = "A") -> Factor:
+def checked_factor(factor: Factor) -> Factor:
     """A [0,2]-factor with arrays of its own."""
     backend, shape = factor.backend, np.shape(factor.neighbors)
     if len(shape) != 2 or shape[1] != 2:
-        raise ValueError(f"a linear forest needs a factor with n = 2, got {name}.neighbors of shape {shape}")
-    neighbors = _copied(f"{name}.neighbors", factor.neighbors, shape, backend)
+        raise ValueError(f"a linear forest needs a factor with n = 2, got A.neighbors of shape {shape}")
+    neighbors = _copied("A.neighbors", factor.neighbors, shape, backend)
     vertex = backend.forest.record_checks.first_unpaired(neighbors)
     if vertex >= 0:
         raise ValueError(
-            f"{name}.neighbors must hold both ends of each edge, ascending, with -1 in empty places, "
+            f"A.neighbors must hold both ends of each edge, ascending, with -1 in empty places, "
             f"got {neighbors[vertex].tolist()} at vertex {vertex}"
         )
     values, slots = factor.values, factor.slots
     if np.shape(values) != shape or str(getattr(values, "dtype", "")) not in ("float32", "float64"):
         raise ValueError(
-            f"{name}.values must have shape {shape} and float32 or float64 numbers, "
+            f"A.values must have shape {shape} and float32 or float64 numbers, "
             f"got shape {np.shape(values)} of {getattr(values, 'dtype', type(values).__name__)}"
         )
     values = backend.xp.array(values)
     if slots is not None:
-        slots = _copied(f"{name}.slots", slots, shape, backend).astype(neighbors.dtype, copy=False)
+        slots = _copied("A.slots", slots, shape, backend).astype(neighbors.dtype, copy=False)
     return replace(factor, neighbors=neighbors, values=values, slots=slots)
 
 

@@ -10,8 +10,7 @@ from typing import Unpack
 
 from linforest_precond.backends.annotations import Array, Auto, MatrixLike
 from linforest_precond.backends.user_warnings import renamed_arguments
-from linforest_precond.graph.forest.bands import copy_bands
-from linforest_precond.graph.forest.block_bands import copy_block_bands
+from linforest_precond.graph.forest.bands import copy_bands, copy_block_bands
 from linforest_precond.graph.forest.factor import (
     BlockKeywords,
     FactorKeywords,
@@ -39,10 +38,7 @@ def __dir__() -> list[str]:
 def bands_along_forest(
     csr: CheckedMatrix, options: FactorOptions, methods: dict[str, str] | None = None
 ) -> tuple[Forest, Bands]:
-    """A linear forest of a checked matrix and the matrix's bands along it, with checked options.
-
-    `check_methods` gives the methods.
-    """
+    """A linear forest of a checked matrix and the matrix's bands along it, with checked options."""
     graph, methods = checked(csr).graph, methods or {"method": "list_ranking"}
     prefetch = csr.backend.runtime.prefetch.prefetch
     prefetch("bands_along_forest", csr, graph, options, methods["method"])
@@ -69,10 +65,7 @@ def bands_along_forests(csr: CheckedMatrix, options: FactorOptions, count: int) 
 def bands_along_block_forest(
     csr: CheckedMatrix, candidates: list[tuple[FactorOptions, ...]], partners: Array | None = None
 ) -> tuple[BlockForest, Bands]:
-    """A linear forest of blocks and the block bands along it; `check_block_options` gives the candidates.
-
-    `partners` are vertices to be paired, -1 for those that are paired along heavy edges.
-    """
+    """A linear forest of blocks and the block bands along it; `check_block_options` gives the candidates."""
     graph = checked(csr).graph
     # On this backend, pairs are disjoint only if the weights do not change during the factor.
     if graph.values_are_matrix and not csr.backend.checks_shared_arrays:

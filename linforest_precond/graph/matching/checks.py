@@ -81,6 +81,14 @@ def _has_free_edge(graph: Graph, mate: Array) -> bool:
     return any_set(joined & free[rows] & free[graph.indices])  # stall: the result
 
 
+def checked_mates(matching: Any, graph: Graph, vertices: str = "rows") -> Array:
+    """The mates of the argument `matching`, which must be mutual."""
+    mate = as_mates(matching, graph, "matching", vertices)
+    if mate is None or not are_mutual(mate):
+        raise ValueError("matching must name as mates two vertices that name each other, or -1")
+    return mate
+
+
 def as_mates(mate: Any, graph: Graph, name: str = "mate", vertices: str = "rows") -> Array | None:
     """The mates as an array of the graph's index type, or None if one of them is neither a vertex nor -1."""
     backend = graph.backend

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_choice, as_flag, as_integer
 from linforest_precond.backends.user_warnings import named_arguments, warn_user
-from linforest_precond.graph.matching.checks import are_mutual, as_mates
+from linforest_precond.graph.matching.checks import checked_mates
 from linforest_precond.graph.matching.hypergraphs import MAX_NET_SIZE, coarsen_hypergraph
 from linforest_precond.graph.matching.matching import (
     DEFAULTS,
@@ -108,10 +108,7 @@ def coarsen(
         raise TypeError("matching must be given where A is square; pass lf.graph.matching(A)")
     csr = checked(A)
     graph = checked(csr).graph
-    mate = as_mates(matching, graph, "matching")
-    if mate is None or not are_mutual(mate):
-        raise ValueError("matching must name as mates two vertices that name each other, or -1")
-    coarse, aggregates = coarsen_pairs(csr, graph, mate, seed)
+    coarse, aggregates = coarsen_pairs(csr, graph, checked_mates(matching, graph), seed)
     return Coarsening(_matrix_like(A, *coarse), aggregates, csr.nnz)
 
 

@@ -9,7 +9,7 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.returns import CSRArrays
-from linforest_precond.graph.matching.checks import are_mutual, as_mates
+from linforest_precond.graph.matching.checks import checked_mates
 from linforest_precond.graph.matching.matching import (
     DEFAULTS,
     check_matching_options,
@@ -83,10 +83,7 @@ def _mates(graph: Graph, matching: npt.ArrayLike | Matching | None, seed: int) -
     if matching is None:
         options = check_matching_options("weighted", seed, **DEFAULTS)
         return match_graph(graph, "weighted", **options)[0]
-    mate = as_mates(matching, graph, "matching", "columns: where A is not square, they are vertices")
-    if mate is None or not are_mutual(mate):
-        raise ValueError("matching must name as mates two vertices that name each other, or -1")
-    return mate
+    return checked_mates(matching, graph, "columns: where A is not square, they are vertices")
 
 
 def _cuttable(arrays: CSRArrays, backend: Backend) -> tuple[Array, CSRArrays]:

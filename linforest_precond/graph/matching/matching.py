@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from linforest_precond.backends import backend_named, require_device
 from linforest_precond.backends.annotations import Array, Charge, MatrixLike
-from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.backends.arguments import as_choice, as_integer, as_number
 from linforest_precond.backends.hash_keys import iteration_keys
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.forest.factor import CHARGES, check_options, propose_factor
-from linforest_precond.graph.matching.vertex_duals import vertex_duals
 from linforest_precond.matrix.doors import as_mapped_graph, as_weighted_graph
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.records.forest import Progress
@@ -261,10 +260,40 @@ def check_matching_options(method: Any, seed: Any, **given: Any) -> dict[str, An
 
 
 def _as_epsilon(epsilon: Any) -> float:
-    try:
-        number = float(epsilon)
-    except (TypeError, ValueError):
-        raise TypeError(f"epsilon must be a positive number, got {epsilon!r}") from None
+    number = as_number("epsilon", epsilon)
     if not 0.0 < number < float("inf"):
         raise ValueError(f"epsilon must be positive and finite, got {number}")
     return number
+
+
+# Sweeps that balance dual variables along matched edges, and sweeps that lower feasible ones.
+BALANCING_SWEEPS, LOWERING_SWEEPS = 4, 1
+
+
+def vertex_duals(graph: Graph, mate: Array, mate_weights: Array) -> Array:
+    """Numbers y >= 0 with y_u + y_v >= weight of (u, v) for all edges: their sum bounds every matching.
+
+    They start as halves of the weights of the matched edges (float64, times the graph's scale, as the
+    result). In a sweep the two ends of a matched edge divide its weight by what their other neighbours leave
+    them (Nash's bargaining solution), and all vertices go half of the way, at once; single ones stay at 0.
+    Then the ends of edges that are not covered are raised, each by half of what is missing, and all vertices
+    are lowered to the mean of themselves and the least that their neighbours allow, which keeps all edges
+    covered.
+
+    Rounding errors of the last sweeps are a few units in the last place: `Matching.upper_bound` covers them.
+    """
+    xp, best_offers = graph.backend.xp, graph.backend.matching.matched_edges.best_offers
+    duals, nobody = 0.5 * mate_weights, xp.full_like(mate, -1)
+    other = xp.where(mate < 0, xp.arange(mate.size, dtype=mate.dtype), mate)
+    for _ in range(BALANCING_SWEEPS):
+        offers = best_offers(graph, duals, mate)
+        offers -= offers[other]
+        offers += mate_weights
+        offers *= 0.5
+        duals += xp.maximum(offers, 0.0, out=offers)
+        duals *= 0.5
+    duals = xp.maximum(duals, 0.5 * (duals + best_offers(graph, duals, nobody)))
+    for _ in range(LOWERING_SWEEPS):
+        duals += best_offers(graph, duals, nobody)
+        duals *= 0.5
+    return duals

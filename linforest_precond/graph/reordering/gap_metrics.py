@@ -138,8 +138,7 @@ def loop_free(pattern: Pattern) -> tuple[Array, Array]:
 
 def _checked(A: MatrixLike, ordering: npt.ArrayLike | None) -> tuple[Pattern, Ordering]:
     pattern = as_pattern(A)
-    backend = pattern.backend
-    return pattern, checked_order(np.arange(pattern.n) if ordering is None else ordering, pattern.n, backend)
+    return pattern, checked_order(ordering, pattern.n, pattern.backend)
 
 
 def _sorted_rows(pattern: Pattern, ordering: Ordering) -> tuple[Array, Array, Array]:

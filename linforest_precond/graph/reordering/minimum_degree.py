@@ -107,8 +107,7 @@ def fill(A: MatrixLike, ordering: npt.ArrayLike | None = None) -> Fill:
       elimination tree  249 columns high
     """
     pattern = as_pattern(A)
-    given = np.arange(pattern.n) if ordering is None else ordering
-    checked = checked_order(given, pattern.n, pattern.backend)
+    checked = checked_order(ordering, pattern.n, pattern.backend)
     # stall: counted on the host
     found = _fill_on_host(_on_host(pattern), Ordering(on_host(checked.order), on_host(checked.rank)))
     return _on_device_of(pattern, found)
@@ -128,6 +127,16 @@ def predicted_fill(pattern: Pattern, most_flops: float = math.inf) -> tuple[Arra
     if found.cholesky_flops > most_flops:
         return None
     return pattern.backend.xp.asarray(order), _on_device_of(pattern, found)
+
+
+def triangular_fill(indptr: Array) -> Fill:
+    """The entries of a triangular matrix with a full diagonal, by rows: there is no fill-in.
+
+    They count for both factors, though one of them is diagonal; nothing is eliminated.
+    """
+    counts, n = np.diff(indptr), indptr.size - 1
+    entries = int(indptr[-1])
+    return Fill(counts, 1, 2 * entries - n, entries, 0.0, 0.0, int(counts.max(initial=0)))
 
 
 def _fill_on_host(pattern: Pattern, ordering: Ordering) -> Fill:

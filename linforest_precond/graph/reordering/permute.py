@@ -59,10 +59,14 @@ def permute(A: MatrixLike, ordering: npt.ArrayLike) -> Any:
 
 
 def checked_order(
-    order: npt.ArrayLike, n: int, backend: Backend, name: str = "ordering", dtype: npt.DTypeLike = np.int32
+    order: npt.ArrayLike | None,
+    n: int,
+    backend: Backend,
+    name: str = "ordering",
+    dtype: npt.DTypeLike = np.int32,
 ) -> Ordering:
-    """A permutation given as an array, or by an object that has it, copied to the matrix's device."""
-    xp, order = backend.xp, getattr(order, "order", order)
+    """A permutation as an array, or of an object that has it, copied to A's device; A's own for None."""
+    xp, order = backend.xp, np.arange(n) if order is None else getattr(order, "order", order)
     if xp is np and not is_on(order, backend):
         raise TypeError(f"{name} must be on {backend.name} like A, got a {type(order).__name__}")
     given: Array = order if isinstance(order, xp.ndarray) else np.asarray(order)

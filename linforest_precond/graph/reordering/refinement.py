@@ -98,8 +98,7 @@ def refine_ordering(
 
     pattern = as_pattern(A)
     backend = pattern.backend
-    given = np.arange(pattern.n) if ordering is None else ordering
-    refined = checked_order(given, pattern.n, backend).order
+    refined = checked_order(ordering, pattern.n, backend).order
     indptr, neighbours = loop_free(pattern)
     refine = backend.reordering.refinement.refine
     with showing(passes, progress, "refinement", "pass") as bar:

@@ -103,10 +103,7 @@ def _row_products(backend: Backend, rows: CSRArrays, adjoint: CSRArrays) -> CSRA
 def longest_column(
     lengths: Array, total: Callable[[Array], Any] = lambda numbers: numbers.sum()
 ) -> tuple[int, int]:
-    """The entries of a column at most, and the terms of the products of the other ones.
-
-    `total` adds up numbers of all columns.
-    """
+    """The entries of a column at most, and the terms of the products of the other ones."""
     most = TERMS_PER_ENTRY * int(total(lengths))  # stall: decides what is multiplied
     for longest in LONGEST_COLUMNS:
         short = xp_of(lengths).where(lengths <= longest, lengths, 0)

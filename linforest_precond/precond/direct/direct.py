@@ -103,10 +103,7 @@ def direct(
 
 
 def unverified(A: CheckedMatrix, order: Any, pivoting: str, flops: float, reason: str) -> Preconditioner:
-    """`direct` for a caller who has counted its flops and verifies solutions.
-
-    With a reason, the host factors a matrix on the GPU.
-    """
+    """`direct` for a caller who has counted its flops and verifies solutions."""
     setup = Setup(A, None)
     part = DirectPart.of(setup.csr, setup.stored, order, pivoting, automatic=True, flops=flops, reason=reason)
     return setup.operator(part)
@@ -137,10 +134,7 @@ def diagonally_pivoted(setup: Setup, order: Any) -> DirectPart | None:
 
 
 def memory_of_factors(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
-    """Factors without interchanges in a minimum degree order, computed for the estimate; A and the order.
-
-    The setup has copies of A in that order, and its pattern.
-    """
+    """Factors without interchanges in a minimum degree order, computed for the estimate; A and the order."""
     order = minimum_degree(sizes.matrix)
     entries = fill(sizes.matrix, order).lu_entries
     matrix = (sizes.index + sizes.stored) * (sizes.entries + sizes.rows)

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from linforest_precond.backends import Backend
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.graph.reordering.minimum_degree import order_by_degree
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
@@ -68,11 +70,25 @@ def is_nearly_symmetric(csr: CheckedMatrix) -> bool:
     return 2 * edges - both >= LEAST_SYMMETRY * edges
 
 
-def matched_pattern(csr: CheckedMatrix) -> Pattern:
-    """The pattern of B + B^T, on the host, where B has A's rows in an order with a full diagonal.
+def triangular_order(csr: CheckedMatrix) -> Array | None:
+    """An order in which A is upper triangular; None where there is none.
 
-    Where there is none, that of A + A^T.
+    There is one if no two rows depend on each other: every strong component of A's graph is one vertex.
     """
+    indptr, indices = (on_host(array) for array in (csr.indptr, csr.indices))  # stall: ordered on the host
+    stored = sp.csr_array((np.ones(csr.nnz, np.int8), indices, indptr), shape=csr.shape)
+    components, labels = connected_components(stored, directed=True, connection="strong")
+    if components < csr.n:
+        return None
+    steps = labels[indices] - np.repeat(labels, np.diff(indptr))  # SciPy labels in topological order
+    for sign in (1, -1):
+        if (sign * steps >= 0).all():
+            return csr.backend.xp.asarray(np.argsort(sign * labels).astype(np.int32))
+    return None
+
+
+def matched_pattern(csr: CheckedMatrix) -> Pattern:
+    """The pattern of B + B^T, on the host, where B has A's rows in an order with a full diagonal."""
     columns = csr.matched_columns
     if (columns < 0).any():
         return csr.pattern

@@ -55,10 +55,7 @@ class Residuals:
 
 
 def refined(residuals: Residuals, solve: Callable[[Array], Array], b: Array) -> tuple[Array, float]:
-    """The refined solution for the columns of b, and its backward error.
-
-    Steps are made until that is at rounding, or a step does not halve it.
-    """
+    """The refined solution for the columns of b, and its backward error."""
     x = solve(b)
     r, error = residuals.of(b, x)
     for _ in range(MOST_STEPS):

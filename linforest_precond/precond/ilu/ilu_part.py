@@ -16,16 +16,17 @@ from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.ilu.row_orders import ORDERS, Schedule, permuted_with_diagonal
 from linforest_precond.precond.ilu.triangular_solves import (
-    TRIANGLE,
+    FACTORS,
     Triangle,
     TriangularSolves,
     adjoint,
+    entries_are_in_other_levels,
+    levels_cover_rows,
     with_triangles,
 )
 from linforest_precond.precond.parts.number_types import stored_array
 from linforest_precond.precond.parts.part import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.record_schemas import ORDERING
 from linforest_precond.records.forest import Ordering, magnitudes_of
 from linforest_precond.records.printing import numbers_of
 
@@ -51,40 +52,11 @@ class Findings(NamedTuple):
     dropped: float
 
 
-def levels_cover_rows(fields: schema.Fields, names: schema.Names) -> schema.Checks:
-    starts, n = fields["starts"], names["n"]
-    covering = starts.size and starts[0] == 0 and starts[-1] == n and (np.diff(starts) > 0).all()
-    yield "starts", f"ascend from 0 to the number of rows, {n}", bool(covering)
-
-
-def entries_are_in_other_levels(fields: schema.Fields, names: schema.Names) -> schema.Checks:
-    """Entries of L are in levels before that of their row, those of U in levels after it.
-
-    Otherwise the threads of a triangular solve would deadlock.
-    """
-    starts, lower, upper = fields["starts"], fields["lower"], fields["upper"]
-    sizes = np.diff(starts)
-    wanted = "be null where the factors are those of Cholesky, and only there"
-    yield "lower", wanted, (lower is None) == fields["cholesky"]
-    if lower is not None:
-        begins = np.repeat(np.repeat(starts[:-1], sizes), np.diff(lower["indptr"]))
-        before = (lower["indices"] < begins).all()
-        yield "lower", "have its entries in levels before those of their rows", before
-    ends = np.repeat(np.repeat(starts[1:], sizes), np.diff(upper["indptr"]))
-    yield "upper", "have its entries in levels after those of their rows", (upper["indices"] >= ends).all()
-
-
 SCHEMA = schema.FieldsSpec(
     {
         "kind": schema.one_of("ilu"),
-        "n": schema.size("n"),
         "order": schema.one_of(*ORDERS),
-        "ordering": schema.nested(ORDERING, "n", "index"),
-        "starts": schema.indices("levels + 1"),
-        "upper": TRIANGLE,
-        "lower": schema.optional(TRIANGLE),
-        "inverse": schema.numbers("n"),
-        "cholesky": bool,
+        **FACTORS,
         "sweeps": schema.optional(schema.integer(0, MOST_SWEEPS)),
         "findings": schema.items(int, float, int, float),
     },

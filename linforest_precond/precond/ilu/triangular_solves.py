@@ -5,10 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from linforest_precond.backends import OnBackend, backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.precond.parts.number_types import held_bytes
-from linforest_precond.precond.storage.record_schemas import csr_arrays, rows_hold_entries
+from linforest_precond.precond.storage import schema
+from linforest_precond.precond.storage.record_schemas import ORDERING, csr_arrays, rows_hold_entries
 from linforest_precond.precond.storage.schema import FieldsSpec, Stored, nested
 from linforest_precond.records.forest import Ordering
 
@@ -16,6 +19,39 @@ from linforest_precond.records.forest import Ordering
 Triangle: TypeAlias = tuple[Array, Array, Array]
 NAMES = "indptr", "indices", "data"
 TRIANGLE = nested(FieldsSpec(csr_arrays(below="n"), rows_hold_entries), "n", "value", "index")
+# The fields that all such parts have in files.
+FACTORS: dict[str, schema.Spec | type] = {
+    "n": schema.size("n"),
+    "ordering": nested(ORDERING, "n", "index"),
+    "starts": schema.indices("levels + 1"),
+    "upper": TRIANGLE,
+    "lower": schema.optional(TRIANGLE),
+    "inverse": schema.numbers("n"),
+    "cholesky": bool,
+}
+
+
+def levels_cover_rows(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    starts, n = fields["starts"], names["n"]
+    covering = starts.size and starts[0] == 0 and starts[-1] == n and (np.diff(starts) > 0).all()
+    yield "starts", f"ascend from 0 to the number of rows, {n}", bool(covering)
+
+
+def entries_are_in_other_levels(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    """Entries of L are in levels before that of their row, those of U in levels after it.
+
+    Otherwise the threads of a triangular solve would deadlock.
+    """
+    starts, lower, upper = fields["starts"], fields["lower"], fields["upper"]
+    sizes = np.diff(starts)
+    wanted = "be null where the factors are those of Cholesky, and only there"
+    yield "lower", wanted, (lower is None) == fields["cholesky"]
+    if lower is not None:
+        begins = np.repeat(np.repeat(starts[:-1], sizes), np.diff(lower["indptr"]))
+        before = (lower["indices"] < begins).all()
+        yield "lower", "have its entries in levels before those of their rows", before
+    ends = np.repeat(np.repeat(starts[1:], sizes), np.diff(upper["indptr"]))
+    yield "upper", "have its entries in levels after those of their rows", (upper["indices"] >= ends).all()
 
 
 class TriangularSolves(OnBackend, Stored):

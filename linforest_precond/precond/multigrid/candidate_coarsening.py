@@ -8,12 +8,15 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.graph.matching.repeated_coarsening import STALLED_SHARE
 from linforest_precond.matrix.checked import described
-from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.multilevel_options import MultilevelOptions
 from linforest_precond.precond.multigrid.multilevel_part import part_of_levels
-from linforest_precond.precond.multigrid.near_null_space import adaptive_candidates, improved_candidates
+from linforest_precond.precond.multigrid.near_null_space import (
+    CandidateAggregates,
+    adaptive_candidates,
+    improved_candidates,
+)
 from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 

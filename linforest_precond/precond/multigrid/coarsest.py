@@ -67,6 +67,10 @@ class Coarsest:
             factor = backend.multigrid.coarsest.definite_factor(scaled, stored)
             if factor is not None:
                 return BandedCoarsest(csr.n, factor, 0.5 if half else 1.0)
+        if not hermitian:
+            factors = backend.multigrid.coarsest.regular_factors(csr, stored)
+            if factors is not None:
+                return BandedCoarsest(csr.n, factors)
         dense = backend.multigrid.coarsest.dense_matrix(scaled)
         inverse = _definite_inverse(dense, stored, centered, backend) if hermitian else None
         if inverse is not None:
@@ -88,9 +92,9 @@ class Coarsest:
 
 @dataclass(frozen=True, eq=False)
 class BandedCoarsest:
-    """The banded Cholesky factor of a definite matrix times `scale`.
+    """Banded factors of a matrix times `scale`: Cholesky's of a definite one, else LU.
 
-    Files hold the rank alone: the factor is that of the last level's matrix, in its stored type.
+    Files hold the rank alone: the factors are those of the last level's matrix, in its stored type.
     """
 
     rank: int
@@ -101,7 +105,7 @@ class BandedCoarsest:
         self.factor.solve_into(b, x, self.scale)
 
     def transposed(self) -> BandedCoarsest:
-        return replace(self, factor=self.factor.conjugated())
+        return replace(self, factor=self.factor.transposed())
 
 
 COARSEST = schema.either(

@@ -13,10 +13,10 @@ from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.rectangles import RectangularCSR
-from linforest_precond.precond.multigrid.candidate_aggregates import SCHEMA as CANDIDATES_SCHEMA
-from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.level_vectors import LevelVectors
+from linforest_precond.precond.multigrid.near_null_space import SCHEMA as CANDIDATES_SCHEMA
+from linforest_precond.precond.multigrid.near_null_space import CandidateAggregates
 from linforest_precond.precond.multigrid.prolongation import (
     ProductPlans,
     adjoint,

@@ -36,10 +36,7 @@ SCHEMA = schema.FieldsSpec(
 
 @dataclass(frozen=True, eq=False)
 class Level(schema.Stored):
-    """A matrix, its smoother, and the grid transfer to the next level.
-
-    The coarsest level has no transfer, and no smoother where the matrix is inverted.
-    """
+    """A matrix, its smoother, and the grid transfer to the next level."""
 
     csr: CheckedMatrix
     smoother: Smoother | None

@@ -67,10 +67,7 @@ class LevelMatrix:
 
     @cached_property
     def inverse_diagonal(self) -> Array:
-        """D^-1; a zero on the diagonal is replaced by the sum of its row's magnitudes, or by 1.
-
-        Numbers whose reciprocals overflow count as zeros.
-        """
+        """D^-1; a zero on the diagonal is replaced by the sum of its row's magnitudes, or by 1."""
         xp, diagonal, tiny = self.backend.xp, self.csr.diagonal, np.finfo(self.csr.data.dtype).tiny
         filled = self.filled_magnitudes
         return (1 / xp.where(abs(diagonal) >= tiny, diagonal, filled)).astype(self.csr.data.dtype)

@@ -13,10 +13,7 @@ ALIGNMENT = 256
 
 
 class LevelVectors:
-    """The vectors of one level for k columns, allocated together, and the backend's functions on them.
-
-    `residual` and `other` are work space; smoothers write x and `other` in turn.
-    """
+    """The vectors of one level for k columns, allocated together, and the backend's functions on them."""
 
     def __init__(
         self,

@@ -35,10 +35,7 @@ def twice_visited(kind: str, last: int) -> list[int]:
 
 
 class MultigridCycle:
-    """A cycle on a hierarchy, a `MultilevelPart` or its transpose, for vectors of one shape.
-
-    The last level has no transfer, and is smoothed where `coarsest` is None.
-    """
+    """A cycle on a hierarchy, a `MultilevelPart` or its transpose, for vectors of one shape."""
 
     def __init__(self, hierarchy: Any, columns: int, transpose: bool):
         levels: Sequence[Level] = hierarchy.levels

@@ -29,8 +29,7 @@ from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.multilevel_options import AUTO, MultilevelOptions
 from linforest_precond.precond.multigrid.multilevel_part import SCHEMA, part_of_levels
 from linforest_precond.precond.multigrid.near_null_space_options import NearNullSpace
-from linforest_precond.precond.multigrid.pairwise_aggregation import aggregate_pairwise
-from linforest_precond.precond.multigrid.path_coarsening import coarsen_along_paths
+from linforest_precond.precond.multigrid.pairwise_aggregation import aggregate_pairwise, coarsen_along_paths
 from linforest_precond.precond.multigrid.prolongation import fills_up
 from linforest_precond.precond.multigrid.root_aggregates import RootAggregates
 from linforest_precond.precond.parts.number_types import stored_dtype
@@ -248,11 +247,7 @@ def precision_of(matrix: LevelMatrix, dtype: npt.DTypeLike | None) -> DType:
 
 
 def coarsen_level(matrix: LevelMatrix, options: MultilevelOptions) -> tuple[GridTransfer, LevelMatrix]:
-    """The grid transfer to the next level, and that level's matrix.
-
-    Where aggregation around roots stalls, pairs are matched by magnitude; where paths or pairs stall,
-    aggregates around roots are tried, which leave dominant rows to the smoother.
-    """
+    """The grid transfer to the next level, and that level's matrix."""
     if options.coarsening == "smoothed_aggregation":
         transfer = smoothed_aggregation(matrix, options)
         if transfer is not None:
@@ -299,10 +294,7 @@ def smoothed_aggregation(matrix: LevelMatrix, options: MultilevelOptions) -> Int
 def root_aggregates(
     matrix: LevelMatrix, options: MultilevelOptions, aggregate: Callable[..., Any] = RootAggregates.of
 ) -> tuple[Any, Any]:
-    """The aggregates by couplings of the opposite sign of the diagonal, and the strong couplings.
-
-    Where these aggregates are many, those by couplings of any sign are taken, if they are fewer.
-    """
+    """The aggregates by couplings of the opposite sign of the diagonal, and the strong couplings."""
     connection = matrix, options.strength, options.seed
     if options.weights == "magnitude":
         return aggregate(*connection, signed=False)

@@ -12,7 +12,6 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.workspaces import Workspaces
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_until_small, is_stalled
 from linforest_precond.matrix.checked import CheckedMatrix, described
-from linforest_precond.precond.multigrid.candidate_aggregates import CandidateAggregates
 from linforest_precond.precond.multigrid.coarsest import COARSEST, LARGEST_DENSE, BandedCoarsest, Coarsest
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, columns_of
 from linforest_precond.precond.multigrid.hierarchy_level import SCHEMA as LEVEL
@@ -25,6 +24,7 @@ from linforest_precond.precond.multigrid.multigrid_cycle import (
     twice_visited,
 )
 from linforest_precond.precond.multigrid.multilevel_options import OPTIONS_SCHEMA, MultilevelOptions
+from linforest_precond.precond.multigrid.near_null_space import CandidateAggregates
 from linforest_precond.precond.multigrid.smoothers import (
     INVERSE,
     Smoother,
@@ -113,7 +113,7 @@ class MultilevelPart(schema.Stored):
             _ = level.held  # computes the members of aggregates now, on the stream of the setup
         if isinstance(coarsest, BandedCoarsest):
             last = levels[-1].csr
-            coarsest = Coarsest.of(last, last.data.dtype, hermitian=True)
+            coarsest = Coarsest.of(last, last.data.dtype, fields["hermitian"])
         return cls(levels=levels, coarsest=coarsest, options=replace(options, cycle=cycle), **fields)
 
     def refreshed(self, csr: CheckedMatrix) -> MultilevelPart:

@@ -1,16 +1,19 @@
-"""Near-null space candidates: their tentative prolongators, and adaptive candidates from A alone."""
+"""Near-null space candidates: from A alone, and aggregates of nodes with their smoothed prolongator."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import Backend
-from linforest_precond.backends.annotations import Array
+from linforest_precond.backends import Backend, OnBackend
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.multigrid.eigenvalue_estimates import SAFETY, ApplyInto, chebyshev_steps
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
+from linforest_precond.precond.multigrid.prolongation import adjoint, smoothed_tentative
+from linforest_precond.precond.storage import schema
 
 # The most candidates, and the most unknowns per node: the lanes of a warp.
 MOST_CANDIDATES = 32
@@ -40,8 +43,8 @@ def prolongator_weights(matrix: LevelMatrix) -> Array:
     return SAFETY * matrix.damped_jacobi
 
 
-def adaptive_candidates(matrix: LevelMatrix, k: int, seed: int, sweeps: int = SWEEPS) -> Array:
-    """Orthonormal near-null space candidates (n, k): pseudorandom vectors, smoothed by `sweeps` steps.
+def adaptive_candidates(matrix: LevelMatrix, k: int, seed: int) -> Array:
+    """Orthonormal near-null space candidates (n, k): pseudorandom vectors, smoothed.
 
     The first stage of Brezina, Falgout, MacLachlan, Manteuffel, McCormick & Ruge, "Adaptive smoothed
     aggregation (alpha SA) multigrid" (2005), doi:10.1137/050626272, with a Chebyshev iteration for A x = 0.
@@ -51,13 +54,13 @@ def adaptive_candidates(matrix: LevelMatrix, k: int, seed: int, sweeps: int = SW
     x = (pseudorandom_vectors(csr.n, k, seed, xp) * scale[:, None]).astype(csr.data.dtype)
     b, y = xp.zeros_like(x), xp.zeros_like(x)
     operand = csr.operand()
-    for momentum, factor in chebyshev_steps(matrix.largest_eigenvalue, LOWEST_SHARE, sweeps):
+    for momentum, factor in chebyshev_steps(matrix.largest_eigenvalue, LOWEST_SHARE, SWEEPS):
         ops.relax(operand, matrix.inverse_diagonal, b, x, y, momentum, factor)
         x, y = y, x
     return orthonormal(x, scale, xp)
 
 
-def improved_candidates(matrix: LevelMatrix, B: Array, cycle: ApplyInto, steps: int = STEPS) -> Array:
+def improved_candidates(matrix: LevelMatrix, B: Array, cycle: ApplyInto) -> Array:
     """Candidates after a step of inverse iteration, D^-1 A x = B, by preconditioned conjugate gradients.
 
     ``cycle(r, z)`` is a V-cycle of the hierarchy that B gave, A Hermitian positive definite. All columns
@@ -68,7 +71,7 @@ def improved_candidates(matrix: LevelMatrix, B: Array, cycle: ApplyInto, steps: 
     x, z, q = xp.zeros_like(r), xp.empty_like(r), xp.empty_like(r)
     cycle(r, z)
     p, rho = z.copy(), _dots(r, z)
-    for _ in range(steps):
+    for _ in range(STEPS):
         ops.multiply(operand, p, q)
         alpha = _ratios(rho, _dots(p, q), xp)
         x, r = x + alpha * p, r - alpha * q
@@ -112,3 +115,73 @@ def pseudorandom_vectors(n: int, k: int, seed: int, xp: Any) -> Array:
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return ((bits >> np.uint64(11)).astype(np.float64) / 2.0**53 - 0.5).reshape(n, k)
+
+
+def candidates_fit_aggregates(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    """Each node has as many unknowns, and each aggregate a coarse unknown for each candidate."""
+    k = fields["candidates"].shape[1]
+    divided = fields["numbers"].size * fields["block_size"] == names["n"]
+    yield "block_size", f"divide the {names['n']} unknowns into nodes", divided
+    fitting = 1 <= k <= MOST_CANDIDATES and fields["count"] * k == names["coarse"]
+    yield "candidates", f"have columns for the {names['coarse']} unknowns of the next level", fitting
+    kinds = {fields[name].dtype.kind for name in ("candidates", "coarse_candidates")}
+    yield "candidates", "be real for real matrices", kinds == {names["value"].kind}
+
+
+SCHEMA = schema.FieldsSpec(
+    {
+        "count": schema.size("aggregates"),
+        "numbers": schema.indices("nodes", least=-1, below="aggregates"),
+        "block_size": schema.integer(1, MOST_CANDIDATES),
+        "candidates": schema.own_numbers("n", "candidates"),
+        "coarse_candidates": schema.own_numbers("coarse", "candidates"),
+    },
+    candidates_fit_aggregates,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateAggregates(OnBackend, schema.Stored):
+    """Aggregates of nodes, and near-null space candidates that their prolongator reproduces."""
+
+    numbers: Array  # each node's aggregate; -1 for none
+    count: int  # of aggregates
+    block_size: int  # unknowns of a node
+    candidates: Array  # (n, k), in the precision of A
+    coarse_candidates: Array  # (k count, k), on the next level
+
+    schema = SCHEMA
+
+    @classmethod
+    def of(
+        cls, fine: LevelMatrix, numbers: Array, count: int, block_size: int, candidates: Array
+    ) -> tuple[CandidateAggregates, tuple[RectangularCSR, RectangularCSR]]:
+        """The aggregates with the candidates on both levels; the smoothed prolongator and its adjoint."""
+        numbers = numbers.astype(fine.csr.indices.dtype, copy=False)
+        P, coarse = tentative(fine.backend, numbers, count, block_size, candidates)
+        smoothed = smoothed_tentative(fine.csr, P, prolongator_weights(fine))
+        return cls(numbers, count, block_size, candidates, coarse), (smoothed, adjoint(smoothed))
+
+    @property
+    def held(self) -> list[Any]:
+        """The objects whose arrays count in `nbytes`."""
+        return [self.numbers, self.candidates, self.coarse_candidates]
+
+    def smoothed(self, fine: LevelMatrix) -> tuple[RectangularCSR, RectangularCSR]:
+        """The prolongator smoothed by a damped Jacobi step, and its adjoint; the candidates stay."""
+        return self.of(fine, self.numbers, self.count, self.block_size, self.candidates)[1]
+
+    def fill_dropped(self, indptr: Array, indices: Array, data: Array) -> None:
+        """Fill the diagonal of the Galerkin product where an aggregate has too few rows for a candidate."""
+        self.backend.multigrid.tentative.fill_dropped(self.coarse_candidates, indptr, indices, data)
+
+    def refreshed(self, fine: LevelMatrix) -> CandidateAggregates:
+        """The aggregates for another matrix of the pattern, which may have another index type."""
+        return self.indexed_by(fine.csr.indices.dtype).stored_in(fine.csr.data.dtype)
+
+    def indexed_by(self, index: DType) -> CandidateAggregates:
+        return replace(self, numbers=self.numbers.astype(index, copy=False))
+
+    def stored_in(self, dtype: DType) -> CandidateAggregates:
+        own, coarse = (each.astype(dtype, copy=False) for each in (self.candidates, self.coarse_candidates))
+        return replace(self, candidates=own, coarse_candidates=coarse)

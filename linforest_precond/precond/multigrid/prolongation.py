@@ -21,9 +21,7 @@ MOST_TERMS = 50
 def smoothed_tentative(csr: CheckedMatrix, P: RectangularCSR, weights: Array) -> RectangularCSR:
     """(I - diag(weights) A) P for a tentative prolongator P.
 
-    Smoothed aggregation: Vanek, Mandel & Brezina, "Algebraic multigrid by smoothed aggregation for second and
-    fourth order elliptic problems" (1996), doi:10.1007/BF02238511. A is not filtered: lumping weak entries
-    onto the diagonal keeps constants only, no other candidates.
+    A is not filtered: lumping weak entries onto the diagonal keeps constants only, no other candidates.
     """
     A = RectangularCSR(csr.indptr, csr.indices, csr.data, csr.n)
     return with_smoothing_step(P, lambda: product(A, P), weights)
@@ -86,10 +84,7 @@ class ProductPlans:
     def product(
         self, name: str, left: RectangularCSR, right: RectangularCSR, most: float = math.inf
     ) -> RectangularCSR:
-        """The product of this name; other values than before are multiplied without a symbolic phase.
-
-        TooManyEntriesError where a new one has more than `most` entries.
-        """
+        """The product of this name; other values than before are multiplied without a symbolic phase."""
         products, factors = left.backend.matrix.sparse_products, (left.arrays, right.arrays)
         if name in self._plans:
             arrays = products.multiply_again(self._plans[name], *factors, right.width)

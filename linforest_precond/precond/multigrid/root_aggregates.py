@@ -70,9 +70,6 @@ class RootAggregates(schema.Stored):
         """The tentative prolongator smoothed by a Jacobi step with the strong couplings alone; its adjoint.
 
         The aggregates are returned with these couplings.
-
-        Vanek, Mandel & Brezina, "Algebraic multigrid by smoothed aggregation for second and fourth order
-        elliptic problems" (1996), doi:10.1007/BF02238511.
         """
         smooth = fine.backend.multigrid.smoothed_aggregation.smoothed_prolongator
         P, R, kept = smooth(fine.csr, self.strength, self.numbers, self.count, self.signed, strong)

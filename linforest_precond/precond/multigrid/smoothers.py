@@ -69,10 +69,7 @@ SMOOTHER_SCHEMA = schema.either(weights=DIAGONAL_SCHEMA, part=PART_SCHEMA)
 
 @dataclass(frozen=True, eq=False)
 class DiagonalSmoother(schema.Stored):
-    """Jacobi's or Chebyshev's iteration: x += momentum (x - previous x) + factor weights (b - A x).
-
-    Each step writes a second vector, which takes the place of x.
-    """
+    """Jacobi's or Chebyshev's iteration: x += momentum (x - previous x) + factor weights (b - A x)."""
 
     kind: str
     weights: Array  # the diagonal matrix

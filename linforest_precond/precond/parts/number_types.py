@@ -57,11 +57,9 @@ def stored_arrays(arrays: Sequence[Array], dtype: DType, exponents: Sequence[int
 
 
 def held_bytes(*things: Any) -> int:
-    """The bytes of all arrays in records, objects of this package and tuples, each counted once.
-
-    `WorkVectors` are not counted.
-    """
+    """The bytes of all arrays in records, objects of this package and tuples, each counted once."""
     arrays: dict[int, int] = {}
+    seen: set[int] = set()  # objects may refer to each other in cycles
     pending = list(things)
     while pending:
         thing = pending.pop()
@@ -71,7 +69,8 @@ def held_bytes(*things: Any) -> int:
         elif isinstance(thing, tuple | list):
             pending += thing
         elif type(thing).__module__.startswith("linforest_precond") and not isinstance(thing, WorkVectors):
-            pending += getattr(thing, "__dict__", {}).values()
+            pending += () if id(thing) in seen else getattr(thing, "__dict__", {}).values()
+            seen.add(id(thing))
     return sum(arrays.values())
 
 

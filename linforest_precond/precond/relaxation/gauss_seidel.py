@@ -15,14 +15,15 @@ from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.doors import as_pattern
-from linforest_precond.precond.ilu.ilu_part import entries_are_in_other_levels, levels_cover_rows
 from linforest_precond.precond.ilu.incomplete_lu import memory_of_triangles
 from linforest_precond.precond.ilu.row_orders import Schedule, permuted_with_diagonal, schedule_of
 from linforest_precond.precond.ilu.triangular_solves import (
-    TRIANGLE,
+    FACTORS,
     Triangle,
     TriangularSolves,
     adjoint,
+    entries_are_in_other_levels,
+    levels_cover_rows,
     with_triangles,
 )
 from linforest_precond.precond.kinds import Face, Kind, Sizes, register
@@ -33,7 +34,7 @@ from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.record_schemas import MATRIX, ORDERING
+from linforest_precond.precond.storage.record_schemas import MATRIX
 from linforest_precond.records.forest import Ordering
 
 MOST_SWEEPS = 1000
@@ -128,13 +129,7 @@ def several_sweeps_have_a_matrix(fields: schema.Fields, names: schema.Names) -> 
 SCHEMA = schema.FieldsSpec(
     {
         "kind": schema.one_of("gauss_seidel"),
-        "n": schema.size("n"),
-        "ordering": schema.nested(ORDERING, "n", "index"),
-        "starts": schema.indices("levels + 1"),
-        "upper": TRIANGLE,
-        "lower": schema.optional(TRIANGLE),
-        "inverse": schema.numbers("n"),
-        "cholesky": bool,
+        **FACTORS,
         "lifted": int,
         "omega": schema.real(0.0, 2.0),
         "sweeps": schema.integer(1, MOST_SWEEPS),

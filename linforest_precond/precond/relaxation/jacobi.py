@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy.typing as npt
 
@@ -223,11 +221,12 @@ def _memory(sizes: Sizes, block_size: int) -> tuple[int, int]:
     return operator, block_size * (3 * sizes.value + 2 * sizes.stored + 16) * rows
 
 
-def _memory_of_blocks(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
-    return _memory(sizes, options["block_size"])
-
-
 FACE = Face(jacobi, "the diagonal", lambda sizes, _: _memory(sizes, 1), setup_products=1)
-BLOCK_FACE = Face(block_jacobi, "2 x 2 blocks on the diagonal", _memory_of_blocks, setup_products=2)
+BLOCK_FACE = Face(
+    block_jacobi,
+    "2 x 2 blocks on the diagonal",
+    lambda sizes, options: _memory(sizes, options["block_size"]),
+    setup_products=2,
+)
 register(Kind("jacobi", SCHEMAS["jacobi"], face=FACE))
 register(Kind("block_jacobi", SCHEMAS["block_jacobi"], face=BLOCK_FACE))

@@ -98,10 +98,7 @@ def check_scaling(scaling: Any) -> None:
 
 
 def scaling_of(csr: CheckedMatrix, scaling: Any, symmetric: bool) -> MatrixScaling | None:
-    """The scaling of a checked matrix that `scaling=` asks for, None for none.
-
-    `symmetric` is whether a matching may be a symmetric one, where A is.
-    """
+    """The scaling of a checked matrix that `scaling=` asks for, None for none."""
     if scaling is None:
         return None
     if isinstance(scaling, MatrixScaling):

@@ -99,6 +99,13 @@ def unpack(checked: Any, xp: Any) -> Any:
     return checked
 
 
+def moved(part: Stored, schema_of_part: schema.FieldsSpec, xp: Any) -> Any:
+    """A part with its arrays in the library `xp`: packed on the host, checked, and restored."""
+    arrays: dict[str, Array] = {}
+    packed = pack(part, "part", arrays)
+    return unpack(schema_of_part(packed, schema.Scope("a part that is moved", arrays, path="part")), xp)
+
+
 def header_fits_part(fields: schema.Fields, names: schema.Names) -> schema.Checks:
     """Numbers are real or complex as those of the matrix, and a stack of systems has its rows."""
     dtype, value = np.dtype(fields["dtype"]), names["value"]

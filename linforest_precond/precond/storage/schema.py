@@ -288,10 +288,7 @@ class Stored:
 
 
 class RecordSpec(FieldsSpec):
-    """The fields of a packed dataclass; those of the types bool, int and float need no spec.
-
-    The name in files is that of the class; a renamed class keeps its old one.
-    """
+    """The fields of a packed dataclass; those of the types bool, int and float need no spec."""
 
     by_class: ClassVar[dict[type, RecordSpec]] = {}
 

@@ -59,10 +59,7 @@ class Elimination:
     def sweeps(
         self, bands: Triple, inverse: Array, symmetric: bool, started: Factorization | None = None
     ) -> Any | None:
-        """The solver without pivoting; None where rounding errors would grow.
-
-        A factorization that was `started` for these bands is used where there is one.
-        """
+        """The solver without pivoting; None where rounding errors would grow."""
         lower, diagonal, upper = bands
         method = None if started is None else started.sweeps(symmetric)
         if method is None:

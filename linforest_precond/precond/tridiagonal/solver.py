@@ -264,11 +264,7 @@ def solver_of(
 def started_factorization(
     bands: Bands, symmetric: bool | None, *, perturb: bool, report: Any = None
 ) -> Factorization:
-    """The factorization that `solver_of` begins with.
-
-    `symmetric` is whether the bands are expected to be; None where solves are expected to use other factors.
-    `report` is one of the backend that is read at the same time.
-    """
+    """The factorization that `solver_of` begins with."""
     return Factorization((bands.lower, bands.diagonal, bands.upper), perturb, symmetric, report)
 
 

@@ -13,8 +13,7 @@ from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.returns import BandSlots
 from linforest_precond.graph.forest import pipeline
-from linforest_precond.graph.forest.bands import copy_bands
-from linforest_precond.graph.forest.block_bands import block_slots, copy_block_bands
+from linforest_precond.graph.forest.bands import block_slots, copy_bands, copy_block_bands
 from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.graph.forest.given_records import checked_forest
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
@@ -215,10 +214,7 @@ class TridiagonalPart(schema.Stored):
         return None if old.hermitian and not part.solver.hermitian else part
 
     def start(self, bands: Bands, report: Any = None) -> Factorization:
-        """The factorization of similar bands, with the sweeps that this part has; no stall.
-
-        `report` is one of the backend that is read at the same time.
-        """
+        """The factorization of similar bands, with the sweeps that this part has; no stall."""
         old = self.solver
         others = old.pivoted or old.clipped or old.repaired_couplings  # solves do not use these factors
         symmetric = None if others else old.symmetric
@@ -346,10 +342,7 @@ def scalar_part_in_steps(
     options: FactorOptions,
     repair: str = "auto",
 ) -> Steps[TridiagonalPart]:
-    """The tridiagonal part of a checked matrix in an order, with checked options.
-
-    Along a forest of a symmetric matrix, there is no stall before the first step.
-    """
+    """The tridiagonal part of a checked matrix in an order, with checked options."""
     csr.backend.runtime.prefetch.prefetch("tridiagonal", csr, stored, 1)
     forest = given = None
     is_name = isinstance(ordering, str)
@@ -369,10 +362,7 @@ def scalar_part_in_steps(
 def block_part(
     csr: CheckedMatrix, stored: DType, candidates: Any, repair: str = "auto", partners: Array | None = None
 ) -> TridiagonalPart:
-    """The block tridiagonal part of a checked matrix, with the options that `check_block_options` gives.
-
-    `partners` are those of a `MatrixScaling`.
-    """
+    """The block tridiagonal part of a checked matrix, with the options that `check_block_options` gives."""
     block_size = 2 ** (len(candidates[0]) - 1)
     csr.backend.runtime.prefetch.prefetch("tridiagonal", csr, stored, block_size)
     found = pipeline.bands_along_block_forest(csr, candidates, partners)

@@ -150,11 +150,7 @@ def smooth_solution(rows: int, xp: Any = np) -> Any:
 
 
 def thinned(history: History, most: int = MOST_RECORDS) -> JsonObject:
-    """At most `most` points of a history, the first and the last included.
-
-    Of a longer one, each of equal stretches keeps its least and its greatest residual, so that the envelope
-    of a curve that oscillates stays.
-    """
+    """At most `most` points of a history, the first and the last included."""
     steps = history.iterations
     kept = np.arange(steps.size) if steps.size <= most else extremes(history.residuals, most // 2 - 1)
     curves: JsonObject = {"iterations": steps, "residuals": history.residuals, "errors": history.errors}

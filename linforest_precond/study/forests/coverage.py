@@ -9,9 +9,7 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array, SparseMatrix
 from linforest_precond.graph.forest.bands import identity_coverage
-from linforest_precond.graph.forest.factor import check_options, propose_factor
-from linforest_precond.graph.forest.greedy import TIES as GREEDY_TIES
-from linforest_precond.graph.forest.greedy import greedy_factor
+from linforest_precond.graph.forest.factor import GREEDY_TIES, check_options, greedy_factor, propose_factor
 from linforest_precond.graph.forest.linear_forest import linear_forest
 from linforest_precond.graph.forest.pairs import block_forest, check_block_options
 from linforest_precond.matrix.checked import CheckedMatrix, checked

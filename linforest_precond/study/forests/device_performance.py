@@ -16,7 +16,7 @@ from linforest_precond.matrix.checked import checked
 from linforest_precond.precond.tridiagonal.solver import solver_of
 from linforest_precond.records.forest import Factor
 from linforest_precond.study import timing
-from linforest_precond.study.forests import host_performance, launches
+from linforest_precond.study.forests import host_performance, recording
 from linforest_precond.study.forests.counted_times import (
     propositions,
     scan_bytes,
@@ -96,7 +96,7 @@ def _launch_throughputs(factor: Factor) -> dict[str, list[float]]:
     counted = scan_bytes(factor.neighbors.shape[0], index, value)
     scan = factor.backend.forest.bidirectional_scan.linear_forest
     label = partial(scan, factor.neighbors, factor.values, None)
-    steps = launches.scan_step_samples(label, SCAN_REPEATS)
+    steps = recording.scan_step_samples(label, SCAN_REPEATS)
     return {
         kind: [throughput(counted[kind], statistics.median(samples) / 1e3) for samples in zip(*runs)]
         for kind, runs in steps.items()
@@ -127,8 +127,8 @@ def _ordering_seconds(factor: Factor) -> dict[str, float]:
 def _stages(A: SparseMatrix, way: JsonObject) -> dict[str, float]:
     """Figure 6: seconds of each part of a setup."""
     options = {"iterations": ITERATIONS, **way}
-    launches.breakdown_samples(A, timing.WARM_CALLS, **options)
-    parts = launches.breakdown_samples(A, CHAIN_REPEATS, **options)
+    recording.breakdown_samples(A, timing.WARM_CALLS, **options)
+    parts = recording.breakdown_samples(A, CHAIN_REPEATS, **options)
     _, bands = tridiagonal_bands(A, **options)
     parts["factorization"] = timing.device_samples(lambda: solver_of(bands), CHAIN_REPEATS)
     return {part: float(np.median(samples)) / 1e3 for part, samples in parts.items()}

@@ -23,8 +23,6 @@ ALGEBRAIC = (SCALAR, *BLOCKS, "AlgTriScal+", "AlgTriBlock+")
 Run: TypeAlias = tuple[JsonObject, JsonObject]  # a case, and one of its solves
 # From a case to a value for each preconditioner.
 Values: TypeAlias = Callable[[JsonObject], dict[str, float]]
-
-
 findings = Findings()
 
 

@@ -14,7 +14,6 @@ METHODS = ("bidirectional_scan", "list_ranking")
 PERMUTATIONS = ("radix_sort", "scan")
 SPMV = ("seconds", "gb_per_s")
 
-
 TABLES = Tables()
 
 

@@ -1,14 +1,20 @@
-"""Time of a setup by stage, from the log of its kernel launches and the kernels' own clocks."""
+"""Times of a setup by stage, from the log of its kernel launches, CUDA events and the kernels' own clocks."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.annotations import Array, SparseMatrix
+from linforest_precond.graph.forest import linear_forest
+from linforest_precond.graph.forest.factor import check_options, propose_factor
+from linforest_precond.graph.forest.pipeline import tridiagonal_bands
+from linforest_precond.matrix.graphs import Graph
+from linforest_precond.study import timing
 
 # The values of all iterations in a launch of the factor kernel, by the names of its columns.
 IterationRecord: TypeAlias = dict[str, tuple[int, ...]]
@@ -46,9 +52,9 @@ STEPS = {"cycles": "cycle_scan_step", "paths": "path_scan_step"}
 ORDERING, ORDERING_FILES = "ordering", ("forest/ordering", "runtime/prefix_sum")
 
 
-def kernel_files(folder: Path = KERNELS) -> dict[str, str]:
+def kernel_files() -> dict[str, str]:
     """The file that defines each kernel."""
-    programs = {path.relative_to(folder).with_suffix("").as_posix(): path for path in folder.rglob("*.cu")}
+    programs = {path.relative_to(KERNELS).with_suffix("").as_posix(): path for path in KERNELS.rglob("*.cu")}
     texts = {name: path.read_text(encoding="utf-8") for name, path in sorted(programs.items())}
     return {kernel: file for file, text in texts.items() for kernel in DEFINITION.findall(text)}
 
@@ -129,3 +135,64 @@ def breakdown(entries: list[Entry], total: float, files: dict[str, str]) -> dict
             parts[PART_OF_FILE.get(file, "other kernels")] += time
     parts["rest"] = max(0.0, total - sum(parts.values()))
     return {part: parts[part] for part in PARTS if part in parts}
+
+
+def proposition_samples(graph: Graph, n: int, repeats: int) -> list[float]:
+    """Milliseconds of the first proposition, by the kernel's own clock."""
+    options = check_options(n, iterations=1)
+    for _ in range(timing.WARM_CALLS):
+        propose_factor(graph, options)
+    logs = [recorded(partial(propose_factor, graph, options)) for _ in range(repeats)]
+    return [first_proposition(read_on_device(log)) for log in logs]
+
+
+def breakdown_samples(A: SparseMatrix, repeats: int, **options: Any) -> dict[str, list[float]]:
+    """Milliseconds of each part of the setup from a matrix to its bands."""
+    files = kernel_files()
+    runs = []
+    for _ in range(repeats):
+        log = recorded(partial(tridiagonal_bands, A, **options))
+        entries = read_on_device(log)
+        _, total = entries.pop()  # the whole call
+        runs.append(breakdown(entries, total, files))
+    return {part: [run.get(part, 0.0) for run in runs] for part in runs[0]}
+
+
+def scan_step_samples(label: Callable[[], Any], repeats: int) -> dict[str, list[list[float]]]:
+    """Milliseconds of each launch of a step of the bidirectional scans, for each of `repeats` runs."""
+    label()
+    runs = []
+    for _ in range(repeats):
+        timing.occupy()  # the host runs ahead, so that no launch waits for it
+        runs.append(read_on_device(recorded(label)))
+    return {kind: [times_of(run, step) for run in runs] for kind, step in STEPS.items()}
+
+
+def recorded(call: Callable[[], Any]) -> Any:
+    """The log of a call's launches, and as its last entry the call itself.
+
+    The ordering gets an entry as a whole: CuPy's own kernels, as those of the radix sort, are not recorded.
+    """
+    from linforest_precond.backends.cuda.runtime import launches
+
+    with launches.recording() as log:
+
+        def logged(call: Callable[[], Any]) -> tuple[None, Any]:
+            events, ordering = timing.between_events(call)
+            log.append((ORDERING, *events))
+            return None, ordering
+
+        with timing.timed_calls(linear_forest, "order_paths", logged):
+            events, _ = timing.between_events(call)
+        log.append(("call", *events))
+    return log
+
+
+def read_on_device(log: list[Any]) -> list[Any]:
+    """The log as numbers, after all launches have ended."""
+    import cupy
+
+    from linforest_precond.backends.cuda.forest import factor
+
+    cupy.cuda.Device().synchronize()
+    return read(log, factor.RECORD, timing.milliseconds, cupy.asnumpy)

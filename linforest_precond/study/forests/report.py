@@ -26,6 +26,7 @@ from linforest_precond.study.forests.tables import (
     published_coverage,
     rules,
 )
+from linforest_precond.study.listings import Badge, Cell, Heading, Html, Row
 from linforest_precond.study.number_formats import (
     NONE,
     count,
@@ -39,7 +40,6 @@ from linforest_precond.study.number_formats import (
     small,
     yes_no,
 )
-from linforest_precond.study.report_tables import Badge, Cell, Heading, Html, Row
 from linforest_precond.study.results import JsonObject, dig, done
 
 ORIGINS = {

@@ -10,7 +10,7 @@ from linforest_precond.graph.forest.factor import CHARGES, TIES
 from linforest_precond.precond.multigrid.multilevel_options import AUTO
 from linforest_precond.precond.multigrid.multilevel_options import CHOICES as MULTIGRID_CHOICES
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
-from linforest_precond.study.settings import Settings
+from linforest_precond.study.paper import Settings
 
 # Preconditioners that are not the paper's; the option `precond` adds them to the part "convergence".
 FURTHER = ("multilevel", "ilu", "approximate_inverse")
@@ -30,10 +30,7 @@ MOST_PERMUTED_ON_GPU = 20_000_000
 
 @dataclass(frozen=True)
 class ForestSettings(Settings):
-    """The options of a study; None chooses a number by the size of each matrix.
-
-    `charge`, `ties` and `repair` are those of the paper's own configuration; ours has the library's defaults.
-    """
+    """The options of a study; None chooses a number by the size of each matrix."""
 
     parts: tuple[str, ...] = PARTS
     rtol: float = 1e-10

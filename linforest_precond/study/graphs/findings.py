@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from linforest_precond.study.findings import Findings
-from linforest_precond.study.graphs.families import Algorithm
 from linforest_precond.study.graphs.graphs import graph_times
+from linforest_precond.study.graphs.measures import Algorithm
 from linforest_precond.study.graphs.tables import (
     DEVICES,
     DEVICES_IN_WORDS,

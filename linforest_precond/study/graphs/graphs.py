@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.matrix.doors import as_pattern
-from linforest_precond.study.cases import Case, Source
+from linforest_precond.study.cases import Case, Source, size_fields
 from linforest_precond.study.published import published_rows
 from linforest_precond.study.results import JsonObject
 
@@ -142,6 +142,4 @@ def weighted(A: Any, seed: int = 0) -> sp.csr_array:
 
 def properties(A: Any) -> JsonObject:
     """Vertices and edges of a graph."""
-    rows, nnz = A.shape[0], int(A.nnz)
-    symmetric = bool(as_pattern(A, directed=True).symmetric)
-    return {"rows": rows, "nnz": nnz, "symmetric": symmetric, "mean_degree": nnz / max(rows, 1)}
+    return size_fields(A.shape[0], int(A.nnz), bool(as_pattern(A, directed=True).symmetric))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from linforest_precond.study import drawing
-from linforest_precond.study.graphs.families import FAMILIES, Algorithm
 from linforest_precond.study.graphs.graphs import graph_times
+from linforest_precond.study.graphs.measures import FAMILIES, Algorithm
 from linforest_precond.study.graphs.tables import (
     DEVICES,
     TimedAlgorithm,

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import NamedTuple
 
-from linforest_precond.study.graphs.families import FAMILIES, Algorithm
 from linforest_precond.study.graphs.graphs import GraphKey, GraphTimes, graph_times, sweep_of
-from linforest_precond.study.listings import Tables
+from linforest_precond.study.graphs.measures import FAMILIES, Algorithm
+from linforest_precond.study.listings import Cell, Row, Tables
 from linforest_precond.study.number_formats import count, seconds
-from linforest_precond.study.report_tables import Cell, Row
 from linforest_precond.study.results import JsonObject, done
 
 DEVICES = {"cpu": "CPU", "host": "HOST", "gpu": "GPU"}
@@ -21,7 +20,6 @@ DEVICES_IN_WORDS = {"gpu": "on the GPU", "host": "on all threads", "cpu": "on on
 QUOTIENTS = (("host", "cpu"), ("gpu", "cpu"), ("gpu", "host"))
 # The heading of the number that describes an answer; "components" for other families.
 ANSWERS = {"independent_sets": "vertices", "spanning_forests": "weight"}
-
 
 TABLES = Tables()
 

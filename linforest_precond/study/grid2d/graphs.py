@@ -1,19 +1,106 @@
-"""The graphs of the study, and their distribution over a grid of ranks."""
+"""The graphs of the study, some drawn by every rank itself, and their distribution over a grid of ranks."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from linforest_precond.backends import backend_named
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.hash_keys import GOLDEN, SHIFT_11, mixed
 from linforest_precond.distributed.grid2d import Graph2D, Grid
+from linforest_precond.distributed.grid2d.vertex_map import VertexMap
+from linforest_precond.matrices.generators.random_graphs import GRAPH500
 from linforest_precond.study import cases
 from linforest_precond.study.cases import Case, Source
-from linforest_precond.study.grid2d.drawn import DrawnGraph
 from linforest_precond.study.results import JsonObject
 from linforest_precond.study.scale.graphs import uniform_graph
+
+NAME = re.compile(r"(rmat|urand):(\d{1,2}):(\d{1,3})")
+# Edges that are drawn at once.
+AT_ONCE = 2**24
+# Odd factors of the renumbering of vertices.
+FACTORS = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
+
+
+@dataclass(frozen=True)
+class DrawnGraph:
+    """2**scale vertices with a number of edges each, by R-MAT with Graph500's probabilities or uniformly."""
+
+    kind: str
+    scale: int
+    degree: int
+
+    @classmethod
+    def named(cls, name: str) -> DrawnGraph | None:
+        """The graph "rmat:SCALE:DEGREE" or "urand:SCALE:DEGREE", None for other names."""
+        found = NAME.fullmatch(name)
+        return found and cls(found[1], int(found[2]), int(found[3]))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return 2**self.scale, 2**self.scale
+
+    @property
+    def nnz(self) -> int:
+        """Both directions of every edge that is drawn, loops and repeated edges included."""
+        return 2 * self.degree << self.scale
+
+    def edges(self, xp: Any) -> Iterator[tuple[Array, Array]]:
+        """The ends of both directions of all edges, without loops, some at a time."""
+        count = self.degree << self.scale
+        for first in range(0, count, AT_ONCE):
+            numbers = xp.arange(first, min(first + AT_ONCE, count)).astype(np.uint64)
+            u, v = self._renumbered(*(self._rmat if self.kind == "rmat" else self._uniform)(xp, numbers))
+            u, v = u[u != v], v[u != v]
+            yield xp.concatenate([u, v]), xp.concatenate([v, u])
+
+    def _uniform(self, xp: Any, numbers: Array) -> tuple[Array, Array]:
+        words = mixed(numbers * GOLDEN)
+        return words >> np.uint64(64 - self.scale), words & np.uint64(2**self.scale - 1)
+
+    def _rmat(self, xp: Any, numbers: Array) -> tuple[Array, Array]:
+        u, v = xp.zeros_like(numbers), xp.zeros_like(numbers)
+        a, b, c, _ = (round(share * 2**53) for share in GRAPH500)
+        for level in range(self.scale):
+            draws = mixed((numbers * np.uint64(self.scale) + np.uint64(level)) * GOLDEN) >> SHIFT_11
+            is_lower = draws >= np.uint64(a + b)
+            is_right = (draws >= np.uint64(a)) & ~is_lower | (draws >= np.uint64(a + b + c))
+            u, v = (2 * ends + bit.astype(np.uint64) for ends, bit in ((u, is_lower), (v, is_right)))
+        return u, v
+
+    def _renumbered(self, *ends: Array) -> tuple[Array, ...]:
+        """A permutation of the vertices: products with odd numbers, and shifts, modulo 2**scale."""
+        mask, half = np.uint64(2**self.scale - 1), np.uint64((self.scale + 1) // 2)
+        for factor in FACTORS:
+            ends = tuple(each * np.uint64(factor) & mask for each in ends)
+            ends = tuple(each ^ (each >> half) for each in ends)
+        return tuple(each.astype(np.int32 if self.scale < 32 else np.int64) for each in ends)
+
+    def matrix(self) -> Any:
+        """The adjacency matrix on the host; repeated edges are one."""
+        sources, targets = (np.concatenate(ends) for ends in zip(*self.edges(np)))
+        found = scipy.sparse.coo_array((np.ones(sources.size), (sources, targets)), shape=self.shape).tocsr()
+        found.data[:] = 1.0
+        return found
+
+    def on_grid(self, grid: Grid, xp: Any) -> Graph2D:
+        """The graph on a grid of ranks: each draws all edges and keeps those of its block."""
+        where = VertexMap.striped(self.shape[0], grid.shape)
+        kept: tuple[list[Array], list[Array]] = [], []
+        for ends in self.edges(xp):
+            own = where.block_owner(*(where.positions(end) for end in ends)) == grid.comm.rank
+            for part, end in zip(kept, ends):
+                part.append(end[own])
+        sources, targets = (xp.concatenate(part) for part in kept)
+        del kept
+        return Graph2D(grid, self.shape[0], sources, targets)
+
 
 UNIFORM = re.compile(r"urand:(\d{1,2})")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from linforest_precond.study import drawing
-from linforest_precond.study.grid2d.algorithms import ALGORITHMS
+from linforest_precond.study.grid2d.measures import ALGORITHMS
 from linforest_precond.study.grid2d.tables import rounds, rows_of_largest, scaling, weak
 from linforest_precond.study.paper import by_name
 from linforest_precond.study.results import JsonObject

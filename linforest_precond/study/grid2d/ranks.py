@@ -16,10 +16,10 @@ from typing import Any, cast
 import linforest_precond
 from linforest_precond.distributed import communicator_of
 from linforest_precond.study.cases import Case, Source, named_cases
-from linforest_precond.study.grid2d.algorithms import ALGORITHMS, BENCHMARKS, pagerank
 from linforest_precond.study.grid2d.graphs import fetch, graph_on, hub_on, own_case
+from linforest_precond.study.grid2d.measures import ALGORITHMS, BENCHMARKS, pagerank
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.settings import Settings
 
 RANKS = (1, 2, 4)
 LEAST_VERTICES = 2**11  # smaller graphs are not timed
@@ -29,16 +29,7 @@ GROUP_CALLS = ("allreduce", "allgather", "allgather_arrays", "broadcast", "excha
 
 
 def times(A: Any, case: Case, settings: Settings) -> JsonObject:
-    """
-    Seconds of every algorithm on ranks of MPI.
-
-    Returns
-    -------
-    dict
-        ``ranks``: for each number ``p``, and by algorithm the seconds of the slowest rank, those it spent in
-        calls of its groups, and the bytes of the busiest rank; also ``round``, the bytes of a dense round of
-        PageRank, beside the ``bound`` of section 6.3.2. ``reason`` where there are none.
-    """
+    """Seconds of every algorithm on ranks of MPI."""
     if A.shape[0] < LEAST_VERTICES:
         return {"ranks": [], "reason": f"fewer than {LEAST_VERTICES:,} vertices"}
     mpiexec = _mpiexec()

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from linforest_precond.study.grid2d.algorithms import NAMES
+from linforest_precond.study.grid2d.measures import NAMES
 from linforest_precond.study.listings import Column, Tables
 from linforest_precond.study.number_formats import count, digits3, rounded, two_digits, words
 from linforest_precond.study.results import CASE, JsonObject, done
 
 # Bytes of a vertex in a dense round of PageRank: 16 in its column group (exact sums), 8 in its row group.
 ROUND_BYTES = 24
-
 
 TABLES = Tables()
 
@@ -71,11 +70,7 @@ def kind_of(case: JsonObject) -> str:
     Column("kind", "Graphs"), ALGORITHM, RANKS, Column("n_per_rank", "Vertices a rank", count), *SENT
 )
 def weak(study: JsonObject) -> list[JsonObject]:
-    """
-    Graphs that grow as the ranks do, as in figure 6.4.
-
-    Of each kind of graphs, the series with the most members.
-    """
+    """Graphs that grow as the ranks do, as in figure 6.4."""
     found: list[JsonObject] = []
     rows = scaling(study)
     for kind in dict.fromkeys(kind_of(row[CASE]) for row in rows):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linforest_precond.study.findings import Findings
-from linforest_precond.study.joins.sets import data_sets
+from linforest_precond.study.joins.measures import data_sets
 from linforest_precond.study.joins.tables import PRINTED, SHORT, data, mean_gain, quality, times
 from linforest_precond.study.number_formats import count, digits3, four_digits, seconds, spread, two_digits
 from linforest_precond.study.results import CASE, JsonObject, label

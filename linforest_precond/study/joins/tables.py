@@ -5,8 +5,7 @@ from __future__ import annotations
 from statistics import geometric_mean
 from typing import Any
 
-from linforest_precond.study.joins.measures import APPROXIMATE, SHARES
-from linforest_precond.study.joins.sets import data_set
+from linforest_precond.study.joins.measures import APPROXIMATE, SHARES, data_set
 from linforest_precond.study.listings import Column, Tables
 from linforest_precond.study.number_formats import count, digits3, four_digits, one_digit, seconds
 from linforest_precond.study.published import published_number
@@ -15,7 +14,6 @@ from linforest_precond.study.results import CASE, JsonObject, done
 # The names of the matchings in the thesis.
 SHORT = {"exact": "exact", "greedy": "GD", "locally_dominant": "LD", "paz_schwartzman": "PS"}
 PRINTED = ("greedy", "paz_schwartzman")  # the methods of table 5.2
-
 
 TABLES = Tables()
 

@@ -28,8 +28,8 @@ from linforest_precond.study.matching.algorithms import (
     serial_matching,
     upper_weights,
 )
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.settings import Settings
 
 # Random orders of the vertices over which qualities are averaged; the paper has 32.
 QUICK_PERMUTATIONS, PAPER_PERMUTATIONS = 8, 32

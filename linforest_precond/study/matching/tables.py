@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from statistics import fmean
 
-from linforest_precond.study.listings import Column, Tables
+from linforest_precond.study.listings import Cell, Column, Tables
 from linforest_precond.study.matching.measures import METHODS, PROPOSALS
 from linforest_precond.study.number_formats import (
     count,
@@ -17,7 +17,6 @@ from linforest_precond.study.number_formats import (
     two_digits,
 )
 from linforest_precond.study.published import keyed_numbers
-from linforest_precond.study.report_tables import Cell
 from linforest_precond.study.results import JsonObject, done
 
 NAMES = {
@@ -38,7 +37,6 @@ RATIOS = {
 }
 SEQUENTIAL = {"serial_random": "Alg. 1 random", "serial_weighted": "Alg. 1 weighted", "greedy": "Alg. 2"}
 TIMED = SEQUENTIAL | {name: NAMES[name] for name in METHODS}
-
 
 TABLES = Tables()
 

@@ -1,14 +1,16 @@
-"""Metrics of the orderings of a graph, and times of kernels and graph algorithms under them."""
+"""The graphs of the study, metrics of their orderings, and times of kernels and graph algorithms."""
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from operator import matmul
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from linforest_precond import solvers
 from linforest_precond.backends.annotations import Array
@@ -22,13 +24,45 @@ from linforest_precond.graph.reordering.gap_metrics import linear_gap, log_gap
 from linforest_precond.graph.reordering.permute import permute
 from linforest_precond.graph.reordering.refinement import METRICS, refine_ordering
 from linforest_precond.graph.reordering.vertex_orders import METHODS, order
-from linforest_precond.matrices.arrays import array_modules
+from linforest_precond.matrices.arrays import array_modules, on_device
 from linforest_precond.matrix.doors import as_csgraph
 from linforest_precond.study import timing
-from linforest_precond.study.cases import Case
-from linforest_precond.study.orderings.graphs import SEED
+from linforest_precond.study.cases import Case, Source, case_of
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.settings import Settings
+
+SEED = 0
+SHUFFLED = "shuffled:"
+
+
+def own_case(name: str, full: bool) -> Case | None:
+    """The case of a graph with shuffled vertices, "shuffled:" and another name."""
+    if not name.startswith(SHUFFLED):
+        return None
+    found = case_of(name.removeprefix(SHUFFLED), full)
+    return replace(found, name=SHUFFLED + found.name, title=f"shuffled {found.title}", fallback=None)
+
+
+def fetch(source: Source, case: Case) -> tuple[Case, Any]:
+    """The Laplacian of a graph, with 1 added to the diagonal, so that CG can be timed on it."""
+    shuffled = case.name.startswith(SHUFFLED)
+    found, A = source.fetch_on_host(replace(case, name=case.name.removeprefix(SHUFFLED)))
+    B = shifted_laplacian(A)
+    if shuffled:
+        B = permute(B, np.random.default_rng(SEED).permutation(B.shape[0]))
+        found = replace(found, name=SHUFFLED + found.name)
+    return found, on_device(B, source.device)
+
+
+def shifted_laplacian(A: Any) -> Any:
+    """I + D - (adjacency of the pattern of A + A.T), D the degrees: symmetric positive definite."""
+    edges = sp.csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
+    edges = sp.csr_array(edges + edges.T)
+    edges.setdiag(0)
+    edges.eliminate_zeros()
+    edges.data[:] = -1.0
+    return sp.csr_array(sp.diags_array(1.0 - edges.sum(axis=1)) + edges)
+
 
 REPEATS = 5
 CG_ITERATIONS = 10
@@ -67,15 +101,7 @@ TIMED = {
 
 
 def orderings(A: Any, case: Case, settings: Settings) -> JsonObject:
-    """
-    Every ordering of a graph.
-
-    Returns
-    -------
-    dict
-        By name: ``seconds`` to compute the ordering, ``linear_gap``, ``log_gap``, ``misses`` (modelled, for
-        each entry), and ``times``: seconds of each kernel and algorithm in that order.
-    """
+    """Every ordering of a graph."""
     hub = int(degrees(A).argmax()) if A.shape[0] else 0
     louvain = _louvain_is_possible(A, settings.mode)
     found: JsonObject = {}
@@ -128,14 +154,7 @@ def louvain_call(B: Any) -> Callable[[], Any]:
 
 
 def refinement(A: Any, case: Case, settings: Settings) -> JsonObject:
-    """
-    Refinement of the natural order by the share of the vertices, as in section 2.6.2.
-
-    Returns
-    -------
-    dict
-        By metric a list with ``fraction``, ``seconds``, and the metric ``before`` and ``after``.
-    """
+    """Refinement of the natural order by the share of the vertices, as in section 2.6.2."""
     measure = {"linear_gap": linear_gap, "log_gap": log_gap}
     before = {metric: measure[metric](A) for metric in METRICS}
 

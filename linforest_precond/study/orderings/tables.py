@@ -26,7 +26,6 @@ LIKE = {
 }
 ALGORITHMS = {"pagerank": "PageRank Timing", "components": "Multistep Timing", "louvain": "Louvain Timing"}
 
-
 TABLES = Tables()
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from linforest_precond.study.listings import Column, Tables
+from linforest_precond.study.listings import Cell, Column, Row, Tables
 from linforest_precond.study.number_formats import NONE, count, difference, rounded, seconds, yes_no
 from linforest_precond.study.published import published_number
 from linforest_precond.study.rcm.measures import ALGORITHM_4, COUNTS, STAGES, VARIANTS
-from linforest_precond.study.report_tables import Cell, Row
 from linforest_precond.study.results import JsonObject, dig, done
 
 # The columns of table I that do not depend on the machine, with their headings.
@@ -30,7 +29,6 @@ APPROACHES = {
     "unordered, GPU": (("times", "cuda", "unordered"), None),
     "batch, GPU": (("times", "cuda", "batch"), "gpu_batch"),
 }
-
 
 TABLES = Tables()
 

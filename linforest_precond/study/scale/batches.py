@@ -17,8 +17,8 @@ from linforest_precond.matrices.arrays import from_host
 from linforest_precond.matrix.checked import checked
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.settings import Settings
 
 BATCHES = (1, 2, 4, 8)
 REPEATS = 5
@@ -90,10 +90,7 @@ def _rated(edges: int, seconds: float) -> JsonObject:
 
 
 def _batched_call(W: Any, count: int, device: str) -> Callable[[], tuple[Any, int | None]]:
-    """The matching of a graph on the host, streamed in batches to the GPU, or through a buffer.
-
-    It returns the mates and, on the GPU, the bytes that were copied there.
-    """
+    """The matching of a graph on the host, streamed in batches to the GPU, or through a buffer."""
     graph, key = checked(W).graph, tie_key_of(0)
     if device == "cuda":
         from linforest_precond.backends.cuda.matching import out_of_core_matching

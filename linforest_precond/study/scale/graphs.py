@@ -12,7 +12,7 @@ import scipy.sparse
 from linforest_precond.matrices.arrays import from_host
 from linforest_precond.matrices.generators.random_graphs import rmat
 from linforest_precond.matrix.checked import checked
-from linforest_precond.study.cases import Case, Source
+from linforest_precond.study.cases import Case, Source, size_fields
 from linforest_precond.study.matching.algorithms import upper_weights
 from linforest_precond.study.results import JsonObject
 from linforest_precond.study.scale.large_graphs import large_graph
@@ -111,5 +111,4 @@ def weighted(A: Any) -> tuple[Any, bool]:
 
 def properties(W: Any) -> JsonObject:
     """Sizes of a graph; every one of this study is symmetric."""
-    rows, nnz = W.shape[0], int(W.nnz)
-    return {"rows": rows, "nnz": nnz, "symmetric": True, "mean_degree": nnz / max(rows, 1)}
+    return size_fields(W.shape[0], int(W.nnz), True)

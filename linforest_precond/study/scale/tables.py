@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import geometric_mean
 
-from linforest_precond.study.listings import Column, Tables
+from linforest_precond.study.listings import Cell, Column, Tables
 from linforest_precond.study.number_formats import (
     NONE,
     count,
@@ -15,16 +15,14 @@ from linforest_precond.study.number_formats import (
     yes_no,
 )
 from linforest_precond.study.published import named_rows, published_number
-from linforest_precond.study.report_tables import Cell
 from linforest_precond.study.results import JsonObject, done
 from linforest_precond.study.scale.batches import BATCHES
-from linforest_precond.study.scale.optimum import METHODS
+from linforest_precond.study.scale.measures import METHODS
 
 # Edges per matching of table 4.4, by the product of a rate with the time of table 4.1.
 RATES = {"ld": ("ld_mmeps", "ld_gpu"), "sr": ("sr_mmeps", "sr_omp")}
 # Which rows an iteration searches, and the name of the share of the iterations that search few.
 RULES = {"searched": "few", "single": "few_single"}
-
 
 TABLES = Tables()
 

@@ -16,8 +16,8 @@ from linforest_precond.graph.traffic.traffic_files import read_traffic, write_tr
 from linforest_precond.graph.traffic.traffic_records import TrafficStatistics
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
+from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.settings import Settings
 from linforest_precond.study.traffic.packets import Traffic
 
 REPEATS = 5
@@ -33,16 +33,9 @@ WINDOW_FIELDS = ("unique_links", "unique_sources", "unique_destinations", "large
 
 
 def analysis(A: Traffic, case: Case, settings: Settings) -> JsonObject:
-    """
-    The two tasks of section 3.6.1: analysis of a matrix that exists, and end to end, from packets.
+    """The two tasks of section 3.6.1: analysis of a matrix that exists, and end to end, from packets.
 
-    Returns
-    -------
-    dict
-        ``statistics``; ``bytes`` that one pass over the matrix moves at least; ``seconds`` of ``analysis``
-        and ``end_to_end``, and of SciPy's ``scipy_analysis`` and ``scipy_end_to_end``; whether SciPy finds
-        the ``same``, None for many packets. Streamed packets have the seconds of ``end_to_end`` alone, with
-        their generation.
+    Streamed packets have the seconds of both together, with their generation.
     """
     if A.is_streamed:
         taken, whole = A.streamed
@@ -101,16 +94,7 @@ def batches(A: Traffic, case: Case, settings: Settings) -> JsonObject:
 
 
 def windows(A: Traffic, case: Case, settings: Settings) -> JsonObject:
-    """
-    The packets in consecutive windows of equal lengths, as they would be captured.
-
-    Returns
-    -------
-    dict
-        ``sizes``: for each length the number of ``windows``, the ``seconds`` to analyse all of them one by
-        one, and the means over the windows of `WINDOW_FIELDS`; ``same``: whether the statistics of all
-        windows, streamed one after the other, are those of the packets as a whole; None where there is none.
-    """
+    """The packets in consecutive windows of equal lengths, as they would be captured."""
     found, length = [], SHORTEST_WINDOW
     while length <= min(A.count, LONGEST_WINDOW):
         if A.count <= MOST_WINDOWS * length:

@@ -16,7 +16,7 @@ from linforest_precond.graph.traffic.traffic_records import TrafficMatrix, Traff
 from linforest_precond.matrices.arrays import array_modules
 from linforest_precond.matrices.generators.network_packets import packets
 from linforest_precond.study import timing
-from linforest_precond.study.cases import Case, Missing, Source
+from linforest_precond.study.cases import Case, Missing, Source, size_fields
 from linforest_precond.study.results import JsonObject
 
 KIND = "packets"
@@ -103,7 +103,5 @@ def properties(A: Traffic) -> JsonObject:
     """Sources as rows, and links."""
     if A.is_streamed:
         found = A.streamed[1]
-        rows, nnz = found.unique_sources, found.unique_links
-    else:
-        rows, nnz = A.matrix.shape[0], A.matrix.nnz
-    return {"rows": rows, "nnz": nnz, "symmetric": None, "mean_degree": nnz / max(rows, 1)}
+        return size_fields(found.unique_sources, found.unique_links, None)
+    return size_fields(A.matrix.shape[0], A.matrix.nnz, None)

@@ -10,7 +10,6 @@ from linforest_precond.study.traffic.measures import WINDOW_FIELDS
 
 TASKS = {"analysis": "Analysis", "end_to_end": "End to end"}
 
-
 TABLES = Tables()
 PROPERTIES = (
     "valid_packets", "unique_links", "largest_link", "unique_sources", "largest_source", "largest_fan_out",

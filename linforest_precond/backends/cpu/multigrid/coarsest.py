@@ -1,4 +1,4 @@
-"""The coarsest level: its dense inverse, or banded Cholesky factors in the reverse Cuthill-McKee order."""
+"""The coarsest level: its dense inverse, or banded factors in the reverse Cuthill-McKee order."""
 
 import functools
 
@@ -12,6 +12,8 @@ from ..runtime.jit import kernel
 
 # A matrix counts as singular if a pivot of its Cholesky factorization is below this share of the diagonal.
 SMALL_PIVOT = 1e-8
+# And if the reciprocal of its condition number is: its inverse is then wrong by up to 1e-6.
+SMALL_CONDITION = 2e-10
 # Rows and columns of a tile.
 TILE = 32
 
@@ -62,33 +64,56 @@ def mirror_triangle(matrix, mirrored):
 
 
 def definite_factor(csr, stored):
-    """The factor of a Hermitian matrix whose entries are rounded to the type `stored`, or None.
+    """The Cholesky factor of a Hermitian matrix whose entries are rounded to the type `stored`, or None.
 
     There is none where the band is wide, and where the matrix is not positive definite or nearly singular, as
-    for `dense.definite_inverse`.
+    for `definite_inverse`.
     """
-    # By SciPy, which compiles nothing: the first solve of a process waits for compilation.
-    indices, indptr = (array.astype(np.int32, copy=False) for array in (csr.indices, csr.indptr))
-    order = reverse_cuthill_mckee(csr_array((csr.data, indices, indptr), csr.shape), symmetric_mode=True)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size, dtype=order.dtype)
-    columns = rank[csr.indices]
-    below = rank[rows_of(csr.indptr, csr.nnz)] - columns
-    width = int(below.max(initial=0)) + 1
+    order, rows, columns = in_narrow_order(csr, hermitian=True)
+    lower = rows >= columns
+    width = int((rows - columns).max(initial=0)) + 1
     if width > WIDEST * csr.n:
         return None
     # Row j has column j of the lower triangle, from the diagonal on: LAPACK reads columns.
     band = np.zeros((csr.n, width), np.result_type(csr.data.dtype, np.float64))
-    lower = below >= 0
-    band[columns[lower], below[lower]] = csr.data[lower].astype(stored, copy=False)
+    band[columns[lower], (rows - columns)[lower]] = csr.data[lower].astype(stored, copy=False)
     factor, failed = _lapack("pbtrf", band.dtype)(band.T, lower=True, overwrite_ab=True)
     pivots = factor[0].real ** 2
     if failed or not (pivots > SMALL_PIVOT * csr.diagonal.real[order]).all():
         return None
-    return BandedFactor(factor, order) if np.isfinite(factor).all() else None
+    return BandedCholesky(factor, order) if np.isfinite(factor).all() else None
 
 
-class BandedFactor:
+def regular_factors(csr, stored):
+    """The LU factors of a matrix whose entries are rounded to the type `stored`, or None.
+
+    There are none where the band is wide, and where the matrix is nearly singular.
+    """
+    order, rows, columns = in_narrow_order(csr, hermitian=False)
+    below, above = int((rows - columns).max(initial=0)), int((columns - rows).max(initial=0))
+    if 2 * below + above + 1 > 2 * WIDEST * csr.n:
+        return None
+    band = np.zeros((csr.n, 2 * below + above + 1), np.result_type(csr.data.dtype, np.float64))
+    band[columns, below + above + rows - columns] = csr.data.astype(stored, copy=False)
+    norm = abs(band).sum(axis=1).max()
+    factors, pivots, failed = _lapack("gbtrf", band.dtype)(band.T, below, above, overwrite_ab=True)
+    if failed or not np.isfinite(factors).all():
+        return None
+    condition, _ = _lapack("gbcon", band.dtype)(below, above, factors, pivots, norm)
+    return BandedLu(factors, pivots, below, above, order) if condition > SMALL_CONDITION else None
+
+
+def in_narrow_order(csr, hermitian):
+    """The reverse Cuthill-McKee order, and the rows and columns of all entries in it."""
+    # By SciPy, which compiles nothing: the first solve of a process waits for compilation.
+    indices, indptr = (array.astype(np.int32, copy=False) for array in (csr.indices, csr.indptr))
+    order = reverse_cuthill_mckee(csr_array((csr.data, indices, indptr), csr.shape), symmetric_mode=hermitian)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size, dtype=order.dtype)
+    return order, rank[rows_of(csr.indptr, csr.nnz)], rank[csr.indices]
+
+
+class BandedCholesky:
     """A lower Cholesky factor as LAPACK stores it, in double precision, and the order of its rows."""
 
     def __init__(self, factor, order):
@@ -99,8 +124,27 @@ class BandedFactor:
         right = np.multiply(b.take(self.order, axis=0), scale, dtype=self.factor.dtype)
         x[self.order] = _lapack("pbtrs", self.factor.dtype)(self.factor, right, lower=True)[0]
 
-    def conjugated(self):
-        return BandedFactor(self.factor.conj(), self.order)
+    def transposed(self):
+        return BandedCholesky(self.factor.conj(), self.order)
+
+
+class BandedLu:
+    """LU factors as LAPACK stores them, in double precision, and the order of rows and columns."""
+
+    def __init__(self, factors, pivots, below, above, order, transpose=False):
+        self.factors, self.pivots, self.below, self.above = factors, pivots, below, above
+        self.order, self.transpose = order, transpose
+
+    def solve_into(self, b, x, scale):
+        """Solve for all columns of b, times `scale`, into x."""
+        right = np.multiply(b.take(self.order, axis=0), scale, dtype=self.factors.dtype)
+        solve = _lapack("gbtrs", self.factors.dtype)
+        x[self.order] = solve(self.factors, self.below, self.above, right, self.pivots, trans=self.transpose)[
+            0
+        ]
+
+    def transposed(self):
+        return BandedLu(self.factors, self.pivots, self.below, self.above, self.order, not self.transpose)
 
 
 @functools.cache

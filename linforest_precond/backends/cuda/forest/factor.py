@@ -40,6 +40,40 @@ PROGRAM = Program(
 )
 
 
+RANKS = Program("forest/rank_factor", WEIGHT=WEIGHTS, INDEX=INDICES, DEGREE=(1, 2, 3, 4))
+
+
+def draw_charges(active, ids, states, charge, threshold, seed, k):
+    """Draw the charges of vertices in iteration k."""
+    program = RANKS(WEIGHT=np.float64, INDEX=active, DEGREE=1)
+    keys = np.uint64(threshold), np.uint64(seed), k, np.int32(charge == "md5")
+    launch(program.draw_charges, (active, active.size, ids, *keys, states), items=active.size)
+
+
+def propose(
+    indptr, indices, values, neighbors, degrees, states, active, ids, charged, hashed, tie_key, same_rules,
+    proposed, proposed_slots,
+):  # fmt: skip
+    """Propose for the active vertices of a rank; the number of proposals."""
+    program = RANKS(WEIGHT=values, INDEX=indices, DEGREE=neighbors.shape[1])
+    made = cupy.zeros(1, np.uint64)
+    graph = indptr, indices, values, neighbors, degrees, states, active, active.size, ids
+    rules = np.int32(charged), np.int32(hashed), np.uint32(tie_key), np.int32(same_rules)
+    launch(program.propose, (*graph, *rules, proposed, proposed_slots, made), items=active.size)
+    return int(made[0])  # stall: tells whether the factor is maximal
+
+
+def confirm(proposed, proposed_slots, neighbors, slots, degrees, states, active):
+    """Confirm edges of a rank; the ends of confirmed edges, and the vertices left, the first of `active`."""
+    program = RANKS(WEIGHT=np.float64, INDEX=active, DEGREE=neighbors.shape[1])
+    confirmed, stays = cupy.zeros(1, np.uint64), cupy.empty(active.size, bool)
+    state = neighbors, slots, degrees, states, active, active.size
+    launch(program.confirm, (proposed, proposed_slots, *state, stays, confirmed), items=active.size)
+    left = active[stays]  # stall: stream compaction
+    active[: left.size] = left
+    return int(confirmed[0]), left.size  # stall: tells whether the factor still grows
+
+
 def propose_factor(
     graph, n, limit, automatic, m, k_m, threshold, seed, charge="splitmix64", ties="auto", report=None
 ):

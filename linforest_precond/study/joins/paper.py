@@ -1,9 +1,0 @@
-"""The study of chapter 5 of Mandulak (2025): fuzzy set joins by approximate matchings."""
-
-from __future__ import annotations
-
-from linforest_precond.study.joins import findings, plots, sets, tables
-from linforest_precond.study.joins.measures import quality, shares, times
-from linforest_precond.study.paper import by_name, paper_of
-
-JOINS = paper_of("joins", by_name(quality, times, shares), tables, plots, findings, sets)

@@ -1,9 +1,0 @@
-"""The study of chapter 2 of Mandulak (2025): vertex orderings and the cache."""
-
-from __future__ import annotations
-
-from linforest_precond.study.orderings import findings, graphs, plots, tables
-from linforest_precond.study.orderings.measures import orderings, refinement
-from linforest_precond.study.paper import by_name, paper_of
-
-ORDERINGS = paper_of("orderings", by_name(orderings, refinement), tables, plots, findings, graphs)

@@ -1,9 +1,0 @@
-"""The study of Mlakar et al. (2021): speculative batches for the Cuthill-McKee order."""
-
-from __future__ import annotations
-
-from linforest_precond.study.paper import by_name, paper_of
-from linforest_precond.study.rcm import findings, matrices, plots, tables
-from linforest_precond.study.rcm.measures import batches, orders, threads, times
-
-RCM = paper_of("rcm", by_name(orders, times, threads, batches), tables, plots, findings, matrices)
