@@ -395,7 +395,10 @@ class TestSolver:
         x, info = solver.solve(backend.array(b))
         assert first == info == 0 and residual(A, b, backend.host(x)) <= 1.01e-8
         assert solver.M is M and info.report.trials[0].setup == 0.0 and solver.method in str(solver)
-        assert np.array_equal(backend.host(solver @ backend.array(b)), backend.host(x))
+        again = backend.host(solver @ backend.array(b))
+        if solver.M is M:  # on a GPU factors take over soon
+            assert np.array_equal(again, backend.host(x))
+        assert residual(A, b, again) <= 1.01e-8
         b = noise(900, 2)
         x, info = solver.solve(backend.array(b))
         assert not info.any() and residual(A, b, backend.host(x)).max() <= 1.01e-8

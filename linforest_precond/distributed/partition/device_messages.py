@@ -106,7 +106,7 @@ def pinned(shape: Any, dtype: Any) -> Array:
 
     dtype = np.dtype(dtype)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    nbytes = math.prod(shape) * dtype.itemsize
+    nbytes = math.prod(map(int, shape)) * dtype.itemsize
     block = cupyx.empty_pinned(1 << max(nbytes - 1, 511).bit_length(), np.uint8)
     found: Array = block[:nbytes].view(dtype).reshape(shape)
     return found

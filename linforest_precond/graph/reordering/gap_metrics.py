@@ -9,7 +9,7 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.user_warnings import renamed_arguments
-from linforest_precond.graph.reordering.permute import checked_order
+from linforest_precond.graph.reordering.permute import given_or_own_order
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.records.forest import Ordering
@@ -138,7 +138,7 @@ def loop_free(pattern: Pattern) -> tuple[Array, Array]:
 
 def _checked(A: MatrixLike, ordering: npt.ArrayLike | None) -> tuple[Pattern, Ordering]:
     pattern = as_pattern(A)
-    return pattern, checked_order(ordering, pattern.n, pattern.backend)
+    return pattern, given_or_own_order(ordering, pattern.n, pattern.backend)
 
 
 def _sorted_rows(pattern: Pattern, ordering: Ordering) -> tuple[Array, Array, Array]:

@@ -13,7 +13,7 @@ from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.user_warnings import named_arguments, renamed_arguments
-from linforest_precond.graph.reordering.permute import checked_order, ordering_of
+from linforest_precond.graph.reordering.permute import given_or_own_order, ordering_of
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 from linforest_precond.records.fill import Fill
@@ -107,7 +107,7 @@ def fill(A: MatrixLike, ordering: npt.ArrayLike | None = None) -> Fill:
       elimination tree  249 columns high
     """
     pattern = as_pattern(A)
-    checked = checked_order(ordering, pattern.n, pattern.backend)
+    checked = given_or_own_order(ordering, pattern.n, pattern.backend)
     # stall: counted on the host
     found = _fill_on_host(_on_host(pattern), Ordering(on_host(checked.order), on_host(checked.rank)))
     return _on_device_of(pattern, found)

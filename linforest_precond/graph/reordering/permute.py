@@ -59,14 +59,10 @@ def permute(A: MatrixLike, ordering: npt.ArrayLike) -> Any:
 
 
 def checked_order(
-    order: npt.ArrayLike | None,
-    n: int,
-    backend: Backend,
-    name: str = "ordering",
-    dtype: npt.DTypeLike = np.int32,
+    order: npt.ArrayLike, n: int, backend: Backend, name: str = "ordering", dtype: npt.DTypeLike = np.int32
 ) -> Ordering:
-    """A permutation as an array, or of an object that has it, copied to A's device; A's own for None."""
-    xp, order = backend.xp, np.arange(n) if order is None else getattr(order, "order", order)
+    """A permutation given as an array, or by an object that has it, copied to the matrix's device."""
+    xp, order = backend.xp, getattr(order, "order", order)
     if xp is np and not is_on(order, backend):
         raise TypeError(f"{name} must be on {backend.name} like A, got a {type(order).__name__}")
     given: Array = order if isinstance(order, xp.ndarray) else np.asarray(order)
@@ -85,6 +81,11 @@ def checked_order(
     if n and int(rank.min()) < 0:  # stall: validation, no row may be missing
         raise ValueError(f"{name} must be a permutation of 0 to {n - 1}, got some numbers twice")
     return Ordering(given, rank)
+
+
+def given_or_own_order(order: npt.ArrayLike | None, n: int, backend: Backend) -> Ordering:
+    """A given permutation; A's own order for None."""
+    return checked_order(np.arange(n) if order is None else order, n, backend)
 
 
 def ordering_of(order: Array) -> Ordering:

@@ -14,7 +14,7 @@ from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.hash_keys import VERTEX_STRIDE, iteration_keys, mixed
 from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.graph.reordering.gap_metrics import loop_free
-from linforest_precond.graph.reordering.permute import checked_order
+from linforest_precond.graph.reordering.permute import given_or_own_order
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.records.progress import showing
 
@@ -98,7 +98,7 @@ def refine_ordering(
 
     pattern = as_pattern(A)
     backend = pattern.backend
-    refined = checked_order(ordering, pattern.n, backend).order
+    refined = given_or_own_order(ordering, pattern.n, backend).order
     indptr, neighbours = loop_free(pattern)
     refine = backend.reordering.refinement.refine
     with showing(passes, progress, "refinement", "pass") as bar:
