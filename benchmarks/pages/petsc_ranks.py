@@ -2,7 +2,7 @@
 
 python -m benchmarks.pages.petsc_ranks
 python -m benchmarks.pages.petsc_ranks -matrix poisson -n 120
-python -m benchmarks.pages.petsc_ranks -times -n 1000
+python -m benchmarks.pages.petsc_ranks -times -n 1000 -only "one hierarchy for all ranks,GAMG"
 LINFOREST_MATRICES=FOLDER python -m benchmarks.pages.petsc_ranks -matrix bcspwr10 -ksp_type gmres
 
 Iterations are counted on 1 to 7 ranks; with -times, seconds are measured on 1 and 2. Besides aniso2 and
@@ -67,8 +67,9 @@ def main():
     lines = {**PRECONDITIONERS, **FURTHER}
     if has_hypre(PETSc):
         lines["hypre BoomerAMG"] = "-pc_type hypre -pc_hypre_type boomeramg"
+    only = options.getString("only", ",".join(lines)).split(",")
     measure = in_words if options.getBool("times", False) else iterations
-    found = {name: measure(PETSc, A, line) for name, line in lines.items()}
+    found = {name: measure(PETSc, A, line) for name, line in lines.items() if name in only}
     if PETSc.COMM_WORLD.rank == 0:
         print(json.dumps(found))
 
