@@ -367,6 +367,13 @@ def test_ranks_that_share_a_gpu_pass_arrays_by_mpi_or_through_the_host(takes, ki
     assert type(device_messages.device_messages(comm)).__name__ == kind
 
 
+@pytest.mark.parametrize("shape", [(np.int64(3), 2), (np.int64(0), 2), 6])
+def test_pinned_memory_has_the_shape_that_is_asked_for(monkeypatch, shape):
+    monkeypatch.setitem(sys.modules, "cupyx", SimpleNamespace(empty_pinned=np.empty))
+    found = device_messages.pinned(shape, np.float64)
+    assert found.shape == np.empty(shape).shape and found.dtype == np.float64
+
+
 def test_mpi_gets_arrays_of_the_device_after_kernels_have_ended(monkeypatch):
     """NumPy in place of CuPy: what is passed, and that the stream is waited for."""
     waits = []

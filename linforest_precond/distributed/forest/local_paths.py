@@ -111,7 +111,7 @@ def link(graph: RankGraph, local: LocalPaths) -> ContractedPaths:
     offsets = comm.offsets(2 * count)
     # stall: contracted paths are ranked on the host
     leaving = on_host(2 * local.numbers(local.vertices) + local.sides)
-    # The state that enters through one side leaves through the other.
+    # A state that enters a local path at one end leaves it at the other end.
     entering = offsets[comm.rank] + (leaving ^ 1)
     ids, others = on_host(first + local.vertices), on_host(local.others)  # stall: as above
     order = np.lexsort((np.maximum(ids, others), np.minimum(ids, others)))
