@@ -138,6 +138,14 @@ def test_an_index_just_beyond_the_rows(made, tmp_path):
     refused(tmp_path / "M.npz", "part.upper.indices", "from 0 to 41")
 
 
+def test_a_shift_without_a_breakdown(made, tmp_path):
+    kind, header, arrays = made("ilu")
+    forged = json.loads(json.dumps(header))
+    forged["part"]["findings"][1] = 0.5
+    write(tmp_path / "M.npz", kind, forged, arrays)
+    refused(tmp_path / "M.npz", "findings", "breakdowns")
+
+
 # Keys of a header and a value that must not be there, for a hierarchy.
 HEADERS = [
     ([], []),

@@ -52,6 +52,11 @@ class Findings(NamedTuple):
     dropped: float
 
 
+def shifts_follow_breakdowns(fields: schema.Fields, names: schema.Names) -> schema.Checks:
+    _, shift, breakdowns, _ = fields["findings"]
+    yield "findings", "have breakdowns where the diagonal is shifted", shift == 0 or breakdowns > 0
+
+
 SCHEMA = schema.FieldsSpec(
     {
         "kind": schema.one_of("ilu"),
@@ -62,6 +67,7 @@ SCHEMA = schema.FieldsSpec(
     },
     levels_cover_rows,
     entries_are_in_other_levels,
+    shifts_follow_breakdowns,
 )
 
 
