@@ -12,7 +12,8 @@ from ..runtime.jit import kernel
 
 # A matrix counts as singular if a pivot of its Cholesky factorization is below this share of the diagonal.
 SMALL_PIVOT = 1e-8
-# And if the reciprocal of its condition number is: its inverse is then wrong by up to 1e-6.
+# A matrix also counts as singular if its reciprocal condition number is below this: solutions may be wrong by
+# 1e-6 then.
 SMALL_CONDITION = 2e-10
 # Rows and columns of a tile.
 TILE = 32
@@ -139,9 +140,9 @@ class BandedLu:
         """Solve for all columns of b, times `scale`, into x."""
         right = np.multiply(b.take(self.order, axis=0), scale, dtype=self.factors.dtype)
         solve = _lapack("gbtrs", self.factors.dtype)
-        x[self.order] = solve(self.factors, self.below, self.above, right, self.pivots, trans=self.transpose)[
-            0
-        ]
+        widths = self.below, self.above
+        solution, _ = solve(self.factors, *widths, right, self.pivots, trans=self.transpose)
+        x[self.order] = solution
 
     def transposed(self):
         return BandedLu(self.factors, self.pivots, self.below, self.above, self.order, not self.transpose)
