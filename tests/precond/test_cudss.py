@@ -165,7 +165,7 @@ def stand_in(monkeypatch):
 class TestBookkeeping:
     def factors(self, A):
         csr = checked(A)
-        return sparse_lu.factor(csr, None, "diagonal", csr.definite)
+        return sparse_lu.factor(csr, None, "diagonal", csr.definite, 0.0)
 
     def solved(self, factors, b, transpose=False):
         x = np.empty(b.shape, np.promote_types(b.dtype, factors.csr.dtype))

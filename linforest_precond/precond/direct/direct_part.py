@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,14 +86,12 @@ class DirectPart(OnBackend, schema.Stored):
         library = backend_named("cpu") if reason else library_of(csr, order, pivoting)
         name = name_of(order, pivoting, library)
         ordering = ordering_by(csr, name, order)
-        is_known = flops is not None
-        if flops is None:
-            flops = 0.0
-            if ordering is not None and library is backend_named("cpu"):
-                flops = predicted_flops(csr, stored, ordering)
+        is_verified_later = flops is not None
+        if flops is None and ordering is not None and library is backend_named("cpu"):
+            flops = predicted_flops(csr, stored, ordering)
         kept = owned(csr, stored)
-        factors = factored(kept, name, ordering, pivoting, reason)
-        error = UNKNOWN if is_known else probed(kept, factors)
+        factors = factored(kept, name, ordering, pivoting, math.inf if flops is None else flops, reason)
+        error = UNKNOWN if is_verified_later else probed(kept, factors)
         return cls(kept, name, ordering, pivoting, automatic, factors, flops or factors.flops, error)
 
     @classmethod
@@ -101,7 +100,8 @@ class DirectPart(OnBackend, schema.Stored):
         csr, order, ordering, pivoting = (fields[name] for name in ("csr", "order", "ordering", "pivoting"))
         if order == OF_CUDSS and library_of(csr, order, pivoting) is not csr.backend:
             return cls.of(csr, csr.data.dtype, "auto", pivoting, fields["automatic"])
-        return cls(factors=factored(csr, order, ordering, pivoting), error=error, **fields)
+        flops = fields["flops"] or math.inf
+        return cls(factors=factored(csr, order, ordering, pivoting, flops), error=error, **fields)
 
     def refreshed(self, csr: CheckedMatrix) -> DirectPart:
         """The factors of another matrix of the pattern; with partial pivoting where diagonal pivots fail."""

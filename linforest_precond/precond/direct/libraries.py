@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -27,15 +28,23 @@ def why_on_host(csr: CheckedMatrix, order: Any, pivoting: str) -> str:
 
 
 def factored(
-    csr: CheckedMatrix, order: str, ordering: Ordering | None, pivoting: str, reason: str = ""
+    csr: CheckedMatrix,
+    order: str,
+    ordering: Ordering | None,
+    pivoting: str,
+    flops: float = math.inf,
+    reason: str = "",
 ) -> Any:
-    """The factors of a matrix, on the host if there is a reason; LinAlgError for a singular one."""
+    """The factors of a matrix, on the host if there is a reason; LinAlgError for a singular one.
+
+    `flops` are those that were counted; infinite where unknown.
+    """
     reason = reason or why_on_host(csr, order, pivoting)
     given = matrix_on_host(csr) if reason else csr
     if reason and ordering is not None:
         ordering = Ordering(on_host(ordering.order), on_host(ordering.rank))  # stall: the host factors
     try:
-        factors = given.backend.direct.sparse_lu.factor(given, ordering, pivoting, csr.definite)
+        factors = given.backend.direct.sparse_lu.factor(given, ordering, pivoting, csr.definite, flops)
     except ZeroDivisionError as error:
         raise singular(empty_row_or_column(csr) or str(error)) from None
     return HostFactors(factors, reason) if reason else factors

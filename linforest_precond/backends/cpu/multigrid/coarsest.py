@@ -1,11 +1,12 @@
 """The coarsest level: its dense inverse, or banded factors in the reverse Cuthill-McKee order."""
 
-import functools
+from functools import cache, partial
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import LinearOperator, onenormest
 
 from ..matrix.entries import rows_of
 from ..runtime.jit import kernel
@@ -100,8 +101,8 @@ def regular_factors(csr, stored):
     factors, pivots, failed = _lapack("gbtrf", band.dtype)(band.T, below, above, overwrite_ab=True)
     if failed or not np.isfinite(factors).all():
         return None
-    condition, _ = _lapack("gbcon", band.dtype)(below, above, factors, pivots, norm)
-    return BandedLu(factors, pivots, below, above, order) if condition > SMALL_CONDITION else None
+    found = BandedLu(factors, pivots, below, above, order)
+    return found if 1 > SMALL_CONDITION * norm * found.norm_of_inverse() else None
 
 
 def in_narrow_order(csr, hermitian):
@@ -139,15 +140,24 @@ class BandedLu:
     def solve_into(self, b, x, scale):
         """Solve for all columns of b, times `scale`, into x."""
         right = np.multiply(b.take(self.order, axis=0), scale, dtype=self.factors.dtype)
+        x[self.order] = self._solution(right, self.transpose)
+
+    def norm_of_inverse(self):
+        """An estimate of the 1-norm: `gbcon` is in SciPy 1.16 and later only."""
+        # With one column at a time, SciPy draws no random numbers.
+        shape, dtype = 2 * self.order.shape, self.factors.dtype
+        inverse = LinearOperator(shape, self._solution, partial(self._solution, trans=2), dtype=dtype)
+        return onenormest(inverse, t=1)
+
+    def _solution(self, right, trans=0):
+        """In the order of the factors; with 1, of the transposed system, with 2 of the adjoint one."""
         solve = _lapack("gbtrs", self.factors.dtype)
-        widths = self.below, self.above
-        solution, _ = solve(self.factors, *widths, right, self.pivots, trans=self.transpose)
-        x[self.order] = solution
+        return solve(self.factors, self.below, self.above, right, self.pivots, trans=trans)[0]
 
     def transposed(self):
         return BandedLu(self.factors, self.pivots, self.below, self.above, self.order, not self.transpose)
 
 
-@functools.cache
+@cache
 def _lapack(name, dtype):
     return get_lapack_funcs((name,), dtype=dtype)[0]

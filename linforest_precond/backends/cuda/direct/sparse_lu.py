@@ -19,8 +19,8 @@ def unusable(order, pivoting):
     return cudss.unusable() or ("COLAMD's order is SuperLU's" if order == "colamd" else "")
 
 
-def factor(csr, ordering, pivoting, definite):
-    """MemoryError where the factors will not fit into the device's memory.
+def factor(csr, ordering, pivoting, definite, flops):
+    """MemoryError where the factors will not fit into the device's memory. `flops` are not used here.
 
     With "diagonal" pivoting, cuDSS interchanges rows within supernodes at most, and perturbs tiny pivots.
     Where `definite`, Cholesky factors are tried first.
