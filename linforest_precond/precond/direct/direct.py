@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import DirectOrder, MatrixLike, Permutation, Pivoting, ScalingName
@@ -13,7 +14,7 @@ from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.user_warnings import renamed_arguments, without_numpy_warnings
 from linforest_precond.graph.reordering.minimum_degree import fill, minimum_degree
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.direct.direct_part import SCHEMA, DirectPart
+from linforest_precond.precond.direct.direct_part import SCHEMA, DirectPart, owned
 from linforest_precond.precond.direct.libraries import library_of
 from linforest_precond.precond.direct.orders import ORDERS, PIVOTINGS, has_pivots, is_nearly_symmetric
 from linforest_precond.precond.kinds import Face, Kind, Sizes, register
@@ -134,16 +135,16 @@ def diagonally_pivoted(setup: Setup, order: Any) -> DirectPart | None:
 
 
 def memory_of_factors(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
-    """Factors without interchanges in a minimum degree order, computed for the estimate; A and the order."""
-    order = minimum_degree(sizes.matrix)
-    entries = fill(sizes.matrix, order).lu_entries
+    """Factors without interchanges, in an order that is computed for the estimate; A and the order."""
+    given = sizes.matrix
+    csr = owned(given, np.dtype(f"{given.dtype.kind}{sizes.stored}"))
+    room = library_of(csr, "auto", "diagonal").direct.sparse_lu
+    factors, peak = room.memory(csr, lambda: fill(given, minimum_degree(given)).lu_entries)
     matrix = (sizes.index + sizes.stored) * (sizes.entries + sizes.rows)
-    space = sizes.matrix.backend.direct.sparse_lu.SPACE
-    factors = space * (entries * (sizes.stored + 4) + 16 * sizes.rows)
-    operator = factors + matrix + 2 * sizes.index * sizes.rows
+    beside = matrix + 2 * sizes.index * sizes.rows
     # The setup also holds the pattern of A + A^T and work space of the ordering, or three permuted copies.
     pattern = replace(sizes, value=4, weight=4).graph_in_making + 16 * sizes.entries + 100 * sizes.rows
-    return operator, operator + max(pattern, 3 * matrix)
+    return factors + beside, peak + beside + max(pattern, 3 * matrix)
 
 
 FACE = Face(direct, "sparse LU factors", memory_of_factors, setup_products=300, linear=False)

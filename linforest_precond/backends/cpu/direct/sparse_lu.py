@@ -20,8 +20,6 @@ THRESHOLDS = {"diagonal": DIAGONAL_THRESHOLD, "partial": 1.0}
 # Columns that are updated together: a panel of 20, SuperLU's default, pays where columns share most updates.
 # Below FEW_FLOPS operations a column, single ones take 0.5 to 1.1 of its time (median 0.8).
 SINGLE_COLUMNS, FEW_FLOPS = 1, 1e4
-# Bytes held, in units of those of the entries of the factors.
-SPACE = 1
 # SuperLU's indices are 32-bit.
 MOST_ENTRIES = 2**31 - 1
 
@@ -46,6 +44,15 @@ def factor(csr, ordering, pivoting, definite, flops):
     return SuperluFactors(csr, None if ordering is None else ordering.rank, threshold, panel)
 
 
+def memory(csr, count):
+    """Bytes of the factors, and at the peak of their computation, from the number of entries: `count()`."""
+    return 2 * (bytes_of(count(), csr),)
+
+
+def bytes_of(entries, csr):
+    return entries * (csr.data.dtype.itemsize + 4) + 16 * csr.n
+
+
 class SuperluFactors:
     """L and U of a matrix, permuted symmetrically by `rank`; None for COLAMD's order.
 
@@ -67,7 +74,7 @@ class SuperluFactors:
         self._lu = self._factored(csr)
         self.entries = self._lu.nnz
         self.interchanges = int((self._lu.perm_r != self._lu.perm_c).sum())
-        self.nbytes = self.entries * (self.dtype.itemsize + 4) + 16 * csr.n
+        self.nbytes = bytes_of(self.entries, csr)
 
     def _factored(self, csr):
         # SuperLU writes beyond its arrays where a column has no entry to pivot on.

@@ -5,9 +5,6 @@ from ..runtime.calibration import free_bytes
 from . import cudss
 
 NORMAL, TRANSPOSED = 0, 1
-# Bytes held, in units of those of the entries of the factors: cuDSS has work space beside them.
-SPACE = 4
-
 
 # The library's own symmetric order, which needs none from elsewhere.
 OWN_ORDER = "nested_dissection"
@@ -27,11 +24,19 @@ def factor(csr, ordering, pivoting, definite, flops):
     """
     order = None if ordering is None else cupy.asnumpy(ordering.order)  # stall: cuDSS reads it on the host
     if definite:
-        matrix_type = cudss.HPD if csr.data.dtype.kind == "c" else cudss.SPD
-        factors = CudssFactors(csr, Analysis(csr, order, matrix_type))
+        factors = CudssFactors(csr, Analysis(csr, order, definite_type(csr)))
         if factors.made:
             return factors
     return CudssFactors(csr, Analysis(csr, order, cudss.GENERAL))
+
+
+def definite_type(csr):
+    return cudss.HPD if csr.data.dtype.kind == "c" else cudss.SPD
+
+
+def memory(csr, count):
+    """Bytes of the factors, and at the peak of their computation, as cuDSS expects; nothing is counted."""
+    return Analysis(csr, None, definite_type(csr) if csr.definite else cudss.GENERAL).memory
 
 
 class Analysis:
@@ -44,6 +49,7 @@ class Analysis:
     def __init__(self, csr, order, matrix_type):
         self.order, self.definite = order, matrix_type != cudss.GENERAL
         self.last = self._event = None
+        self.memory = 0, 0  # bytes held, and at the peak
         if not csr.n:
             return
         self._system = cudss.System(csr, matrix_type)
@@ -53,17 +59,19 @@ class Analysis:
                 self._system.set_order(order)
             self._system.run(cudss.ANALYSIS)
             cupy.cuda.get_current_stream().synchronize()  # stall: the estimates of memory
-            needed, free = self._system.memory()[1], free_bytes()
-        if needed > free:
-            raise MemoryError(
-                f"the factors of A need {needed:,} bytes on the GPU, and {free:,} are free; use an iterative "
-                "solver, or dtype=numpy.float32"
-            )
+            self.memory = self._system.memory()
 
     def factor(self, factors):
         """Make the factors of a matrix the present ones; whether they exist. The lock is held."""
         self._wait()
-        phase = cudss.FACTORIZATION if self.last is None else cudss.REFACTORIZATION
+        phase = cudss.REFACTORIZATION
+        if self.last is None:
+            phase, needed, free = cudss.FACTORIZATION, self.memory[1], free_bytes()
+            if needed > free:
+                raise MemoryError(
+                    f"the factors of A need {needed:,} bytes on the GPU, and {free:,} are free; use an "
+                    "iterative solver, or dtype=numpy.float32"
+                )
         self.last = factors.key
         try:
             self._system.run(phase, factors.csr.data)
@@ -80,9 +88,8 @@ class Analysis:
         self._record()
 
     def told(self):
-        """Entries of the factors, pivots perturbed, operations, and bytes held."""
-        numbers = (self._system.number(each) for each in (cudss.LU_NNZ, cudss.NPIVOTS, cudss.FLOPS))
-        return *numbers, self._system.memory()[0]
+        """Entries of the factors, pivots perturbed, and operations."""
+        return [self._system.number(each) for each in (cudss.LU_NNZ, cudss.NPIVOTS, cudss.FLOPS)]
 
     def _wait(self):
         """The work space of the factors is one: a stream waits for the one that used it last."""
@@ -105,14 +112,14 @@ class CudssFactors:
     def __init__(self, csr, analysis):
         self.csr, self._analysis, self.key = csr, analysis, object()
         self.definite, self.made = analysis.definite and csr.n > 0, True
-        self.entries = self.perturbed = self.nbytes = 0
-        self.flops = 0.0
+        self.entries = self.perturbed = 0
+        self.flops, self.nbytes = 0.0, analysis.memory[0]
         kind = "Cholesky factors" if self.definite else "LU factors"
         self.library = f"cuDSS {cudss.version()}, {kind}"
         if csr.n:
             with analysis.lock:
                 self.made = analysis.factor(self)
-                self.entries, self.perturbed, flops, self.nbytes = analysis.told()
+                self.entries, self.perturbed, flops = analysis.told()
                 self.flops = float(flops)
 
     def refactored(self, csr):
