@@ -14,7 +14,7 @@ from scipy.sparse import csgraph
 import linforest_precond as lf
 
 DTYPES = (np.float64,)
-METHODS = ("union", "fastsv")
+METHODS = ("union", "fastsv", "fastsv_vertices")
 
 
 def assert_as_scipy(backend, A, method):
@@ -106,7 +106,8 @@ class TestComponents:
         A = backend.csr(graphs.path_graph(4))
         with pytest.raises(ValueError, match='connection must be "weak" or "strong", got \'loose\''):
             lf.graph.connected_components(A, connection="loose")
-        with pytest.raises(ValueError, match='method must be "auto", "union" or "fastsv", got \'dfs\''):
+        choices = '"auto", "union", "fastsv" or "fastsv_vertices"'
+        with pytest.raises(ValueError, match=f"method must be {choices}, got 'dfs'"):
             lf.graph.connected_components(A, method="dfs")
 
 

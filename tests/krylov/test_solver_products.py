@@ -24,7 +24,8 @@ def matrix(n, lengths, dtype, index=np.int32):
     """Random values and columns, sorted; the lengths of the rows repeat."""
     rng = np.random.default_rng(0)
     counts = np.minimum(np.resize(lengths, n), n)
-    indices = np.concatenate([np.sort(rng.permutation(n)[:count]) for count in counts])
+    parts = [np.sort(rng.permutation(n)[:count]) for count in counts]
+    indices = np.concatenate([np.empty(0, index), *parts])
     values = rng.standard_normal((2, indices.size)).T.copy().view(complex)[:, 0]
     data = values.astype(dtype) if np.dtype(dtype).kind == "c" else values.real.astype(dtype)
     A = sp.csr_matrix((n, n), dtype=dtype)
@@ -88,6 +89,28 @@ def test_few_rows(backend, n):
 def test_types(backend, dtype, index, kind):
     A, x = matrix(1500, LENGTHS[kind], dtype, index), vectors(1500, 1, dtype)
     assert_close(product(backend, A, x), A, x)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    "n, lengths",
+    [
+        *((1500, lengths) for lengths in LENGTHS.values()),
+        *((1, (1,)), (33, (0,)), (0, (0,)), (6000, (0, 6000, *[0] * 5998))),
+    ],
+    ids=[*LENGTHS, "one entry", "no entry", "no row", "one row"],
+)
+def test_segmented_reduction(cuda, n, lengths, index, dtype):
+    """Tiles begin and end inside rows, at their ends, and in and before empty rows."""
+    A, x, d = matrix(n, lengths, dtype, index), *vectors(2, n, dtype)
+    module = backend_of(cuda.csr(A)).krylov.segmented_spmv
+    found = cuda.array(d)
+    module.SegmentedProduct(cuda.csr(A)).add_to(found, cuda.array(x))
+    size = abs(A) @ abs(x) + abs(d)
+    assert (abs(cuda.host(found) - (A @ x + d)) <= 100 * np.finfo(dtype).eps * size).all()
+    assert (cuda.host(found) == d)[np.diff(A.indptr) == 0].all()
 
 
 @pytest.mark.gpu

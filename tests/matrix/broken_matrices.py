@@ -180,6 +180,7 @@ DOORS = {
     "permute": lambda A: lf.permute(A, np.arange(A.shape[0])[::-1]),
     "connected_components": lf.graph.connected_components,
     "fastsv": lambda A: lf.graph.connected_components(A, method="fastsv"),
+    "fastsv_vertices": lambda A: lf.graph.connected_components(A, method="fastsv_vertices"),
     "strongly_connected_components": lf.graph.strongly_connected_components,
     "bfs_levels": lambda A: lf.graph.bfs_levels(A, 0),
     "breadth_first_order": lambda A: lf.graph.breadth_first_order(A, 0),

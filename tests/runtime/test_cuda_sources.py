@@ -169,7 +169,7 @@ def test_calls_may_leave_out_macros_with_one_meaning(monkeypatch):
 def test_only_solutions_may_differ_in_rounding(name):
     options = PROGRAMS[name].options(**PROGRAMS[name].cases[0])
     solving = "tridiagonal/sweeps", "tridiagonal/pivoting", "tridiagonal/refinement", "ilu/triangular"
-    krylov = "krylov/arnoldi", "krylov/idr", "krylov/updates", "krylov/spmv"
+    krylov = "krylov/arnoldi", "krylov/idr", "krylov/updates", "krylov/spmv", "krylov/segmented_spmv"
     fused = *solving, *krylov, "multigrid/vector_ops", "multigrid/dense_inverse"
     assert ("--fmad=false" in options) == (name not in fused)
 

@@ -76,10 +76,14 @@ def performance(scale=1.0, launches=True):
     whole = 0.0317 * scale
     dtypes = ("float32", "float64") if launches else ("float64",)
     ours = [{"stage": stage, "seconds": share * whole} for stage, share in STAGES.items()]
+    srcsr = {"seconds": 3e-3 * scale, "gb_per_s": 12.5}
     speeds = {"cycles": [7.0, 8.0, 9.0], "paths": [9.0, 9.7, 10.0]}
     return {
         "precision": dtypes[0],
-        "spmv": {dtype: {"seconds": 2.5e-3 * scale, "gb_per_s": 15.0} for dtype in dtypes},
+        "spmv": {
+            dtype: {"seconds": 2.5e-3 * scale, "gb_per_s": 15.0, "srcsr": srcsr if launches else None}
+            for dtype in dtypes
+        },
         "copy_gb_per_s": 21.5,
         "propositions": [
             {"dtype": dtype, "k": k, "n": n, "seconds": seconds * scale, "gb_per_s": 8.0, "vertices": 625_000}

@@ -294,13 +294,28 @@ def test_performance_shows_the_numbers_of_the_study(mixed):
     single, double = page.rows("Propositions in numbers")[2:4]
     quotients = ["0.84", "1.28", "1.76", "2.36"]
     later = [f"{quotient}10 %" for quotient in quotients]  # in small print the active vertices
-    assert single[1:] == ["float32", "2.50 ms", "15.0", "8.00", *quotients, *later, *later]
+    assert single[1:] == ["float32", "2.50 ms", "1.20", "15.0", "12.5", "8.00", *quotients, *later, *later]
     assert double == ["float64", *single[2:]]
     row = next(row for row in page.rows("way and ours") if row[0] == "ANISO2 2500 × 2500")
     assert row[1:] == [
         "4.00 ms", "1.00 ms", "4.00", "10.1 ms", "2.00 ms", "500 µs", "4.00", "63.4 ms", "31.7 ms", "2.00",
         "12.7", "37 %", "45 %",
     ]  # fmt: skip
+
+
+def test_the_product_by_segmented_reduction_is_shown_where_it_was_measured(words):
+    """Not on the CPU, and not by older versions."""
+    on_gpu, old = study_cases.performance(), study_cases.performance()
+    assert all(spmv.pop("srcsr") for spmv in old["spmv"].values())
+    page = Page(words(study([case(performance=on_gpu), case("old", performance=old)]))[1])
+    rows = page.rows("Propositions in numbers")
+    assert rows[0][2:5] == ["SpMV", "SRCSR, in SpMV", "GB/s"] and rows[1][:2] == ["SpMV", "SRCSR"]
+    assert [row[-16:-12] for row in rows[2::2]] == [
+        ["1.20", "15.0", "12.5", "8.00"],
+        ["–", "15.0", "–", "8.00"],
+    ]
+    for performance in (old, study_cases.performance(launches=False)):
+        assert "SRCSR" not in words(study([case(performance=performance)]))[1]
 
 
 def test_problems_are_listed_with_reason_and_remedy(mixed):

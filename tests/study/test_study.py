@@ -247,6 +247,8 @@ class TestPerformance:
         on_gpu = backend.name == "cuda"
         dtypes = ["float32", "float64"] if on_gpu else ["float64"]
         assert list(found["spmv"]) == dtypes and found["precision"] == dtypes[0]
+        for spmv in found["spmv"].values():
+            assert spmv["srcsr"]["seconds"] > 0 if on_gpu else spmv["srcsr"] is None
         kinds = [(row["dtype"], row["k"], row["n"]) for row in found["propositions"]]
         assert kinds == [(dtype, k, n) for dtype in dtypes for k in (0, 1, 4) for n in (1, 2, 3, 4)]
         assert all(row["seconds"] is None or row["seconds"] > 0 for row in found["propositions"])

@@ -79,6 +79,7 @@ def test_performance_csv_reads_back_equal(tmp_path):
     row, without = read(tmp_path / "performance.csv")
     timings = case()["performance"]
     assert number(row["spmv_seconds"]) == timings["spmv"]["float32"]["seconds"]
+    assert number(row["srcsr_seconds"]) == timings["spmv"]["float32"]["srcsr"]["seconds"]
     assert number(row["bidirectional_scan_seconds"]) == timings["scans"]["seconds"]["bidirectional_scan"]
     assert number(row["setup_paper_factor_seconds"]) == timings["setups"]["paper"][1]["seconds"]
     assert without["sequential_scan_seconds"] == without["copy_gb_per_s"] == ""
@@ -86,6 +87,7 @@ def test_performance_csv_reads_back_equal(tmp_path):
     assert len(rows) == 2 * 24 and rows[3]["n"] == "4"
     assert number(rows[3]["seconds"]) == timings["propositions"][3]["seconds"]
     assert number(rows[1]["per_spmv"]) == rows_per_spmv(timings, 1)
+    assert number(rows[1]["srcsr_gb_per_s"]) == timings["spmv"]["float32"]["srcsr"]["gb_per_s"]
     assert len(read(tmp_path / "performance_launches.csv")) == 2 * 6
 
 
@@ -213,8 +215,10 @@ def test_findings_about_performance():
         "The second one (k = 1), of 10 % of them, cost 1.28 SpMV in the median of 2 matrices."
     )
     assert "took 4.00 times as long" in found["Scan"] and "0.45 times the bandwidth" in found["Scan"]
+    expected = "The product by SRCSR took 1.20 times as long as by cuSPARSE in the median of 2 matrices."
+    assert found["Segmented reduction"] == expected
     on_cpu = sentences(case(performance=study_cases.performance(launches=False)))
-    assert "bandwidth" not in on_cpu["Scan"]
+    assert "bandwidth" not in on_cpu["Scan"] and "Segmented reduction" not in on_cpu
     assert sentences(case(performance=None)).keys().isdisjoint({"Setup", "Edge proposition", "Scan"})
 
 
@@ -260,8 +264,11 @@ def test_bars_have_the_lengths_of_the_study():
     ax = plots.propositions(study([case()])).axes[0]
     assert [round(bar.get_width(), 6) for bar in ax.patches] == [0.84, 1.28, 1.76, 2.36]
     marks = [line for line in ax.lines if line.get_marker() == "|"]
-    assert [round(line.get_xdata()[0], 6) for line in marks] == [0.84, 1.28, 1.76, 2.36]
-    assert {line.get_label() for line in marks if "_" not in line.get_label()} == {"double precision"}
+    assert [round(line.get_xdata()[0], 6) for line in marks] == [0.84, 1.28, 1.76, 2.36, 1.2]
+    assert {line.get_label() for line in marks if "_" not in line.get_label()} == {
+        "double precision",
+        "SRCSR",
+    }
     ax = plots.later_propositions(study([case()])).axes[0]
     assert len(ax.patches) == 4 and [text.get_text() for text in ax.texts] == ["10 %"]
     ax = plots.propositions(study([case(performance=study_cases.performance(launches=False))])).axes[0]

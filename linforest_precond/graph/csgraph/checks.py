@@ -32,7 +32,7 @@ def is_component_labelling(
         As for `connected_components`.
     labels : array of integers
         A label for each vertex, on A's device; the numbering of the components does not matter.
-    method : {"fastsv", "union", "auto"}
+    method : {"fastsv", "fastsv_vertices", "union", "auto"}
         The algorithm for the weak components to compare with; by default another one than the default of
         `connected_components`.
 

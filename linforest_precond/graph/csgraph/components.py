@@ -12,11 +12,17 @@ from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.csgraph.strong_components import labelled_strong_components
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.doors import as_pattern
+from linforest_precond.matrix.graphs import Pattern
 
-# The backends' module of each method.
-METHODS = {"auto": "components", "union": "components", "fastsv": "fastsv"}
+# The backends' module of each method, and its function there.
+METHODS = {
+    "auto": ("components", "weak_components"),
+    "union": ("components", "weak_components"),
+    "fastsv": ("fastsv", "weak_components"),
+    "fastsv_vertices": ("fastsv", "weak_components_by_vertices"),
+}
 Connection: TypeAlias = Literal["weak", "strong"]
-ComponentsMethod: TypeAlias = Literal["auto", "union", "fastsv"]
+ComponentsMethod: TypeAlias = Literal["auto", "union", "fastsv", "fastsv_vertices"]
 
 
 @overload
@@ -74,11 +80,12 @@ def connected_components(
         path each way (`strongly_connected_components`).
     return_labels : bool
         Whether the labels are returned too.
-    method : {"auto", "union", "fastsv"}
+    method : {"auto", "union", "fastsv", "fastsv_vertices"}
         The algorithm for weak components; the result is the same. "union" is union-find with subgraph
         sampling (Afforest) [1]_, "fastsv" is FastSV [2]_: rounds of hooking and shortcutting. "auto" is
-        "union", the faster one. Strong components have methods of their own
-        (`strongly_connected_components`).
+        "union", the faster one. "fastsv" hooks in parallel over the edges, "fastsv_vertices" over the
+        vertices: a thread hooks along all edges of a vertex, which is slow where rows are long. Strong
+        components have methods of their own (`strongly_connected_components`).
 
     Returns
     -------
@@ -92,7 +99,8 @@ def connected_components(
     other end if that is lower. A thesis [3]_ implements it with plain writes: the last of several wins, a
     parent may increase again, and the number of rounds depends on the threads. Here hooks are atomic minima,
     so parents only decrease and every round has one result. An edge that is stored in one direction hooks
-    both ways, so a directed graph is not symmetrized first.
+    both ways, so a directed graph is not symmetrized first. "fastsv_vertices" has the loops of the thesis'
+    first implementation, CC_base, and "fastsv" those of its second one, CC_opt2.
 
     References
     ----------
@@ -127,7 +135,13 @@ def labelled_components(
     if directed and connection == "strong":
         return labelled_strong_components(A)
     pattern = as_pattern(A, directed=True)
-    backend = pattern.backend
     if not pattern.n:
-        return 0, backend.xp.empty(0, np.int32)
-    return getattr(backend.csgraph, METHODS[method]).weak_components(pattern)
+        return 0, pattern.backend.xp.empty(0, np.int32)
+    return weak_components(pattern, method)
+
+
+def weak_components(pattern: Pattern, method: str) -> tuple[int, Array]:
+    """The same for the weak components of a pattern with vertices."""
+    module, function = METHODS[method]
+    found: tuple[int, Array] = getattr(getattr(pattern.backend.csgraph, module), function)(pattern)
+    return found

@@ -42,7 +42,7 @@ def measured(A: Any, ways: dict[str, JsonObject]) -> JsonObject:
     spmv, timed_propositions = {}, []
     for precision in PRECISIONS:
         B = A.astype(precision)
-        spmv[precision] = spmv_record(B, _spmv_seconds(B))
+        spmv[precision] = spmv_record(B, _spmv_seconds(B)) | {"srcsr": spmv_record(B, _srcsr_seconds(B))}
         timed_propositions += propositions(checked(B).graph, PROPOSITION_REPEATS)
     B = A.astype(SINGLE)
     factor = two_factor(checked(B).graph, **ways["paper"])
@@ -71,6 +71,16 @@ def _spmv_seconds(A: SparseMatrix) -> float:
 
     x, d = cupy.ones(A.shape[0], A.dtype), cupy.zeros(A.shape[0], A.dtype)
     return _median_seconds(partial(cusparse.spmv, A, x, y=d, beta=1.0), QUEUED_REPEATS, queued=True)
+
+
+def _srcsr_seconds(A: SparseMatrix) -> float:
+    """The same by segmented reduction."""
+    import cupy
+
+    from linforest_precond.backends.cuda.krylov.segmented_spmv import SegmentedProduct
+
+    x, d = cupy.ones(A.shape[0], A.dtype), cupy.zeros(A.shape[0], A.dtype)
+    return _median_seconds(partial(SegmentedProduct(A).add_to, d, x), QUEUED_REPEATS, queued=True)
 
 
 def _scan_seconds(factor: Factor) -> dict[str, float]:

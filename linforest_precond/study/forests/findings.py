@@ -242,6 +242,12 @@ def _setup(study: JsonObject) -> str | None:
     return f"AlgTriScal's setup cost {_spread(values, 'matrix-vector products (SpMV)')}.{longer}"
 
 
+@findings.about("Segmented reduction")
+def _srcsr(study: JsonObject) -> str | None:
+    values = _performances(study, Timings.srcsr_per_spmv)
+    return f"The product by SRCSR took {_spread(values, 'times as long as by cuSPARSE')}." if values else None
+
+
 @findings.about("Edge proposition")
 def _proposition(study: JsonObject) -> str | None:
     """Costs for n = 2: few vertices are active in later iterations, which say little about the kernel."""

@@ -41,7 +41,7 @@ def measured(A: Any, ways: dict[str, JsonObject]) -> JsonObject:
     spmv = statistics.median(timing.host_samples(lambda: A @ x, 4 * repeats))
     return {
         "precision": "float64",
-        "spmv": {"float64": spmv_record(A, spmv)},
+        "spmv": {"float64": spmv_record(A, spmv) | {"srcsr": None}},
         "copy_gb_per_s": statistics.median(timing.host_copy_bandwidths(COPIED_BYTES, REPEATS)),
         "propositions": timed_propositions,
         "scans": {"seconds": {"bidirectional_scan": scan, "list_ranking": walk}, "launches": None},

@@ -17,6 +17,9 @@ def performance(A: Any, *, charge: str = "md5", ties: str = "index") -> JsonObje
     defaults. On the GPU propositions are timed in single precision, as in the paper, and in double precision,
     the rest in single precision; on the CPU all is in double precision.
 
+    The product d = A x + d is timed by cuSPARSE, and under "srcsr" by segmented reduction, the paper's own
+    baseline. On the CPU, A x is timed by SciPy alone.
+
     Throughputs are counted as in the paper: by the buffers that a kernel has to read and write, each once
     (table 2 for propositions). After the first one (k = 0), our propositions skip the rows of vertices
     without free edges, so that they can exceed the bandwidth of a copy: ``vertices`` says how many are left.

@@ -52,13 +52,17 @@ class Timings:
         """(stage, seconds) of a setup, in their order."""
         return [(part["stage"], part.get("seconds")) for part in dig(self.record, "setups", way) or []]
 
-    def spmv(self, key: str, dtype: Any = None) -> float | None:
-        """Seconds or GB/s of one SpMV, by default in the precision of the setups."""
-        return dig(self.record, "spmv", str(dtype or self.record.get("precision")), key)
+    def spmv(self, *keys: str, dtype: Any = None) -> float | None:
+        """Seconds or GB/s of one SpMV, after "srcsr" that by SRCSR; by default in the setups' precision."""
+        return dig(self.record, "spmv", str(dtype or self.record.get("precision")), *keys)
+
+    def srcsr_per_spmv(self, dtype: Any = None) -> float | None:
+        """The time of the SpMV by segmented reduction in units of the other; None on the CPU."""
+        return self.per_spmv(self.spmv("srcsr", "seconds", dtype=dtype), dtype)
 
     def per_spmv(self, seconds: float | None, dtype: Any = None) -> float | None:
         """A time in units of one SpMV."""
-        return quotient(seconds, self.spmv("seconds", dtype))
+        return quotient(seconds, self.spmv("seconds", dtype=dtype))
 
     def scan(self, method: str) -> float | None:
         """Seconds of breaking cycles and labelling paths."""
@@ -118,6 +122,7 @@ def _time_fields(timings: Timings) -> JsonObject:
         "copy_gb_per_s": timings.copy,
         "sequential_scan_seconds": timings.sequential,
         "spmv_seconds": timings.spmv("seconds"),
+        "srcsr_seconds": timings.spmv("srcsr", "seconds"),
     }
     row |= {f"{method}_seconds": timings.scan(method) for method in METHODS}
     row |= {f"order_by_{method}_seconds": timings.ordering(method) for method in PERMUTATIONS}
@@ -128,12 +133,16 @@ def _time_fields(timings: Timings) -> JsonObject:
     return row
 
 
-@TABLES.listing("name dtype k n seconds gb_per_s vertices active per_spmv", *(f"spmv_{key}" for key in SPMV))
+@TABLES.listing(
+    "name dtype k n seconds gb_per_s vertices active per_spmv",
+    *(f"{product}_{key}" for product in ("spmv", "srcsr") for key in SPMV),
+)
 def performance_propositions(study: JsonObject) -> list[JsonObject]:
     """Times and throughputs of propositions: figure 3."""
     return [
         {"name": case, **row, "active": found.active(row), "per_spmv": found.proposition_per_spmv(row)}
-        | {f"spmv_{key}": found.spmv(key, row["dtype"]) for key in SPMV}
+        | {f"spmv_{key}": found.spmv(key, dtype=row["dtype"]) for key in SPMV}
+        | {f"srcsr_{key}": found.spmv("srcsr", key, dtype=row["dtype"]) for key in SPMV}
         for case, found in timings(study)
         for row in found.propositions
     ]

@@ -120,7 +120,7 @@ def convergence(study: JsonObject, columns: int = 3) -> drawing.Figure:
 LAUNCHES = {"cycles": "#E69F00", "paths": "#0072B2"}
 LABELS = {"bidirectional_scan": "Algorithm 3", "list_ranking": "ours"}
 COLOURS = {"bidirectional_scan": "#E69F00", "list_ranking": "#0072B2"}
-COPY = "#D55E00"
+COPY, SRCSR = "#D55E00", "#CC79A7"
 DOUBLE = "float64"
 
 
@@ -146,6 +146,8 @@ def later_propositions(study: JsonObject) -> drawing.Figure:
 def _relative_times(study: JsonObject, k: int) -> tuple[drawing.Figure, drawing.Axes]:
     figure, ax = _proposition_bars(study, k, Timings.proposition_per_spmv)
     ax.axvline(1, color=drawing.GREY, linewidth=1, linestyle="--", label="SpMV")
+    timings = [Timings(case) for case in done(study, "performance")]
+    _marks(ax, [each.srcsr_per_spmv(_precision(each)) for each in timings], SRCSR, "SRCSR")
     drawing.finish(figure, ax, "time of one proposition / time of SpMV")
     return figure, ax
 
@@ -155,7 +157,11 @@ def proposition_throughput(study: JsonObject) -> drawing.Figure:
     """Figure 3: throughputs of the first proposition, by the paper's bytes, of SpMV, and of a copy."""
     figure, ax = _proposition_bars(study, 0, lambda _, row: row.get("gb_per_s"))
     timings = [Timings(case) for case in done(study, "performance")]
-    _marks(ax, [each.spmv("gb_per_s", _precision(each)) for each in timings], drawing.GREY, "SpMV")
+    for keys, colour, name in (
+        (("gb_per_s",), drawing.GREY, "SpMV"),
+        (("srcsr", "gb_per_s"), SRCSR, "SRCSR"),
+    ):
+        _marks(ax, [each.spmv(*keys, dtype=_precision(each)) for each in timings], colour, name)
     _marks(ax, [each.copy for each in timings], COPY, "copy")
     drawing.finish(figure, ax, "throughput in GB/s", columns=4)
     return figure
@@ -190,7 +196,9 @@ def _proposition_bars(
 
 
 def _marks(ax: drawing.Axes, values: list[Any], colour: str, label: str) -> None:
-    """A vertical mark in each row."""
+    """A vertical mark in each row; nothing where no value is known."""
+    if all(missing(value) for value in values):
+        return
     look: dict[str, Any] = {"linestyle": "", "marker": "|", "markersize": 15, "markeredgewidth": 2}
     ax.plot(
         [drawing.number(value) for value in values], range(len(values)), color=colour, label=label, **look

@@ -81,6 +81,7 @@ def variables(study: JsonObject) -> JsonObject:
     """The variables of the template."""
     covered, solved, timed = (done(study, part) for part in ("coverage", "convergence", "performance"))
     on_gpu = any(Timings(case).launches for case in timed)
+    has_srcsr = any(Timings(case).srcsr_per_spmv() is not None for case in timed)
     runs = [(case, run) for case in solved for run in case["convergence"]["runs"]]
     names = dict.fromkeys(run["precond"] for _, run in runs)
     return {
@@ -102,8 +103,11 @@ def variables(study: JsonObject) -> JsonObject:
         "LARGE_ERROR": LARGE_ERROR,
         "on_gpu": on_gpu,
         "propositions": [
-            _proposition_row(case, dtype) for case in timed for dtype in Timings(case).precisions or [NONE]
+            _proposition_row(case, dtype, has_srcsr)
+            for case in timed
+            for dtype in Timings(case).precisions or [NONE]
         ],
+        "has_srcsr": has_srcsr,
         "ways": [_way_row(case, on_gpu) for case in timed],
         "settings": study.get("settings") or {},
         "maxiter": _extremes(solved, "maxiter"),
@@ -262,11 +266,15 @@ def _unconverged_row(case: JsonObject, run: JsonObject) -> Row:
     }
 
 
-def _proposition_row(case: JsonObject, dtype: str) -> Row:
+def _proposition_row(case: JsonObject, dtype: str, has_srcsr: bool) -> Row:
     timings = Timings(case)
     row: Row = {"Matrix": case, "Precision": dtype}
-    row["SpMV"] = seconds(timings.spmv("seconds", dtype))
-    row["GB/s", "SpMV"] = digits3(timings.spmv("gb_per_s", dtype))
+    row["SpMV"] = seconds(timings.spmv("seconds", dtype=dtype))
+    if has_srcsr:
+        row["SRCSR, in SpMV"] = fixed(timings.srcsr_per_spmv(dtype), 2)
+    row["GB/s", "SpMV"] = digits3(timings.spmv("gb_per_s", dtype=dtype))
+    if has_srcsr:
+        row["GB/s", "SRCSR"] = digits3(timings.spmv("srcsr", "gb_per_s", dtype=dtype))
     row["GB/s", "k = 0, n = 2"] = digits3(timings.proposition(dtype, 0, 2).get("gb_per_s"))
     for k, n in product(PROPOSITIONS, DEGREES):
         found = timings.proposition(dtype, k, n)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
 from linforest_precond.study.findings import Findings
 from linforest_precond.study.graphs.graphs import graph_times
 from linforest_precond.study.graphs.measures import Algorithm
@@ -13,8 +17,10 @@ from linforest_precond.study.graphs.tables import (
     median,
     rows_of,
 )
-from linforest_precond.study.number_formats import count, digits3, seconds
+from linforest_precond.study.number_formats import count, digits3, listed, seconds
 from linforest_precond.study.results import JsonObject
+
+Pair: TypeAlias = tuple[TimedAlgorithm, TimedAlgorithm]
 
 findings = Findings()
 
@@ -29,20 +35,47 @@ def _validity(rows: list[TimedAlgorithm]) -> str:
 
 def _quotient(study: JsonObject, part: str, slow: str, fast: str) -> tuple[str, str] | None:
     """The median of the quotient of two algorithms' times on the fastest device, and its name."""
-    rows = {key: rows_of(study, part, key) for key in (slow, fast)}
-    device = fastest_device(rows[fast])
-    pairs = [
-        (one.seconds(device), other.seconds(device))
-        for one, other in zip(rows[slow], rows[fast], strict=True)
-    ]
-    found = median(a / b for a, b in pairs if a and b)
+    pairs = _pairs(study, part, slow, fast)
+    device = fastest_device([fast for _, fast in pairs])
+    found = _median_quotient(pairs, partial(TimedAlgorithm.seconds, device=device))
     return None if found is None else (digits3(found), DEVICES_IN_WORDS[device])
+
+
+def _pairs(study: JsonObject, part: str, slow: str, fast: str) -> list[Pair]:
+    """The rows of two algorithms on the same graphs."""
+    others = {row.case["name"]: row for row in rows_of(study, part, fast)}
+    rows = [row for row in rows_of(study, part, slow) if row.case["name"] in others]
+    return [(row, others[row.case["name"]]) for row in rows]
+
+
+def _median_quotient(pairs: list[Pair], seconds_of: Callable[[TimedAlgorithm], float | None]) -> float | None:
+    times = [(seconds_of(slow), seconds_of(fast)) for slow, fast in pairs]
+    return median(a / b for a, b in times if a and b)
 
 
 @findings.about("Components")
 def _components(study: JsonObject) -> str | None:
     found = _quotient(study, "components", "fastsv", "union")
     return found and f"Afforest takes 1/{found[0]} of the time of FastSV {found[1]} (median)."
+
+
+@findings.about("Loops over vertices", lambda study: _pairs(study, "components", "fastsv_vertices", "fastsv"))
+def _vertices(pairs: list[Pair]) -> str | None:
+    """Figure 7.13 of the thesis."""
+    ours, theirs = (
+        {
+            device: digits3(found)
+            for device in DEVICES_IN_WORDS
+            if (found := _median_quotient(pairs, partial(seconds_of, device=device))) is not None
+        }
+        for seconds_of in (TimedAlgorithm.seconds, TimedAlgorithm.paper_seconds)
+    )
+    here, there = (
+        listed([f"{found} {DEVICES_IN_WORDS[device]}" for device, found in quotients.items()])
+        for quotients in (ours, theirs)
+    )
+    known = f"; CC_base over CC_opt2 in the thesis: {there}" if there else ""
+    return here and f"FastSV's time over vertices is that over edges multiplied by {here} (medians){known}."
 
 
 @findings.about("Strong components")

@@ -56,8 +56,7 @@ class Family(NamedTuple):
 
 
 def _weak_components(pattern: Pattern, key: str) -> tuple[Array, ...]:
-    module = getattr(pattern.backend.csgraph, weak.METHODS[key])
-    return (module.weak_components(pattern)[1],)
+    return (weak.weak_components(pattern, key)[1],)
 
 
 def _strong_components(pattern: Pattern, key: str) -> tuple[Array, ...]:
@@ -84,7 +83,11 @@ def _is_forest(A: Any, answer: tuple[Array, ...]) -> bool:
 FAMILIES = {
     "components": Family(
         "Connected components",
-        (Algorithm("union", "Afforest"), Algorithm("fastsv", "FastSV", "CC_opt2")),
+        (
+            Algorithm("union", "Afforest"),
+            Algorithm("fastsv", "FastSV", "CC_opt2"),
+            Algorithm("fastsv_vertices", "FastSV over vertices", "CC_base"),
+        ),
         check=as_pattern,
         call=_weak_components,
         size=lambda answer: int(answer[0].max()) + 1,

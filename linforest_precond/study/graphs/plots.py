@@ -21,13 +21,11 @@ COLOURS = dict(zip(DEVICES, (drawing.STAGES[4], drawing.STAGES[2], drawing.STAGE
 IN_THESIS = {
     "CC_base": "7.1", "CC_opt2": "7.3", "SCC": "7.5", "MIS_base": "7.7", "MIS_lex3": "7.9", "MIS_opt3": "7.11"
 }  # fmt: skip
-# Further published algorithms that are drawn beside one of ours.
-FURTHER = {"CC_opt2": ("CC_base",)}
 
 
 @drawing.styled
 def by_device(study: JsonObject, part: str, key: str) -> drawing.Figure:
-    """One algorithm on all devices; dashed and dotted: the thesis' times."""
+    """One algorithm on all devices; dashed: the thesis' times."""
     rows = rows_of(study, part, key)
     figure, axes = drawing.panels(max(len(densities_of(rows)), 1))
     for ax, density in zip(axes, densities_of(rows)):
@@ -36,7 +34,8 @@ def by_device(study: JsonObject, part: str, key: str) -> drawing.Figure:
             _curve(ax, here, device, COLOURS[device], name)
             _published_curves(ax, here[0].algorithm, density, device, COLOURS[device])
         _label(ax, density)
-        _explain_styles(ax, here[0].algorithm)
+        if thesis := here[0].algorithm.thesis:
+            ax.plot([], [], color=drawing.GREY, linestyle="--", linewidth=0.9, label=thesis)
     drawing.legend_above(figure, axes[0], columns=6)
     return figure
 
@@ -57,17 +56,6 @@ def compared(study: JsonObject, part: str) -> drawing.Figure:
     return figure
 
 
-def _styles(algorithm: Algorithm) -> list[tuple[str, str]]:
-    """The line styles of the thesis' algorithms that belong to one of ours."""
-    name = algorithm.thesis
-    return list(zip(("--", ":"), (name, *FURTHER.get(name, ())))) if name else []
-
-
-def _explain_styles(ax: drawing.Axes, algorithm: Algorithm) -> None:
-    for style, name in _styles(algorithm):
-        ax.plot([], [], color=drawing.GREY, linestyle=style, linewidth=0.9, label=name)
-
-
 def _curve(ax: drawing.Axes, rows: list[TimedAlgorithm], device: str, colour: str, name: str) -> None:
     drawing.curve(ax, ((row.size, row.seconds(device)) for row in rows), colour, name, linewidth=1.3)
 
@@ -75,13 +63,12 @@ def _curve(ax: drawing.Axes, rows: list[TimedAlgorithm], device: str, colour: st
 def _published_curves(
     ax: drawing.Axes, algorithm: Algorithm, density: float, device: str, colour: str
 ) -> None:
-    for style, thesis in _styles(algorithm):
-        points = (
-            (key.size, getattr(times, device))
-            for key, times in graph_times().items()
-            if (key.algorithm, key.density) == (thesis, density)
-        )
-        drawing.curve(ax, points, colour, style=style, linewidth=0.9)
+    points = (
+        (key.size, getattr(times, device))
+        for key, times in graph_times().items()
+        if (key.algorithm, key.density) == (algorithm.thesis, density)
+    )
+    drawing.curve(ax, points, colour, style="--", linewidth=0.9)
 
 
 def _label(ax: drawing.Axes, density: float) -> None:

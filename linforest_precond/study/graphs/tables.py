@@ -128,6 +128,7 @@ def variables(study: JsonObject) -> JsonObject:
         "families": FAMILIES,
         "fastest": {part: DEVICES_IN_WORDS[fastest_device(rows_of(study, part))] for part in FAMILIES},
         "times": {part: _time_rows(study, part) for part in FAMILIES},
+        "timed": {part: {each.algorithm for each in rows_of(study, part)} for part in FAMILIES},
         "threads": max((each.threads for each in rows_of(study)), default=None),
     }
 
