@@ -81,9 +81,13 @@ def _rendered(
     sections: list[Section] = []
 
     def section(anchor: str, heading: str, part: str | None = None, *, caller: Callable[[], str]) -> str:
-        """Called by templates: a section with the caller's text, unless no case has results of the part."""
-        body = NOT_RUN if part and not done(study, part) else caller()
-        sections.append(Section(anchor, heading, body))
+        """Called by templates: a section with the caller's text.
+
+        Where no case has results of the part, a report says so, and a document leaves the section out.
+        """
+        has_results = not part or bool(done(study, part))
+        if has_results or not context["markdown"]:
+            sections.append(Section(anchor, heading, caller() if has_results else NOT_RUN))
         return ""
 
     context |= {"paper": paper, "study": study}
