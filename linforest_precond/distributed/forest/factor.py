@@ -55,7 +55,7 @@ def factor(A: Matrix, n: int = 2, **options: Unpack[FactorKeywords]) -> RankFact
     >>> distributed.simulate(3, edges), int((lf.graph.factor(A).neighbors >= 0).sum()) // 2
     ([895, 895, 895], 895)
     """
-    agreed = agreed_options(A, lambda: check_options(n, **{"iterations": 5, **options}))
+    agreed = agreed_options(A, lambda: check_options(n, **options))
     with A.comm.together():
         graph = graph_of(without_rounding(A), A.backend)
         found = propose_factor(graph, agreed)
