@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Collection
 from typing import Any
 
@@ -21,6 +22,22 @@ def as_integer(name: str, value: Any, least: int | None = None, most: int | None
         wanted = f"be at least {least}" if most is None else f"lie in [{least}, {most}]"
         raise ValueError(f"{name} must {wanted}, got {number}")
     return number
+
+
+def as_dtype(name: str, value: Any) -> np.dtype[Any]:
+    """An argument as a type of NumPy; a TypeError that names it for others."""
+    try:
+        return np.dtype(value)
+    except (TypeError, ValueError):
+        raise TypeError(f'{name} must be a type such as "float64", got {value!r}') from None
+
+
+def as_path(name: str, value: Any) -> str:
+    """An argument that is a string or a path."""
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a string or a path, got {shown(value)}") from None
 
 
 def as_number(name: str, value: Any) -> float:

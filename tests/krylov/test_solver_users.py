@@ -269,12 +269,79 @@ def test_errors_name_the_fix(backend):
         (lambda A, b: lf.tridiagonal(A, random_state=0), r"'random_state': did you mean seed\?$"),
         (lambda A, b: lf.graph.connected_components(csgraph=A), "'csgraph': did you mean A"),
         (lambda A, b: lf.graph.factor(A, 2, maxiter=3), "'maxiter': did you mean iterations"),
+        (lambda A, b: lf.graph.factor(A, iters=5), r"^factor\(\) .*'iters': did you mean iterations\?$"),
+        (lambda A, b: lf.tridiagonal(A, iter=5), "'iter': did you mean iterations"),
+        (lambda A, b: lf.graph.pagerank(A, damping=0.9), "'damping': did you mean alpha"),
+        (
+            lambda A, b: lf.pipeline.tridiagonal_bands(A, seeds=3),
+            r"^tridiagonal_bands\(\) has no argument 'seeds': did you mean seed\?$",
+        ),
+        (
+            lambda A, b: lf.pipeline.block_tridiagonal_bands(A, zzz=3),
+            r"^block_tridiagonal_bands\(\) .*'zzz': it has A, block_size, m, iterations, k_m, p, seed, ",
+        ),
+        (
+            lambda A, b: lf.BlockTridiagonalSolver(b, b, b, zzz=True),
+            r"^BlockTridiagonalSolver\(\) has no argument 'zzz': it has lower, diagonal, upper, ",
+        ),
+        (lambda A, b: solvers.cg(A.toarray().tolist(), b), r"got a list: pass numpy.array\(A\)$"),
+        (lambda A, b: solvers.cg("A.mtx", b), r"got 'A.mtx': read the file by .*matrices.load$"),
+        (
+            lambda A, b: lf.jacobi((A.data, A.indices, A.indptr)),
+            r"^A must be .* got a tuple of parts of different shapes: pass scipy.sparse.csr_array\(A\) for",
+        ),
+        (lambda A, b: lf.multilevel(A, dtype="single type"), "^dtype must .* got 'single type'$"),
+        (lambda A, b: lf.matrices.poisson((3, 3), dtype="reals"), "^dtype must .* got 'reals'$"),
+        (lambda A, b: lf.matrices.poisson((3, 3), index_dtype="u"), "^index_dtype must .* got 'u'$"),
+        (lambda A, b: lf.matrices.poisson("3x3"), "^shape must be an integer for each axis, got '3x3'$"),
+        (lambda A, b: lf.save_preconditioner(lf.jacobi(A), None), "^path must .* or a path, got None$"),
+        (lambda A, b: lf.load_preconditioner(3), "^path must be a string or a path, got 3$"),
+        (lambda A, b: lf.permute(A, np.ma.arange(25)), "^ordering must not be a masked array"),
     ],
 )
 def test_habits_of_other_libraries_are_answered(call, message):
     A = lf.matrices.poisson((5, 5))
     with pytest.raises(TypeError, match=message):
         call(A, np.ones(25))
+
+
+RAGGED = [[1], [2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda A: lf.jacobi(RAGGED), "A"),
+        (lambda A: solvers.cg(A, RAGGED), "b"),
+        (lambda A: solvers.cg(A, np.ones(25), x0=RAGGED), "x0"),
+        (lambda A: lf.jacobi(A) @ RAGGED, "r"),
+        (lambda A: lf.permute(A, RAGGED), "ordering"),
+        (lambda A: lf.multilevel(A, B=RAGGED), "B"),
+        (lambda A: lf.tridiagonal(A, values=RAGGED), "values"),
+        (lambda A: lf.graph.coarsen(A, RAGGED), "matching"),
+        (lambda A: lf.rigid_body_modes(RAGGED), "coordinates"),
+        (lambda A: lf.TridiagonalSolver(RAGGED, RAGGED, RAGGED), "lower"),
+    ],
+)
+def test_ragged_lists_are_refused_by_name(call, name):
+    with pytest.raises(TypeError, match=f"^{name} must .* got a list of parts of different shapes$"):
+        call(lf.matrices.poisson((5, 5)))
+
+
+@pytest.mark.parametrize("view", [lambda M: M, lambda M: M.T], ids=["M", "M.T"])
+@pytest.mark.parametrize("make", [lf.jacobi, lf.multilevel])
+def test_products_with_other_shapes_name_them(make, view):
+    M = view(make(lf.matrices.poisson((5, 5))))
+    for r in (np.ones((25, 2, 2)), [[[1.0]]]):
+        with pytest.raises(ValueError, match=r"^r must have the shape \(25, k\), got \(\d+, \d, \d\)$"):
+            M @ r
+    for r in (None, np.array(3.0)):
+        with pytest.raises(ValueError, match=r"^r must have the shape \(25,\), .* got \(\)$"):
+            M @ r
+
+
+def test_advice_is_short():
+    assert max(len(status.advice) for status in Status) <= 250
 
 
 def test_arrays_are_shown_by_their_type():
