@@ -227,6 +227,13 @@ class TestAutomaticIterations:
         assert (f.iterations, f.maximal) == (3, True)
 
 
+def test_more_iterations_than_can_be_counted(backend):
+    A = backend.csr(graphs.random_graph(50))
+    f, maximal = lf.graph.factor(A, iterations=10**30), lf.graph.factor(A, iterations=None)
+    np.testing.assert_array_equal(backend.host(f.neighbors), backend.host(maximal.neighbors))
+    assert (f.iterations, f.maximal) == (maximal.iterations, True)
+
+
 class TestGreedy:
     @given(A=graphs.matrices(), n=st.integers(1, 4))
     def test_hypothesis_graphs(self, backend, A, n):

@@ -297,6 +297,17 @@ def test_errors_name_the_fix(backend):
         (lambda A, b: lf.save_preconditioner(lf.jacobi(A), None), "^path must .* or a path, got None$"),
         (lambda A, b: lf.load_preconditioner(3), "^path must be a string or a path, got 3$"),
         (lambda A, b: lf.permute(A, np.ma.arange(25)), "^ordering must not be a masked array"),
+        (lambda A, b: lf.graph.read_traffic(None), "^path must be a string or a path, got None$"),
+        (lambda A, b: lf.graph.write_traffic(b, A), "^path must be a string or a path, got a ndarray$"),
+        (lambda A, b: lf.similarity.read_sets(3), "^path must be a string or a path, got 3$"),
+        (lambda A, b: lf.similarity.join_quality(A, b), "^found must be a JoinResult .* got a csr_"),
+        (lambda A, b: lf.memory_estimate(A, kind="tridiagonal", forests="2"), "^forests must be an integer"),
+        (lambda A, b: lf.scaling(A, tolerance="tight"), "^tolerance must be a number, got 'tight'$"),
+        (lambda A, b: lf.scaling(A, tolerance=b), "^tolerance must be a number, got a ndarray$"),
+        (lambda A, b: lf.matrices.rmat(3, seed="a"), "^seed must be an integer, got 'a'$"),
+        (lambda A, b: lf.matrices.random_geometric(9, radius="r"), "^radius must be a number, got 'r'$"),
+        (lambda A, b: lf.matrices.elasticity((3, 3), poisson_ratio=None), "^poisson_ratio must be a number"),
+        (lambda A, b: lf.matrices.packets(4, exponent="2"), "^exponent must be a number, got '2'$"),
     ],
 )
 def test_habits_of_other_libraries_are_answered(call, message):
@@ -338,6 +349,19 @@ def test_products_with_other_shapes_name_them(make, view):
     for r in (None, np.array(3.0)):
         with pytest.raises(ValueError, match=r"^r must have the shape \(25,\), .* got \(\)$"):
             M @ r
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: lf.matrices.rmat(3, seed=-1), "^seed must be at least 0, got -1$"),
+        (lambda: lf.matrices.rmat(3, probabilities="abcd"), "^probabilities must be four .* got 'abcd'$"),
+        (lambda: lf.matrices.packets(4, exponent=1e30), "^exponent must be less far from 1 with offset"),
+    ],
+)
+def test_numbers_that_are_out_of_range_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 def test_advice_is_short():

@@ -15,6 +15,8 @@ from linforest_precond.records.forest import Factor
 
 # The largest number of iterations for "auto".
 AUTOMATIC_LIMIT = 20
+# More iterations are never made: kernels count in 64-bit integers.
+LARGEST_LIMIT = 2**62
 # The hashes that charges are drawn by, and the orders among equal weights.
 CHARGES = "splitmix64", "md5"
 TIES = "auto", "index", "random"
@@ -135,9 +137,9 @@ def check_options(
     automatic = isinstance(iterations, str)
     if automatic and iterations != "auto":
         raise ValueError(f'iterations must be an integer, "auto" or None, got {iterations!r}')
-    limit = (
-        AUTOMATIC_LIMIT if automatic else None if iterations is None else as_integer("iterations", iterations)
-    )
+    limit = AUTOMATIC_LIMIT if automatic else None
+    if limit is None and iterations is not None:
+        limit = min(as_integer("iterations", iterations), LARGEST_LIMIT)
     if limit is not None and limit < 1:
         raise ValueError(f"iterations must be at least 1, got {limit}; None goes on until maximal")
     m = as_integer("m", m, 1, 2**31 - 1)
