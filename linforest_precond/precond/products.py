@@ -72,8 +72,6 @@ class Products:
 
     def dot(self, x: Any) -> Any:
         """The product with an array or another operator; ``M @ x`` calls it."""
-        if hasattr(x, "tocsr"):
-            raise TypeError(f"r must be a dense array, got a {type(x).__name__}: pass r.toarray()")
         if is_foreign(x):
             return returned_as(x)(self.dot(native_array("r", x)))
         if hasattr(x, "matvec") or np.isscalar(x):

@@ -229,6 +229,9 @@ def test_errors_name_the_fix(backend):
         (lambda A, b: solvers.cg(A, b, history=[]), r"got a list: pass lf.solvers.History\(\)$"),
         (lambda A, b: lf.jacobi(A, zzz=1), r"^jacobi\(\) has no argument 'zzz': it has A, "),
         (lambda A, b: lf.jacobi(A) @ A, r"^r must be a dense array, got a csr_\w+: pass r.toarray\(\)$"),
+        (lambda A, b: lf.jacobi(A).T.matvec(A), r"^r must be a dense array, got a csr_\w+: pass r.toarray"),
+        (lambda A, b: lf.multilevel(A).solve(b, residuals=b), "^residuals must be a list, .* got a ndarray$"),
+        (lambda A, b: lf.graph.fill(A, np.arange(25)).memory(dtype="x"), "^dtype must .* got 'x'$"),
         (lambda A, b: A @ lf.jacobi(A), r"pass aslinearoperator\(A\) @ M$"),
         (lambda A, b: lf.solve(A, b, M=A), r"^solve\(\) has no argument 'M': did you mean method\?$"),
         (lambda A, b: solvers.cg(A, b, None, 1e-8), r"^cg\(\) takes A, b, x0 by position: .* rtol=\.\.\.$"),
@@ -354,6 +357,10 @@ def test_products_with_other_shapes_name_them(make, view):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (
+            lambda: lf.multilevel(lf.matrices.poisson((5, 5))).solve(np.ones(25), accel=3),
+            '^accel must be None, "auto", .* or a function, got 3$',
+        ),
         (lambda: lf.matrices.rmat(3, seed=-1), "^seed must be at least 0, got -1$"),
         (lambda: lf.matrices.rmat(3, probabilities="abcd"), "^probabilities must be four .* got 'abcd'$"),
         (lambda: lf.matrices.packets(4, exponent=1e30), "^exponent must be less far from 1 with offset"),
