@@ -44,6 +44,13 @@ def test_unknown_arguments_are_named(function):
         simulate(2, lambda comm: function(scatter(CASES["aniso1"](), comm), iters=3))
 
 
+def test_types_are_named():
+    with pytest.raises(TypeError, match="dtype must be a type such as .* got 'single type'$"):
+        simulate(
+            2, lambda comm: distributed.multilevel(scatter(CASES["aniso1"](), comm), dtype="single type")
+        )
+
+
 def test_the_number_of_ranks_is_checked():
     with pytest.raises(ValueError, match="^size must be at least 1, got 0$"):
         simulate(0, lambda comm: None)
