@@ -76,8 +76,8 @@ class Status(IntEnum):
     SINGULAR = (
         StatusCode.SINGULAR,
         "Breakdown: no vector of the Krylov space reduces the residual further. A or M may be singular to "
-        "working precision: b must lie in the range of A. Constants are projected out with "
-        'nullspace="constant". x of minres is close to a least squares solution.',
+        'working precision: b must lie in the range of A. nullspace="constant" projects constants out. x '
+        "of minres is near a least squares solution.",
     )
     TIME_LIMIT = (
         StatusCode.TIME_LIMIT,
