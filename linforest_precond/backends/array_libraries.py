@@ -5,6 +5,7 @@ No library is imported here: an object of one can only exist where it has been i
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Any
 
@@ -65,12 +66,11 @@ def refuse_masked_or_ragged(name: str, array: object) -> None:
 
 
 def _is_ragged(parts: list[Any] | tuple[Any, ...]) -> bool:
-    try:
-        np.asarray(parts)
-    except ValueError:
-        return True
-    except TypeError:  # arrays of another library
-        return False
+    with contextlib.suppress(TypeError, RuntimeError):  # of arrays of another library
+        try:
+            np.asarray(parts)
+        except ValueError:
+            return True
     return False
 
 
