@@ -11,7 +11,7 @@ import scipy.sparse
 
 from linforest_precond.backends import require_device
 from linforest_precond.backends.annotations import DType
-from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.arguments import as_dtype, as_integer
 from linforest_precond.matrix.checks import VALUE_DTYPES
 from linforest_precond.matrix.sparse_output import csr
 
@@ -41,7 +41,10 @@ def array_modules(device: Device) -> tuple[Any, Any]:
 def grid_shape(shape: Any, name: str = "shape") -> tuple[int, ...]:
     """The argument as a tuple of positive lengths."""
     lengths = shape if isinstance(shape, (tuple, list, np.ndarray)) else (shape,)
-    lengths = tuple(as_integer(name, length) for length in lengths)
+    try:
+        lengths = tuple(as_integer(name, length) for length in lengths)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer for each axis, got {shape!r}") from None
     if not lengths:
         raise ValueError(f"{name} must name at least one axis, got {shape!r}")
     if min(lengths) < 1:
@@ -53,7 +56,7 @@ def grid_shape(shape: Any, name: str = "shape") -> tuple[int, ...]:
 
 def value_type(dtype: npt.DTypeLike) -> DType:
     """The argument as a supported dtype of values."""
-    found = np.dtype(dtype)
+    found = as_dtype("dtype", dtype)
     if found not in VALUE_DTYPES:
         raise TypeError(f"dtype must be float32, float64, complex64 or complex128, got {found}")
     return found
@@ -63,7 +66,7 @@ def index_type(index_dtype: npt.DTypeLike | None, largest: int) -> DType:
     """The argument as int32 or int64; None is the narrower one that holds `largest`."""
     if index_dtype is None:
         return np.dtype(np.int32 if largest <= LARGEST_INT32 else np.int64)
-    found = np.dtype(index_dtype)
+    found = as_dtype("index_dtype", index_dtype)
     if found not in INDEX_DTYPES:
         raise TypeError(f"index_dtype must be int32 or int64, got {found}")
     if largest > np.iinfo(found).max:

@@ -477,5 +477,5 @@ class Run:
             return self.problem.contradiction
         if status is Status.UNATTAINABLE:
             most = max(self.attainable.values())
-            return f"{status.advice} These rounding errors are up to {most:.1e}, relative to b."
+            return f"{status.advice} Rounding errors are up to {most:.1e} of b."
         return status.advice

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.backends.array_libraries import on_host, refuse_masked, xp_of
+from linforest_precond.backends.array_libraries import on_host, refuse_masked_or_ragged, xp_of
 from linforest_precond.interop.dlpack import type_name
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.checks import VALUE_DTYPES, check_finite, value_dtype
@@ -257,7 +258,7 @@ def _checked_tolerance(name: str, value: Any) -> float:
 
 
 def _checked_rows(name: str, matrix: Any) -> int:
-    refuse_masked(name, matrix)
+    refuse_masked_or_ragged(name, matrix)
     shape = getattr(matrix, "shape", None)
     if shape is None or not hasattr(matrix, "__matmul__"):
         found = _operator_instead(name, matrix)
@@ -271,6 +272,10 @@ def _checked_rows(name: str, matrix: Any) -> int:
 def _operator_instead(name: str, given: Any) -> str:
     """What was given in place of an operator, and the operator that was probably meant."""
     found = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
+    if isinstance(given, list | tuple):
+        return f"{found}: pass numpy.array({name})"
+    if name == "A" and isinstance(given, str | os.PathLike):
+        return f"{found}: read the file by linforest_precond.matrices.load"
     module = getattr(given, "__module__", None) or ""
     if name == "M" and (isinstance(given, str) or module.startswith("linforest_precond")):
         return f"{found}: pass an operator, such as lf.jacobi(A)"

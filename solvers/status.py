@@ -49,9 +49,9 @@ class Status(IntEnum):
     )
     OMEGA = (
         StatusCode.OMEGA,
-        "Breakdown: omega or alpha is undefined, because an inner product that the method divides by "
-        "vanished, as it does in bicgstab for matrices that are close to skew-symmetric. Try gmres, "
-        "another preconditioner or another x0, and cg where A is positive definite.",
+        "Breakdown: omega or alpha is undefined, because an inner product vanished, as it does in bicgstab "
+        "for matrices close to skew-symmetric. Try gmres, another preconditioner or another x0, and cg "
+        "where A is positive definite.",
     )
     INDEFINITE = (
         StatusCode.INDEFINITE,
@@ -75,9 +75,9 @@ class Status(IntEnum):
     )
     SINGULAR = (
         StatusCode.SINGULAR,
-        "Breakdown: no vector of the Krylov space reduces the residual further. A or M may be singular, "
-        "at least to working precision: b must lie in the range of A. Constants are projected out with "
-        'nullspace="constant". x is close to a least squares solution where the method is minres.',
+        "Breakdown: no vector of the Krylov space reduces the residual further. A or M may be singular to "
+        'working precision: b must lie in the range of A. nullspace="constant" projects constants out. x '
+        "of minres is near a least squares solution.",
     )
     TIME_LIMIT = (
         StatusCode.TIME_LIMIT,
@@ -86,9 +86,8 @@ class Status(IntEnum):
     )
     UNATTAINABLE = (
         StatusCode.UNATTAINABLE,
-        "The tolerance is below what float64, or float32 for vectors of that type, can verify for this A: "
-        "rounding errors of x cause a larger residual, however x is computed. x is the best that was found. "
-        "Raise rtol, scale the system, or use double precision.",
+        "The tolerance is below what the type of the vectors can verify: rounding errors of x cause a larger "
+        "residual. x is the best that was found. Raise rtol, scale the system, or use double precision.",
     )
 
     @classmethod

@@ -131,7 +131,7 @@ class ParallelFactor:
     maximal: bool
 
 
-def parallel_factor(A, n, iterations=5, m=5, k_m=0, p=0.5, seed=0, charge_by="splitmix64", ties="auto"):
+def parallel_factor(A, n, iterations="auto", m=5, k_m=0, p=0.5, seed=0, charge_by="splitmix64", ties="auto"):
     """Algorithm 2, sequentially; ``iterations`` is a number, None or "auto"."""
     size = A.shape[0]
     around = adjacency(graph_edges(A), size)

@@ -18,7 +18,7 @@ from linforest_precond.study import timing
 
 CALLS = {
     "lf.graph.factor(A, 2, iterations=1)": partial(lf.graph.factor, n=2, iterations=1),
-    "lf.graph.factor(A, 4)": partial(lf.graph.factor, n=4),
+    "lf.graph.factor(A, 4, iterations=5)": partial(lf.graph.factor, n=4, iterations=5),
     "lf.tridiagonal(A)": lf.tridiagonal,
     "lf.block_tridiagonal(A)": lf.block_tridiagonal,
     "lf.multilevel(A)": lf.multilevel,

@@ -60,7 +60,9 @@ CELLS = {
     "`lf.graph.factor(A, 2, iterations=1)`, long rows, float64 / float32": long_rows(
         "lf.graph.factor(A, 2, iterations=1)"
     ),
-    "`lf.graph.factor(A, 4)`, long rows, float64 / float32": long_rows("lf.graph.factor(A, 4)"),
+    "`lf.graph.factor(A, 4, iterations=5)`, long rows, float64 / float32": long_rows(
+        "lf.graph.factor(A, 4, iterations=5)"
+    ),
     "`lf.tridiagonal(A)`, long rows, float64 / float32": long_rows(TRIDIAGONAL),
     "the same, Long_Coup_dt0": each("stand-in setups", TRIDIAGONAL, "Long_Coup"),
     "the same, thermal2 / Transport / atmosmodd": each(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
+import os
 from collections.abc import Collection
 from typing import Any
 
@@ -16,25 +18,41 @@ def as_integer(name: str, value: Any, least: int | None = None, most: int | None
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an integer, got {value!r}") from None
+        raise TypeError(f"{name} must be an integer, got {shown(value)}") from None
     if least is not None and not least <= number <= (number if most is None else most):
         wanted = f"be at least {least}" if most is None else f"lie in [{least}, {most}]"
         raise ValueError(f"{name} must {wanted}, got {number}")
     return number
 
 
-def as_number(name: str, value: Any) -> float:
-    """An argument as a float; a TypeError that names it for what is no number."""
+def as_dtype(name: str, value: Any) -> np.dtype[Any]:
+    """An argument as a type of NumPy; a TypeError that names it for others."""
     try:
-        return float(value)
+        return np.dtype(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, got {value!r}") from None
+        raise TypeError(f'{name} must be a type such as "float64", got {value!r}') from None
+
+
+def as_path(name: str, value: Any) -> str:
+    """An argument that is a string or a path."""
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a string or a path, got {shown(value)}") from None
+
+
+def as_number(name: str, value: Any) -> float:
+    """An argument as a float; a TypeError that names it for what is no number, such as a string."""
+    with contextlib.suppress(TypeError, ValueError):
+        if not isinstance(value, str | bytes):
+            return float(value)
+    raise TypeError(f"{name} must be a number, got {shown(value)}")
 
 
 def as_flag(name: str, value: Any) -> bool:
     """An argument as True or False; integers are taken, too: 0 is False."""
     if not isinstance(value, bool | int | np.bool_ | np.integer):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
+        raise TypeError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
 
 

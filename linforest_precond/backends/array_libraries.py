@@ -5,6 +5,7 @@ No library is imported here: an object of one can only exist where it has been i
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Any
 
@@ -49,13 +50,28 @@ def is_foreign(thing: object) -> bool:
     return hasattr(type(thing), "__dlpack__") or is_jax_sparse(thing) or is_traced(thing)
 
 
-def refuse_masked(name: str, array: object) -> None:
-    """Raise a TypeError for a masked array: kernels would read the numbers below its mask."""
+def refuse_masked_or_ragged(name: str, array: object) -> None:
+    """Raise a TypeError for a masked array, below whose mask kernels would read, and for ragged lists."""
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError(
             f"{name} must not be a masked array, got one with {array.size - array.count()} masked entries; "
             f"{name}.filled(0) replaces them by zeros"
         )
+    if isinstance(array, list | tuple) and _is_ragged(array):
+        hint = f": pass scipy.sparse.csr_array({name}) for data, indices and indptr"
+        raise TypeError(
+            f"{name} must be an array of numbers, got a {type(array).__name__} of parts of different shapes"
+            f"{hint if isinstance(array, tuple) and len(array) == 3 else ''}"
+        )
+
+
+def _is_ragged(parts: list[Any] | tuple[Any, ...]) -> bool:
+    with contextlib.suppress(TypeError, RuntimeError):  # of arrays of another library
+        try:
+            np.asarray(parts)
+        except ValueError:
+            return True
+    return False
 
 
 def is_on_gpu(thing: Any) -> bool:

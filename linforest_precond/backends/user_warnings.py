@@ -7,6 +7,7 @@ one more release, with a DeprecationWarning.
 import difflib
 import functools
 import inspect
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ OTHER_NAMES = {
     "permutation": ("ordering",), "preconditioner": ("M", "method"), "precond": ("M", "method"),
     "M": ("method",), "solver": ("method", "accel"), "ksp_type": ("method",), "pc_type": ("method",),
     "timeout": ("time_limit",), "presmoother": ("smoother",), "postsmoother": ("smoother",),
-    "csgraph": ("A",), "residuals": ("history",),
+    "csgraph": ("A",), "residuals": ("history",), "damping": ("alpha", "omega"),
 }  # fmt: skip
 
 
@@ -68,16 +69,18 @@ def refuse_call(function: Callable[..., Any], args: Sequence[Any], options: dict
 
     Or one that lists the arguments by position, where there are more.
     """
-    known = dict(inspect.signature(function).parameters)
+    known = _parameters(function)
     if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in known.values()):
         return
     is_method = known.pop("self", None) is not None
     given = len(args) - is_method
-    name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+    name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
     unknown = next((option for option in options if option not in known), None)
     if unknown is not None:
-        others = [other for other in OTHER_NAMES.get(unknown, ()) if other in known]
-        close = others or difflib.get_close_matches(unknown, known, 1, cutoff=0.65)
+        close = [other for other in OTHER_NAMES.get(unknown, ()) if other in known]
+        if len(stem := unknown.removesuffix("s")) >= 3:
+            close += [word for word in known if word.startswith(stem)]
+        close = close or difflib.get_close_matches(unknown, known, 1, cutoff=0.65)
         hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known) or 'none'}"
         of_class = inspect.signature(type(args[0])).parameters if is_method else {}
         words = [word for word in (unknown, *OTHER_NAMES.get(unknown, ())) if word in of_class]
@@ -92,6 +95,18 @@ def refuse_call(function: Callable[..., Any], args: Sequence[Any], options: dict
         raise TypeError(
             f"{name}() takes {', '.join(by_position)} by position: name the others, as in {named[0]}=..."
         ) from None
+
+
+def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The parameters by name; those of ``**options: Unpack[Keywords]`` are the keys of the TypedDict."""
+    known = dict(inspect.signature(function).parameters)
+    for each in list(known.values()):
+        unpacked = re.fullmatch(r"Unpack\[(\w+)\]", str(each.annotation))
+        if unpacked:
+            keywords = inspect.unwrap(function).__globals__[unpacked[1]].__annotations__
+            known |= {word: inspect.Parameter(word, each.KEYWORD_ONLY) for word in keywords}
+            del known[each.name]
+    return known
 
 
 def renamed_arguments(**names: str) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:

@@ -20,7 +20,7 @@ from linforest_precond.backends.array_libraries import (
     is_jax_sparse,
     is_torch,
     is_traced,
-    refuse_masked,
+    refuse_masked_or_ragged,
 )
 from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.user_warnings import refuse_call
@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 def native_array(name: str, array: Any) -> Any:
     """A foreign array as one of NumPy or CuPy on the same memory; all else is returned as it is."""
-    refuse_masked(name, array)
+    refuse_masked_or_ragged(name, array)
     if not is_foreign(array):
         return array
     _refuse_derivatives(name, array)
@@ -50,7 +50,7 @@ def native_array(name: str, array: Any) -> Any:
 
 def native_matrix(name: str, A: Any) -> Any:
     """A foreign matrix, sparse or dense, as one of SciPy, NumPy or CuPy; all else is returned as it is."""
-    refuse_masked(name, A)
+    refuse_masked_or_ragged(name, A)
     if not is_foreign(A):
         return A
     _refuse_derivatives(name, A)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.array_libraries import refuse_masked, xp_of
+from linforest_precond.backends.array_libraries import refuse_masked_or_ragged, xp_of
 from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.returns import EntryScan, PatternScan
 
@@ -45,7 +45,7 @@ def check_arrays(A: Any, backend: Backend, name: str = "A") -> None:
     """Refuse a sparse matrix whose arrays are none, have other dimensions, or indices of another kind."""
     for field, (dimensions, is_index) in ARRAYS.get(getattr(A, "format", None), {}).items():
         array = getattr(A, field, None)
-        refuse_masked(f"{name}.{field}", array)
+        refuse_masked_or_ragged(f"{name}.{field}", array)
         if not isinstance(array, backend.xp.ndarray):
             raise TypeError(f"{name}.{field} must be an array, got a {type(array).__name__}")
         if array.ndim != dimensions:

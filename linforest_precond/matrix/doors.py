@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.backends.array_libraries import refuse_masked
+from linforest_precond.backends.array_libraries import refuse_masked_or_ragged
 from linforest_precond.backends.flags import any_set
 from linforest_precond.backends.returns import PatternScan
 from linforest_precond.matrix.checked import (
@@ -237,7 +237,7 @@ def checked_weights(weights: Any, count: int, backend: Backend, of: str = "store
         raise TypeError(f"weights must be on A's device ({backend.name}), got a {type(weights).__name__}")
     if hasattr(weights, "tocoo"):
         raise TypeError(f"weights must be a 1-D array, got a {type(weights).__name__}; pass its data")
-    refuse_masked("weights", weights)
+    refuse_masked_or_ragged("weights", weights)
     weights = weights if hasattr(weights, "dtype") else np.asarray(weights)
     dtype = value_dtype("weights", weights.dtype)
     if dtype.kind == "c":

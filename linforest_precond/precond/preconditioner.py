@@ -361,6 +361,8 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         xp = self._backend.xp
         if xp is np and type(r) is np.ndarray:
             return r
+        if hasattr(r, "tocsr"):
+            raise TypeError(f"r must be a dense array, got a {type(r).__name__}: pass r.toarray()")
         r = native_array("r", r)
         if not isinstance(r, xp.ndarray):
             if xp is not np or not is_on(r, self._backend):

@@ -72,16 +72,14 @@ class Products:
 
     def dot(self, x: Any) -> Any:
         """The product with an array or another operator; ``M @ x`` calls it."""
-        if hasattr(x, "tocsr"):
-            raise TypeError(f"r must be a dense array, got a {type(x).__name__}: pass r.toarray()")
         if is_foreign(x):
             return returned_as(x)(self.dot(native_array("r", x)))
-        x = native_array("r", x)
+        if hasattr(x, "matvec") or np.isscalar(x):
+            return super().dot(x)  # type: ignore[misc]
+        x = self._array(x)
         if self._is_stack(x):
             return self.dot(x.reshape(self.shape[0], *x.shape[2:])).reshape(x.shape)
-        if getattr(x, "ndim", 0) == 2 and hasattr(x, "strides"):  # the messages of `matmat` also name stacks
-            return self.matmat(x)
-        return super().dot(x)  # type: ignore[misc]
+        return self.matmat(x) if x.ndim > 1 else self.matvec(x)
 
     def _is_stack(self, x: Any) -> bool:
         """Whether x has the shape (k, n) or (k, n, m), for k systems of n rows."""

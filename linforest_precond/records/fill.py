@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_dtype
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import ReadOnlyArrays
 
@@ -64,7 +65,9 @@ class Fill(OnBackend, ReadOnlyArrays, Printed):
     def memory(self, dtype: npt.DTypeLike = np.float64, *, lu: bool = False) -> int:
         """Bytes of L, or of L and U, in compressed columns: values, 32-bit row indices, 64-bit pointers."""
         entries = self.lu_entries if lu else self.entries
-        return entries * (np.dtype(dtype).itemsize + ROW_INDEX) + (1 + lu) * POINTER * (self.counts.size + 1)
+        return entries * (as_dtype("dtype", dtype).itemsize + ROW_INDEX) + (1 + lu) * POINTER * (
+            self.counts.size + 1
+        )
 
     def _printout(self) -> Printout:
         return Printout.of(

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import shown
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import ReadOnlyArrays
@@ -173,6 +174,9 @@ def join_quality(found: JoinResult, exact: JoinResult) -> JoinQuality:
     >>> lf.similarity.join_quality(lf.similarity.fuzzy_join(sets), exact).precision
     1.0
     """
+    for name, join in (("found", found), ("exact", exact)):
+        if not isinstance(join, JoinResult):
+            raise TypeError(f"{name} must be a JoinResult of fuzzy_join, got {shown(join)}")
     ours, theirs = set(found.pairs), set(exact.pairs)
     common = len(ours & theirs)
     recall = common / len(theirs) if theirs else 1.0

@@ -61,7 +61,7 @@ def noisy_sets(
     """
     count, size, copies, noise = _checked(count, size, copies, noise)
     words = as_integer("words", 1000 + 10 * size if words is None else words, 1)
-    random = np.random.default_rng(as_integer("seed", seed))
+    random = np.random.default_rng(as_integer("seed", seed, 0))
     vocabulary, ends = _vocabulary(words, WORD_LENGTHS, random), _zipf(words)
     sets: list[frozenset[str]] = []
     while len(sets) < count:
@@ -124,7 +124,7 @@ def ambiguous_sets(
     count, size, copies, noise = _checked(count, size, copies, noise)
     chains = as_integer("chains", 1000 + 10 * size if chains is None else chains, 1)
     variants = as_integer("variants", variants, 2, MOST_VARIANTS)
-    random = np.random.default_rng(as_integer("seed", seed))
+    random = np.random.default_rng(as_integer("seed", seed, 0))
     ends = _zipf(chains)
     vocabulary = [_chain(first, variants, random) for first in _vocabulary(chains, PHRASE_LENGTHS, random)]
     held = variants // 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from linforest_precond.backends.arguments import as_path
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrices.readers.bounded_streams import text_lines
 from linforest_precond.records.printing import one_line
@@ -47,7 +48,7 @@ def read_sets(path: str | os.PathLike[str], separator: str | None = None) -> lis
     """
     if separator == "":
         raise ValueError("separator must not be empty: leave it out to split at white space")
-    name = one_line(os.fspath(path))
+    name = one_line(as_path("path", path))
     lines = enumerate(text_lines(path, LONGEST_LINE), start=1)
     return [_elements(line, separator, f"{name}, line {number}") for number, line in lines]
 

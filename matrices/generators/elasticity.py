@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_number
 from linforest_precond.backends.user_warnings import named_arguments
 
 from ..arrays import CsrArray, Device, array_modules, grid_shape, value_type
@@ -86,10 +87,10 @@ def _body_shape(shape: Sequence[int]) -> tuple[int, ...]:
 
 def _material(poisson_ratio: float, young_modulus: float) -> tuple[float, float]:
     """The Lamé parameters."""
-    if not -1 < poisson_ratio < 0.5:
-        raise ValueError(f"poisson_ratio must be above -1 and below 1/2, got {poisson_ratio!r}")
-    if not 0 < young_modulus < np.inf:
-        raise ValueError(f"young_modulus must be positive and finite, got {young_modulus!r}")
+    if not -1 < (poisson_ratio := as_number("poisson_ratio", poisson_ratio)) < 0.5:
+        raise ValueError(f"poisson_ratio must be above -1 and below 1/2, got {poisson_ratio}")
+    if not 0 < (young_modulus := as_number("young_modulus", young_modulus)) < np.inf:
+        raise ValueError(f"young_modulus must be positive and finite, got {young_modulus}")
     shear = young_modulus / (2 * (1 + poisson_ratio))
     return 2 * shear * poisson_ratio / (1 - 2 * poisson_ratio), shear
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.arguments import as_integer, as_number
 from linforest_precond.backends.hash_keys import VERTEX_STRIDE, iteration_keys, mixed
 from linforest_precond.backends.user_warnings import named_arguments
 
@@ -98,6 +98,8 @@ def _steps(exponent: float, offset: float, bits: int) -> tuple[Array, Array, Arr
         _mass(float(a) + offset, float(b) + offset, exponent) for a, b in zip(edges, edges[1:], strict=False)
     ]
     total, sums = math.fsum(masses), np.cumsum(masses)
+    if not 0 < total < math.inf:
+        raise ValueError(f"exponent must be less far from 1 with offset {offset}, got {exponent}")
     bounds = [min(int(part / total * 2**64), 2**64 - 1) for part in sums[:-1].tolist()]
     return np.array(bounds, np.uint64), edges[:-1], np.diff(edges)
 
@@ -138,7 +140,7 @@ def _scrambled(ranks: Array, key: Any, bits: int) -> Array:
 
 def _check(scale: int, exponent: float, offset: float, first: int) -> None:
     for name, value in (("exponent", exponent), ("offset", offset)):
-        if not 0 < value < math.inf:
+        if not 0 < as_number(name, value) < math.inf:
             raise ValueError(f"{name} must be a positive number, got {value}")
     if not 0 <= first <= 2**63 - (1 << scale):
         raise ValueError(f"first must be a number from 0 to 2**63 - 2**scale, got {first}")

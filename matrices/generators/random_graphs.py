@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.arguments import as_integer
+from linforest_precond.backends.arguments import as_integer, as_number
 from linforest_precond.backends.user_warnings import named_arguments
 
 from ..arrays import CsrArray, Device, from_host, grid_shape
@@ -78,7 +78,7 @@ def rmat(
     (edges_per_vertex,) = grid_shape(
         as_integer("edges_per_vertex", edges_per_vertex), name="edges_per_vertex"
     )
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(as_integer("seed", seed, 0))
     source, target = _draw_edges(rng, scale, edges_per_vertex << scale, _probabilities(probabilities))
     number = rng.permutation(1 << scale)
     edges = _simple_edges(number[source], number[target], 1 << scale, symmetric)
@@ -121,7 +121,7 @@ def delaunay(
     ((1000, 1000), True)
     """
     n = as_integer("n", n, 3)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(as_integer("seed", seed, 0))
     points = rng.random((n, 2))
     corners = triangles(points)
     first, second = corners[:, (0, 1, 2)].ravel(), corners[:, (1, 2, 0)].ravel()
@@ -171,7 +171,7 @@ def random_geometric(
 
     (n,) = grid_shape(as_integer("n", n), name="n")
     radius = _radius(radius, n)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(as_integer("seed", seed, 0))
     points = rng.random((n, 2))
     pairs = cKDTree(points).query_pairs(radius, output_type="ndarray")
     edges = _simple_edges(pairs[:, 0], pairs[:, 1], n, symmetric=True)
@@ -241,7 +241,10 @@ def _lengths(points: Array, edges: Edges) -> Any:
 
 
 def _probabilities(probabilities: Sequence[float]) -> Array:
-    values = np.asarray(probabilities, dtype=np.float64)
+    try:
+        values = np.asarray(probabilities, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(0)
     if values.shape != (4,) or not (values >= 0).all() or not math.isclose(values.sum(), 1.0):
         raise ValueError(f"probabilities must be four nonnegative numbers of sum 1, got {probabilities!r}")
     return values
@@ -250,7 +253,7 @@ def _probabilities(probabilities: Sequence[float]) -> Array:
 def _radius(radius: float | None, n: int) -> float:
     if radius is None:
         return 0.55 * math.sqrt(math.log(max(n, 2)) / n)
-    radius = float(radius)
+    radius = as_number("radius", radius)
     if not 0 <= radius < math.inf:
         raise ValueError(f"radius must not be negative, got {radius}")
     return radius

@@ -4,6 +4,7 @@ import argparse
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -77,6 +78,14 @@ class TestUsage:
         assert ended.value.code == 0
         assert ("exit codes:" in text) == (not command) and "exit codes" in text
         assert "examples:" in text or command == ["config"]
+
+    def test_help_explains_every_preconditioner(self, capsys):
+        with pytest.raises(SystemExit):
+            cli.main(["solve", "--help"])
+        text = " ".join(capsys.readouterr().out.split())
+        for name in ("auto", "none", *solve_command.CHOICES):
+            assert re.search(rf"\b{name}(, \w+)?: ", text), name
+        assert all(suffix in text for suffix in (".mtx", ".rb", ".mat", ".npz"))
 
     @pytest.mark.parametrize(
         "arguments",

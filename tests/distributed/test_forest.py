@@ -35,6 +35,27 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize(
+    "function", [distributed.factor, distributed.linear_forest, distributed.block_forest]
+)
+def test_unknown_arguments_are_named(function):
+    message = rf"{function.__name__}\(\) has no argument 'iters': did you mean iterations\?$"
+    with pytest.raises(TypeError, match=message):
+        simulate(2, lambda comm: function(scatter(CASES["aniso1"](), comm), iters=3))
+
+
+def test_types_are_named():
+    with pytest.raises(TypeError, match="dtype must be a type such as .* got 'single type'$"):
+        simulate(
+            2, lambda comm: distributed.multilevel(scatter(CASES["aniso1"](), comm), dtype="single type")
+        )
+
+
+def test_the_number_of_ranks_is_checked():
+    with pytest.raises(ValueError, match="^size must be at least 1, got 0$"):
+        simulate(0, lambda comm: None)
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("size", graphs.quick(RANKS[2:] + RANKS[:2]))
 def test_forest_is_that_of_one_rank(name, size):

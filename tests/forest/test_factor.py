@@ -95,7 +95,7 @@ class TestSecondCalls:
         ids=["symmetric", "nonsymmetric", "unsorted", "long row", "wide rows"],
     )
     def test_matrices_of_all_kinds(self, backend, A):
-        wanted = oracles.parallel_factor(canonical(A), 2, iterations=5)
+        wanted = oracles.parallel_factor(canonical(A), 2)
         for _ in range(2):
             f = lf.graph.factor(backend.csr(A), 2)
             np.testing.assert_array_equal(backend.host(f.neighbors), oracles.as_rows(wanted.neighbors, 2))
@@ -201,6 +201,20 @@ class TestAutomaticIterations:
         assert (f.iterations, f.maximal) == (wanted, False)
         assert int(f.degrees.sum()) == 2 * (pairs + wanted)
 
+    @pytest.mark.parametrize("n", [1, 2, 3, 4])
+    def test_is_the_default(self, backend, n):
+        """With n = 1 an iteration confirms one edge; with more, the whole path is confirmed at once."""
+        A = backend.csr(graphs.path_graph(100, np.arange(1.0, 100.0)))
+        f, wanted = (lf.graph.factor(A, n, m=1, **options) for options in ({}, {"iterations": "auto"}))
+        np.testing.assert_array_equal(backend.host(f.neighbors), backend.host(wanted.neighbors))
+        assert (f.iterations, f.maximal) == ((20, False) if n == 1 else (2, True))
+
+    @pytest.mark.parametrize("p", [0.0, 1.0])
+    def test_counts_iterations_without_proposals(self, backend, p):
+        """With equal charges nothing is proposed in iterations 1 to 4, and the fifth is the last."""
+        A = graphs.random_graph(200, "ties", 7)
+        assert assert_follows_algorithm_2(backend, A, 2, p=p).iterations == 5
+
     @pytest.mark.parametrize("dtype", graphs.quick([np.float64, np.float32]))
     def test_weights_of_subnormal_entries(self, backend, dtype):
         least = np.finfo(dtype).smallest_subnormal
@@ -211,6 +225,13 @@ class TestAutomaticIterations:
     def test_stops_at_a_maximal_factor(self, backend):
         f = lf.graph.factor(backend.csr(graphs.path_graph(5, np.arange(1.0, 5.0))), 1, m=1, iterations="auto")
         assert (f.iterations, f.maximal) == (3, True)
+
+
+def test_more_iterations_than_can_be_counted(backend):
+    A = backend.csr(graphs.random_graph(50))
+    f, maximal = lf.graph.factor(A, iterations=10**30), lf.graph.factor(A, iterations=None)
+    np.testing.assert_array_equal(backend.host(f.neighbors), backend.host(maximal.neighbors))
+    assert (f.iterations, f.maximal) == (maximal.iterations, True)
 
 
 class TestGreedy:
@@ -285,7 +306,7 @@ class TestThePapersNumbers:
     @pytest.mark.parametrize(("n", "wanted"), [(1, 0.27), (2, 0.67), (3, 0.72), (4, 0.79)])
     @pytest.mark.parametrize("kind", [1, 2, 3])
     def test_aniso_coverage_on_300_x_300(self, backend, kind, n, wanted):
-        f = lf.graph.factor(lf.matrices.aniso(kind, 300, device=backend.name), n)
+        f = lf.graph.factor(lf.matrices.aniso(kind, 300, device=backend.name), n, iterations=5)
         assert f.iterations == 5
         assert f.coverage == pytest.approx(wanted, abs=0.01)
 
@@ -293,7 +314,7 @@ class TestThePapersNumbers:
     @pytest.mark.parametrize(("n", "wanted"), [(1, 0.27), (2, 0.67), (3, 0.72), (4, 0.79)])
     @pytest.mark.parametrize("kind", [1, 2, 3])
     def test_aniso_coverage_on_1000_x_1000(self, backend, kind, n, wanted):
-        f = lf.graph.factor(lf.matrices.aniso(kind, 1000, device=backend.name), n)
+        f = lf.graph.factor(lf.matrices.aniso(kind, 1000, device=backend.name), n, iterations=5)
         assert f.coverage == pytest.approx(wanted, abs=0.01)
 
     @pytest.mark.gpu
@@ -301,18 +322,18 @@ class TestThePapersNumbers:
     @pytest.mark.parametrize(("n", "wanted"), [(1, 0.27), (2, 0.67), (3, 0.72), (4, 0.79)])
     @pytest.mark.parametrize("kind", [1, 2, 3])
     def test_aniso_coverage_on_2500_x_2500(self, cuda, kind, n, wanted):
-        f = lf.graph.factor(lf.matrices.aniso(kind, 2500, device="cuda"), n)
+        f = lf.graph.factor(lf.matrices.aniso(kind, 2500, device="cuda"), n, iterations=5)
         assert f.coverage == pytest.approx(wanted, abs=0.01)
 
     @pytest.mark.parametrize(("n", "wanted"), [(1, 0.21), (2, 0.46), (3, 0.71), (4, 1.00)])
     def test_uniform_coverage_on_300_x_300(self, backend, n, wanted):
-        f = lf.graph.factor(lf.matrices.poisson((300, 300), device=backend.name), n)
+        f = lf.graph.factor(lf.matrices.poisson((300, 300), device=backend.name), n, iterations=5)
         assert f.coverage == pytest.approx(wanted, abs=0.02)
 
     @pytest.mark.slow
     @pytest.mark.parametrize(("n", "wanted"), [(1, 0.21), (2, 0.46), (3, 0.71), (4, 1.00)])
     def test_uniform_coverage_on_1000_x_1000(self, backend, n, wanted):
-        f = lf.graph.factor(lf.matrices.poisson((1000, 1000), device=backend.name), n)
+        f = lf.graph.factor(lf.matrices.poisson((1000, 1000), device=backend.name), n, iterations=5)
         assert f.coverage == pytest.approx(wanted, abs=0.02)
 
     def test_real_matrices_come_close_to_greedy(self, backend, real_name):

@@ -229,6 +229,9 @@ def test_errors_name_the_fix(backend):
         (lambda A, b: solvers.cg(A, b, history=[]), r"got a list: pass lf.solvers.History\(\)$"),
         (lambda A, b: lf.jacobi(A, zzz=1), r"^jacobi\(\) has no argument 'zzz': it has A, "),
         (lambda A, b: lf.jacobi(A) @ A, r"^r must be a dense array, got a csr_\w+: pass r.toarray\(\)$"),
+        (lambda A, b: lf.jacobi(A).T.matvec(A), r"^r must be a dense array, got a csr_\w+: pass r.toarray"),
+        (lambda A, b: lf.multilevel(A).solve(b, residuals=b), "^residuals must be a list, .* got a ndarray$"),
+        (lambda A, b: lf.graph.fill(A, np.arange(25)).memory(dtype="x"), "^dtype must .* got 'x'$"),
         (lambda A, b: A @ lf.jacobi(A), r"pass aslinearoperator\(A\) @ M$"),
         (lambda A, b: lf.solve(A, b, M=A), r"^solve\(\) has no argument 'M': did you mean method\?$"),
         (lambda A, b: solvers.cg(A, b, None, 1e-8), r"^cg\(\) takes A, b, x0 by position: .* rtol=\.\.\.$"),
@@ -269,12 +272,107 @@ def test_errors_name_the_fix(backend):
         (lambda A, b: lf.tridiagonal(A, random_state=0), r"'random_state': did you mean seed\?$"),
         (lambda A, b: lf.graph.connected_components(csgraph=A), "'csgraph': did you mean A"),
         (lambda A, b: lf.graph.factor(A, 2, maxiter=3), "'maxiter': did you mean iterations"),
+        (lambda A, b: lf.graph.factor(A, iters=5), r"^factor\(\) .*'iters': did you mean iterations\?$"),
+        (lambda A, b: lf.tridiagonal(A, iter=5), "'iter': did you mean iterations"),
+        (lambda A, b: lf.graph.pagerank(A, damping=0.9), "'damping': did you mean alpha"),
+        (
+            lambda A, b: lf.pipeline.tridiagonal_bands(A, seeds=3),
+            r"^tridiagonal_bands\(\) has no argument 'seeds': did you mean seed\?$",
+        ),
+        (
+            lambda A, b: lf.pipeline.block_tridiagonal_bands(A, zzz=3),
+            r"^block_tridiagonal_bands\(\) .*'zzz': it has A, block_size, m, iterations, k_m, p, seed, ",
+        ),
+        (
+            lambda A, b: lf.BlockTridiagonalSolver(b, b, b, zzz=True),
+            r"^BlockTridiagonalSolver\(\) has no argument 'zzz': it has lower, diagonal, upper, ",
+        ),
+        (lambda A, b: solvers.cg(A.toarray().tolist(), b), r"got a list: pass numpy.array\(A\)$"),
+        (lambda A, b: solvers.cg("A.mtx", b), r"got 'A.mtx': read the file by .*matrices.load$"),
+        (
+            lambda A, b: lf.jacobi((A.data, A.indices, A.indptr)),
+            r"^A must be .* got a tuple of parts of different shapes: pass scipy.sparse.csr_array\(A\) for",
+        ),
+        (lambda A, b: lf.multilevel(A, dtype="single type"), "^dtype must .* got 'single type'$"),
+        (lambda A, b: lf.matrices.poisson((3, 3), dtype="reals"), "^dtype must .* got 'reals'$"),
+        (lambda A, b: lf.matrices.poisson((3, 3), index_dtype="u"), "^index_dtype must .* got 'u'$"),
+        (lambda A, b: lf.matrices.poisson("3x3"), "^shape must be an integer for each axis, got '3x3'$"),
+        (lambda A, b: lf.save_preconditioner(lf.jacobi(A), None), "^path must .* or a path, got None$"),
+        (lambda A, b: lf.load_preconditioner(3), "^path must be a string or a path, got 3$"),
+        (lambda A, b: lf.permute(A, np.ma.arange(25)), "^ordering must not be a masked array"),
+        (lambda A, b: lf.graph.read_traffic(None), "^path must be a string or a path, got None$"),
+        (lambda A, b: lf.graph.write_traffic(b, A), "^path must be a string or a path, got a ndarray$"),
+        (lambda A, b: lf.similarity.read_sets(3), "^path must be a string or a path, got 3$"),
+        (lambda A, b: lf.similarity.join_quality(A, b), "^found must be a JoinResult .* got a csr_"),
+        (lambda A, b: lf.memory_estimate(A, kind="tridiagonal", forests="2"), "^forests must be an integer"),
+        (lambda A, b: lf.scaling(A, tolerance="tight"), "^tolerance must be a number, got 'tight'$"),
+        (lambda A, b: lf.scaling(A, tolerance=b), "^tolerance must be a number, got a ndarray$"),
+        (lambda A, b: lf.matrices.rmat(3, seed="a"), "^seed must be an integer, got 'a'$"),
+        (lambda A, b: lf.matrices.random_geometric(9, radius="r"), "^radius must be a number, got 'r'$"),
+        (lambda A, b: lf.matrices.elasticity((3, 3), poisson_ratio=None), "^poisson_ratio must be a number"),
+        (lambda A, b: lf.matrices.packets(4, exponent="2"), "^exponent must be a number, got '2'$"),
     ],
 )
 def test_habits_of_other_libraries_are_answered(call, message):
     A = lf.matrices.poisson((5, 5))
     with pytest.raises(TypeError, match=message):
         call(A, np.ones(25))
+
+
+RAGGED = [[1], [2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda A: lf.jacobi(RAGGED), "A"),
+        (lambda A: solvers.cg(A, RAGGED), "b"),
+        (lambda A: solvers.cg(A, np.ones(25), x0=RAGGED), "x0"),
+        (lambda A: lf.jacobi(A) @ RAGGED, "r"),
+        (lambda A: lf.permute(A, RAGGED), "ordering"),
+        (lambda A: lf.multilevel(A, B=RAGGED), "B"),
+        (lambda A: lf.tridiagonal(A, values=RAGGED), "values"),
+        (lambda A: lf.graph.coarsen(A, RAGGED), "matching"),
+        (lambda A: lf.rigid_body_modes(RAGGED), "coordinates"),
+        (lambda A: lf.TridiagonalSolver(RAGGED, RAGGED, RAGGED), "lower"),
+    ],
+)
+def test_ragged_lists_are_refused_by_name(call, name):
+    with pytest.raises(TypeError, match=f"^{name} must .* got a list of parts of different shapes$"):
+        call(lf.matrices.poisson((5, 5)))
+
+
+@pytest.mark.parametrize("view", [lambda M: M, lambda M: M.T], ids=["M", "M.T"])
+@pytest.mark.parametrize("make", [lf.jacobi, lf.multilevel])
+def test_products_with_other_shapes_name_them(make, view):
+    M = view(make(lf.matrices.poisson((5, 5))))
+    for r in (np.ones((25, 2, 2)), [[[1.0]]]):
+        with pytest.raises(ValueError, match=r"^r must have the shape \(25, k\), got \(\d+, \d, \d\)$"):
+            M @ r
+    for r in (None, np.array(3.0)):
+        with pytest.raises(ValueError, match=r"^r must have the shape \(25,\), .* got \(\)$"):
+            M @ r
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: lf.multilevel(lf.matrices.poisson((5, 5))).solve(np.ones(25), accel=3),
+            '^accel must be None, "auto", .* or a function, got 3$',
+        ),
+        (lambda: lf.matrices.rmat(3, seed=-1), "^seed must be at least 0, got -1$"),
+        (lambda: lf.matrices.rmat(3, probabilities="abcd"), "^probabilities must be four .* got 'abcd'$"),
+        (lambda: lf.matrices.packets(4, exponent=1e30), "^exponent must be less far from 1 with offset"),
+    ],
+)
+def test_numbers_that_are_out_of_range_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_advice_is_short():
+    assert max(len(status.advice) for status in Status) < 245
 
 
 def test_arrays_are_shown_by_their_type():

@@ -23,7 +23,7 @@ DIGESTS = Path(__file__).with_name("same_bits.json")
 
 def factors(A):
     for n in (1, 2, 3, 4):
-        yield from fields(f"n={n}", lf.graph.factor(A, n), "neighbors", "values")
+        yield from fields(f"n={n}", lf.graph.factor(A, n, iterations=5), "neighbors", "values")
     yield from fields("maximal", lf.graph.factor(A, m=1, iterations=None, seed=7), "neighbors", "values")
 
 

@@ -78,7 +78,7 @@ class TestCoverage:
         A = lf.matrices.poisson((40, 40), device=backend.name)
         found = coverages(A, charge="splitmix64", ties="random")
         for rule, each in found["rules"].items():
-            factor = lf.graph.factor(A, 2, ties=rule)
+            factor = lf.graph.factor(A, 2, iterations=5, ties=rule)
             assert each["parallel"]["2"] == factor.coverage == each["configurations"][1]["c5"]
             for m in (1, 5):
                 forest, _ = lf.pipeline.block_tridiagonal_bands(A, m=m, iterations=5, ties=rule)

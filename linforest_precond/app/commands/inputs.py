@@ -16,8 +16,8 @@ from linforest_precond.backends import require_device
 from linforest_precond.matrices.generators.by_name import help_text
 
 MATRIX_HELP = f"""\
-A is a file (Matrix Market .mtx, Rutherford-Boeing .rb), a matrix of the SuiteSparse collection by its name
-(ecology1, HB/494_bus: downloaded once and cached), or a generated one, such as
+A is a file (Matrix Market .mtx, Rutherford-Boeing .rb, MATLAB .mat, SciPy .npz), a matrix of the SuiteSparse
+collection by its name (ecology1, HB/494_bus: downloaded once and cached), or a generated one, such as
 
 {help_text()}
 

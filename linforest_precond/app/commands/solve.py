@@ -63,7 +63,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="auto: chosen by trial, with the solver (the default; with --solver it is tridiagonal); "
         "tridiagonal: the tridiagonal part along a linear forest; block_tridiagonal: the 2 x 2 block "
         "tridiagonal part along one; tridiagonal_original: the tridiagonal part of A in its original order; "
-        "multilevel: algebraic multigrid; jacobi, block_jacobi: the diagonal, or 2 x 2 blocks on it",
+        "multilevel: algebraic multigrid; jacobi, block_jacobi: the diagonal, or 2 x 2 blocks on it; "
+        "gauss_seidel: symmetric sweeps; ilu: incomplete factors; approximate_inverse: a sparse one; direct: "
+        "a sparse factorization; none: the solver alone",
     )
     add_multigrid_options(parser)
     parser.add_argument(

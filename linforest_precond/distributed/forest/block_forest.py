@@ -7,6 +7,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 
 from linforest_precond.backends.annotations import Array, Auto
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.forest.factor import covered_share, propose_factor
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of
 from linforest_precond.distributed.forest.linear_forest import Paths, break_cycles, place_paths
@@ -24,6 +25,7 @@ from linforest_precond.graph.forest.pairs import check_block_options
 Options = tuple[FactorOptions, ...]
 
 
+@named_arguments
 def block_forest(
     A: Matrix,
     block_size: int = 2,

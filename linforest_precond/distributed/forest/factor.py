@@ -17,6 +17,7 @@ from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.cpu.forest.factor import SATURATED, tie_rule_of
 from linforest_precond.backends.cpu.matrix.entries import gathered
 from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX, readonly
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of
 from linforest_precond.distributed.forest.records import RankFactor
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
@@ -27,6 +28,7 @@ from linforest_precond.graph.forest.factor import FactorKeywords, FactorOptions,
 from linforest_precond.records.forest import share_of
 
 
+@named_arguments
 def factor(A: Matrix, n: int = 2, **options: Unpack[FactorKeywords]) -> RankFactor:
     """Find a [0,n]-factor of the graph of a matrix over ranks, the same as on one rank.
 
@@ -55,7 +57,7 @@ def factor(A: Matrix, n: int = 2, **options: Unpack[FactorKeywords]) -> RankFact
     >>> distributed.simulate(3, edges), int((lf.graph.factor(A).neighbors >= 0).sum()) // 2
     ([895, 895, 895], 895)
     """
-    agreed = agreed_options(A, lambda: check_options(n, **{"iterations": 5, **options}))
+    agreed = agreed_options(A, lambda: check_options(n, **options))
     with A.comm.together():
         graph = graph_of(without_rounding(A), A.backend)
         found = propose_factor(graph, agreed)

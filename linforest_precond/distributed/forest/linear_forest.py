@@ -10,6 +10,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.forest.factor import FactorArrays, covered_share, propose_factor
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of
 from linforest_precond.distributed.forest.list_ranking import END
@@ -23,6 +24,7 @@ from linforest_precond.graph.forest.factor import FactorKeywords, check_options
 from linforest_precond.records.forest import share_of
 
 
+@named_arguments
 def linear_forest(A: Matrix, **options: Unpack[FactorKeywords]) -> RankForest:
     """Find a linear forest of the graph of a matrix over ranks, the same as on one rank.
 

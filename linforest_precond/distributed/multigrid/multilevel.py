@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import ScalingName
-from linforest_precond.backends.arguments import as_choice, as_integer
+from linforest_precond.backends.arguments import as_choice, as_dtype, as_integer
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.distributed.multigrid.candidate_aggregation import RankCandidateCoarsening
@@ -179,5 +179,5 @@ def _checked(
         "gather_below": as_integer("gather_below", gather_below, 0),
         "block_size": block_size,
         "the shape of B": None if B is None else np.shape(B)[1:],
-        "dtype": dtype if named else np.dtype(dtype).name,
+        "dtype": dtype if named else as_dtype("dtype", dtype).name,
     }

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linforest_precond.backends.arguments import as_integer
 from linforest_precond.distributed.partition.communicator import (
     COMBINE,
     Communicator,
@@ -156,7 +157,7 @@ def simulate(
     >>> simulate(3, lambda comm: comm.allgather(comm.rank ** 2))
     [[0, 1, 4], [0, 1, 4], [0, 1, 4]]
     """
-    board = Board(size)
+    board = Board(as_integer("size", size, 1))
     results: list[Any] = [None] * size
     errors: list[BaseException | None] = [None] * size
 

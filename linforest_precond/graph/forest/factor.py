@@ -15,6 +15,8 @@ from linforest_precond.records.forest import Factor
 
 # The largest number of iterations for "auto".
 AUTOMATIC_LIMIT = 20
+# More iterations are never made: kernels count in 64-bit integers.
+LARGEST_LIMIT = 2**62
 # The hashes that charges are drawn by, and the orders among equal weights.
 CHARGES = "splitmix64", "md5"
 TIES = "auto", "index", "random"
@@ -25,7 +27,7 @@ def factor(
     A: MatrixLike,
     n: int = 2,
     *,
-    iterations: int | Literal["auto"] | None = 5,
+    iterations: int | Literal["auto"] | None = "auto",
     m: int = 5,
     k_m: int = 0,
     p: float = 0.5,
@@ -49,13 +51,13 @@ def factor(
     n : int
         Largest degree, 1 to 4.
     iterations : int, "auto" or None
-        Largest number of iterations; None goes on until the factor is maximal; "auto", the default of
-        `linear_forest`, makes five and goes on while an iteration adds more than 1 % of the edges, up to 20.
-        The default is the paper's five: its coverages are those after five.
+        Largest number of iterations. "auto" makes five, and goes on while an iteration adds more than 1 % of
+        the edges, up to 20. 5 is the paper's setting: its coverages are those after five iterations. None
+        goes on until the factor is maximal.
     m, k_m : int
         Charging is off in iteration k when ``k % m == k_m``.
     p : float
-        Probability of a positive charge.
+        Probability of a positive charge. With 0 or 1, charged iterations add no edges.
     seed : int
         Seed of the charges, and of the order among equal weights where that is random.
     charge : {"splitmix64", "md5"}
@@ -130,14 +132,14 @@ def check_options(
     charge: Any = "splitmix64",
     ties: Any = "auto",
 ) -> FactorOptions:
-    """Check the options of a factor; the defaults are those of `linear_forest`."""
+    """Check the options of a factor; the defaults are those of `factor`."""
     n = as_integer("n", n, 1, 4)
     automatic = isinstance(iterations, str)
     if automatic and iterations != "auto":
         raise ValueError(f'iterations must be an integer, "auto" or None, got {iterations!r}')
-    limit = (
-        AUTOMATIC_LIMIT if automatic else None if iterations is None else as_integer("iterations", iterations)
-    )
+    limit = AUTOMATIC_LIMIT if automatic else None
+    if limit is None and iterations is not None:
+        limit = min(as_integer("iterations", iterations), LARGEST_LIMIT)
     if limit is not None and limit < 1:
         raise ValueError(f"iterations must be at least 1, got {limit}; None goes on until maximal")
     m = as_integer("m", m, 1, 2**31 - 1)

@@ -42,8 +42,8 @@ def linear_forest(
     A : sparse matrix, dense array or Factor
         A square matrix of SciPy, NumPy or CuPy, or a `Factor` with n = 2 (the options are then its own).
     iterations : int, "auto" or None
-        As in `linforest_precond.graph.factor`. The default is "auto": of some graphs, five iterations leave
-        many short paths, which a preconditioner along them pays for in every solve.
+        As in `linforest_precond.graph.factor`. Of some graphs, five iterations leave many short paths, which
+        a preconditioner along them pays for in every solve; so the default is "auto".
     m, k_m, p, seed, charge, ties
         As in `linforest_precond.graph.factor`.
     method : {"list_ranking", "bidirectional_scan"}

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Unpack
 
 from linforest_precond.backends.annotations import Array, Auto, MatrixLike
-from linforest_precond.backends.user_warnings import renamed_arguments
+from linforest_precond.backends.user_warnings import named_arguments, renamed_arguments
 from linforest_precond.graph.forest.bands import copy_bands, copy_block_bands
 from linforest_precond.graph.forest.factor import (
     BlockKeywords,
@@ -96,6 +96,7 @@ def tridiagonal_bands(
     return bands_along_forest(checked(A, shared=True, begin=begin_factor(factor)), factor, methods)
 
 
+@named_arguments
 def block_tridiagonal_bands(
     A: MatrixLike,
     block_size: int = 2,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.array_libraries import refuse_masked_or_ragged, xp_of
 from linforest_precond.backends.flags import all_set, any_set
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.checked import checked
@@ -95,6 +95,7 @@ def as_mates(mate: Any, graph: Graph, name: str = "mate", vertices: str = "rows"
     mate = mate.mate if isinstance(mate, Matching) else mate
     if hasattr(mate, "dtype") and not is_on(mate, backend):
         raise TypeError(f"{name} must be on A's device ({backend.name}), got a {type(mate).__name__}")
+    refuse_masked_or_ragged(name, mate)
     mate = backend.xp.asarray(mate)
     if mate.shape != (graph.n,):
         raise ValueError(

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
-from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.array_libraries import refuse_masked_or_ragged, xp_of
 from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.interop.dlpack import native_matrix
@@ -65,6 +65,7 @@ def checked_order(
     xp, order = backend.xp, getattr(order, "order", order)
     if xp is np and not is_on(order, backend):
         raise TypeError(f"{name} must be on {backend.name} like A, got a {type(order).__name__}")
+    refuse_masked_or_ragged(name, order)
     given: Array = order if isinstance(order, xp.ndarray) else np.asarray(order)
     if given.dtype.kind not in "iu" and given.size:
         found = given.dtype if given.ndim else repr(order)

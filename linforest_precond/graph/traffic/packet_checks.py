@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import refuse_masked
+from linforest_precond.backends.array_libraries import refuse_masked_or_ragged
 
 ADDRESSES = 2**32
 LARGEST_INT64 = 2**63 - 1
@@ -59,7 +59,7 @@ def check_total(total: int) -> None:
 
 def _as_vector(name: str, values: Any, xp: Any) -> Array:
     """A 1-D array on the device of `xp`."""
-    refuse_masked(name, values)
+    refuse_masked_or_ragged(name, values)
     array: Array = values if isinstance(values, xp.ndarray) else np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")

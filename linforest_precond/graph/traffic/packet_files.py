@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linforest_precond.backends.arguments import as_path
 from linforest_precond.graph.traffic.packet_checks import as_addresses, as_packet_counts
 from linforest_precond.graph.traffic.traffic_records import LARGEST_EXACT_FLOAT
 from linforest_precond.matrices.readers.bounded_streams import open_regular, text_lines
@@ -46,7 +47,7 @@ def read_packets(path: str | os.PathLike[str]) -> Iterator[Any]:
         .mtx: a Matrix Market file, of up to 2**32 rows and columns. All else that
         `linforest_precond.matrices.load` reads: .mat, .rb ...
     """
-    path = Path(path)
+    path = Path(as_path("path", path))
     open_regular(path).close()
     if (matrix_suffix(path) or "").startswith(".mtx"):
         return _hypersparse(path)

@@ -10,6 +10,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from linforest_precond.backends import backend_named
+from linforest_precond.backends.arguments import as_path
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.traffic.packet_checks import ADDRESSES
@@ -53,7 +54,7 @@ def write_traffic(path: str | os.PathLike[str], A: TrafficMatrix) -> Path:
     ...     print(path.read_text().splitlines()[-1], lf.graph.read_traffic(path).packets.tolist())
     167772170 3221225992 1 [2, 1]
     """
-    target = Path(path)
+    target = Path(as_path("path", path))
     if target.suffix.lower() != SUFFIX:
         raise ValueError(f"path must end with {SUFFIX}, got {target.name!r}")
     if not isinstance(A, TrafficMatrix):
@@ -93,4 +94,4 @@ def read_traffic(path: str | os.PathLike[str]) -> TrafficMatrix:
     ...     lf.graph.read_traffic(path).packets.tolist()
     [2]
     """
-    return merged(pieces_of(Path(path), None), backend_named("cpu"))
+    return merged(pieces_of(Path(as_path("path", path)), None), backend_named("cpu"))

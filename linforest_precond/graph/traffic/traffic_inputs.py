@@ -14,7 +14,7 @@ import scipy.sparse
 
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import is_cupy, refuse_masked
+from linforest_precond.backends.array_libraries import is_cupy, refuse_masked_or_ragged
 from linforest_precond.graph.traffic.packet_checks import ADDRESSES
 from linforest_precond.graph.traffic.packet_files import AT_ONCE, is_text, read_packets
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix
@@ -64,7 +64,7 @@ def triplets(A: Any) -> Piece:
     """Rows, columns and values of a matrix in any format; duplicates stay."""
     backend = backend_of(A)
     if not is_sparse(A):
-        refuse_masked("A", A)
+        refuse_masked_or_ragged("A", A)
         dense = backend.xp.asarray(A)
         check_shape(dense)
         rows, columns = backend.xp.nonzero(dense)
@@ -101,7 +101,7 @@ def compressed(A: Any, backend: Backend) -> Array:
 
 def check_shape(A: Any) -> None:
     """Raise an error unless A is two-dimensional, with rows and columns that are addresses."""
-    refuse_masked("A.data", getattr(A, "data", None))
+    refuse_masked_or_ragged("A.data", getattr(A, "data", None))
     if len(A.shape) != 2 or max(A.shape) > ADDRESSES:
         raise ValueError(f"A must have two dimensions of at most 2**32, got shape {tuple(A.shape)}")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from linforest_precond import solvers
 from linforest_precond.backends.annotations import Accelerator, Array
-from linforest_precond.backends.arguments import as_choice
+from linforest_precond.backends.arguments import as_choice, shown
 from linforest_precond.backends.array_libraries import is_cupy, xp_of
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.checked import CheckedMatrix
@@ -242,6 +242,8 @@ class Hierarchy(LevelsInterface):
         True
         """
         tol = tol if rtol is None else rtol
+        if not isinstance(residuals, list | None):
+            raise TypeError(f"residuals must be a list, which is overwritten, got {shown(residuals)}")
         applied = self._operator._applied  # read once: another thread may update the hierarchy meanwhile
         M = self._preconditioner(applied, cycle)
         if accel is None:
@@ -249,9 +251,9 @@ class Hierarchy(LevelsInterface):
             x, info, norms = repeat_cycles(
                 unscaled_level(applied), applied.exponent, cycles, b, x0, tol, maxiter, callback
             )
-        elif isinstance(accel, str) and accel not in ACCELERATORS:
+        elif accel not in ACCELERATORS if isinstance(accel, str) else not callable(accel):
             names = ", ".join(f'"{name}"' for name in ACCELERATORS)
-            raise ValueError(f"accel must be None, {names} or a function, got {accel!r}")
+            raise ValueError(f"accel must be None, {names} or a function, got {shown(accel)}")
         else:
             history = solvers.History()
             options = {"x0": x0, "rtol": tol, "maxiter": maxiter, "M": M, "callback": callback}

@@ -10,7 +10,7 @@ import numpy as np
 from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.backends.array_libraries import refuse_masked
+from linforest_precond.backends.array_libraries import refuse_masked_or_ragged
 from linforest_precond.backends.flags import all_set
 from linforest_precond.matrix.checks import value_dtype
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
@@ -132,7 +132,7 @@ def _on_device(B: Any, backend: Backend) -> Array:
         raise TypeError(f"B must be a dense array, got a {type(B).__name__}; pass B.toarray()")
     if hasattr(B, "dtype") and not is_on(B, backend):
         raise TypeError(f"B must be on A's device ({backend.name}), got a {type(B).__name__}")
-    refuse_masked("B", B)
+    refuse_masked_or_ragged("B", B)
     return backend.xp.asarray(B)
 
 

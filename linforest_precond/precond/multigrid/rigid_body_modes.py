@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.array_libraries import refuse_masked_or_ragged, xp_of
 from linforest_precond.backends.user_warnings import named_arguments
 
 
@@ -49,6 +49,7 @@ def rigid_body_modes(coordinates: Array, *, interleaved: bool = True) -> Array:
     >>> B.shape, bool(abs(A @ B)[27:].max() < 1e-12)
     ((270, 6), True)
     """
+    refuse_masked_or_ragged("coordinates", coordinates)
     xp = xp_of(coordinates)
     positions = _scaled(_checked(xp.asarray(coordinates)))
     nodes, axes = positions.shape

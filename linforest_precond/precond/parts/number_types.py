@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.arguments import as_dtype
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.flags import all_set
 from linforest_precond.matrix.checks import VALUE_DTYPES
@@ -21,7 +22,7 @@ def stored_dtype(dtype: npt.DTypeLike | None, of_matrix: DType) -> DType:
     """The type to store numbers in: `dtype`, or the matrix's own by default."""
     if dtype is None:
         return of_matrix
-    stored = np.dtype(dtype)
+    stored = as_dtype("dtype", dtype)
     if stored not in VALUE_DTYPES or stored.kind != of_matrix.kind:
         choices = ", ".join(str(value) for value in VALUE_DTYPES if value.kind == of_matrix.kind)
         raise TypeError(f"dtype must be None or one of {choices} for a matrix of {of_matrix}, got {stored}")
@@ -86,5 +87,7 @@ def _address(array: Any) -> int:
 @functools.cache
 def result_dtype(of_operator: DType, of_vector: DType) -> DType:
     if of_vector.kind not in "biufc" or np.promote_types(of_operator, of_vector) not in VALUE_DTYPES:
-        raise TypeError(f"r must hold numbers of at most double precision, got {of_vector}")
+        raise TypeError(
+            f"r must hold numbers of at most double precision, got {of_vector}; convert it with r.astype(...)"
+        )
     return np.promote_types(of_operator, of_vector)

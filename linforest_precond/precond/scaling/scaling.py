@@ -9,7 +9,7 @@ import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, MatrixLike, ScalingMethod
-from linforest_precond.backends.arguments import as_choice, shown
+from linforest_precond.backends.arguments import as_choice, as_number, shown
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.precond.scaling.matched_rows import match_rows, partners_of
@@ -79,8 +79,8 @@ def scaling(
     ([1, 0, 2], [1.0, 1.0, 1.0])
     """
     as_choice("method", method, METHODS)
-    if not 0 < tolerance <= 1:
-        raise ValueError(f"tolerance must lie in (0, 1], got {tolerance!r}")
+    if not 0 < (tolerance := as_number("tolerance", tolerance)) <= 1:
+        raise ValueError(f"tolerance must lie in (0, 1], got {tolerance}")
     csr = checked(A)
     if symmetric and not csr.symmetric:
         raise ValueError("symmetric must be None or False where |A| is not symmetric, got True")

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.arguments import as_path
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrices.readers.atomic_files import replacing
 from linforest_precond.matrices.readers.bounded_streams import open_regular, size_of
@@ -69,7 +70,7 @@ def save_preconditioner(M: Any, path: str | os.PathLike[str]) -> None:
         raise TypeError(f"M must be a preconditioner of linforest_precond, got {type(M).__name__}")
     header, arrays = packed(M)
     text = json.dumps({"format": FORMAT, "version": VERSION, "kind": M.kind, "digest": ALGORITHM, **header})
-    with replacing(Path(path)) as unfinished, open(unfinished, "wb") as file:
+    with replacing(Path(as_path("path", path))) as unfinished, open(unfinished, "wb") as file:
         members: dict[str, Any] = {HEADER: np.array(text), **arrays, DIGEST: np.array(_digest(text, arrays))}
         np.savez(file, **members)
 
@@ -101,7 +102,7 @@ def load_preconditioner(path: str | os.PathLike[str]) -> Preconditioner:
     --------
     save_preconditioner
     """
-    path = os.fspath(path)
+    path = as_path("path", path)
     with open_regular(path) as file, _named_errors(path, "the archive"):
         arrays = _read_arrays(file)
     with _named_errors(path, HEADER):

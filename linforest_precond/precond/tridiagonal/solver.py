@@ -9,9 +9,9 @@ import numpy as np
 
 from linforest_precond.backends import backend_of, is_on
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.array_libraries import device_name, xp_of
+from linforest_precond.backends.array_libraries import device_name, refuse_masked_or_ragged, xp_of
 from linforest_precond.backends.returns import PivotFinding
-from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
+from linforest_precond.backends.user_warnings import named_arguments, warn_user, without_numpy_warnings
 from linforest_precond.interop.dlpack import native_array
 from linforest_precond.matrix.checks import check_finite, value_dtype
 from linforest_precond.precond.tridiagonal.elimination import Elimination, Factorization
@@ -98,6 +98,7 @@ class TridiagonalSolver(Printed):
     _steps: Elimination = Elimination()
     _blocks = False  # whether bands hold blocks
 
+    @named_arguments
     def __init__(self, lower: Array, diagonal: Array, upper: Array, *, make_definite: bool = False) -> None:
         bands = _checked_bands(lower, diagonal, upper, self._blocks)
         self._factor(*bands, make_definite=make_definite)
@@ -301,6 +302,8 @@ def _checked_bands(lower: Array, diagonal: Array, upper: Array, blocks: bool) ->
                 f"and {name} on {device_name(band)}"
             )
     xp = backend.xp
+    for name, band in named.items():
+        refuse_masked_or_ragged(name, band)
     bands = {name: xp.asarray(band) for name, band in named.items()}
     dtypes = [value_dtype(name, band.dtype) for name, band in bands.items()]
     dtype = np.result_type(*dtypes)

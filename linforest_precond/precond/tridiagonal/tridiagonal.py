@@ -254,9 +254,13 @@ def block_tridiagonal(
 
 
 def memory_of_paths(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
-    operator, setup = _one_system(sizes, options["ordering"])
-    if options["forests"] > 1 or options["polynomial"] > 1:
-        return _several_forests(sizes, operator, setup, options["forests"])
+    ordering = options["ordering"]
+    operator, setup = _one_system(sizes, ordering)
+    forests, polynomial = _checked_counts(
+        options["forests"], COMBINATIONS[0], options["polynomial"], ordering
+    )
+    if forests > 1 or polynomial > 1:
+        return _several_forests(sizes, operator, setup, forests)
     return operator, setup
 
 
