@@ -589,7 +589,9 @@ class TestBlockBands:
         size = min(A.shape[0], B.shape[0])
         A, B = (graphs.with_types(M[:size, :size]) for M in (A, B))
         forest, _ = block_tridiagonal_bands(backend.csr(A), block_size)
-        assert_block_bands(backend, B, forest, copy_block_bands(checked(backend.csr(B)), forest))
+        csr = checked(backend.csr(B))  # its Hermitian part, where B is Hermitian to rounding
+        B = sp.csr_array(tuple(map(backend.host, (csr.data, csr.indices, csr.indptr))), shape=B.shape)
+        assert_block_bands(backend, B, forest, copy_block_bands(csr, forest))
 
     @pytest.mark.parametrize("block_size", [2, 4])
     def test_they_are_the_permuted_matrix_on_the_forest(self, backend, block_size):
