@@ -664,7 +664,7 @@ class TestBadInput:
         with pytest.raises(ValueError, match="none is there"):
             lf.graph.matching(graphs.path_graph(5), device="cuda")
 
-    @pytest.mark.parametrize("batches", [1, 3, 700])
+    @pytest.mark.parametrize("batches", [1, 3, 700, 10**30])
     def test_batches_on_the_cpu_change_nothing(self, batches):
         for A in (graphs.random_graph(500), graphs.random_graph(400, "ties", symmetric=False)):
             one, other = lf.graph.matching(A), lf.graph.matching(A, batches=batches)

@@ -230,6 +230,8 @@ def _match_out_of_core(
     """Match locally dominant edges of a graph on the host in batches, on the GPU if asked for."""
     require_device(device, otherwise="device=None works on the CPU")
     room: Any = backend_named(device or "cpu").matching
+    if batches is not None:
+        batches = min(batches, max(graph.n, 1))  # a batch has a row at least
     return room.out_of_core_matching.match(graph, tie_key_of(seed), batches)
 
 
