@@ -86,8 +86,9 @@ class Status(IntEnum):
     )
     UNATTAINABLE = (
         StatusCode.UNATTAINABLE,
-        "The tolerance is below what the type of the vectors can verify: rounding errors of x cause a larger "
-        "residual. x is the best that was found. Raise rtol, scale the system, or use double precision.",
+        "The tolerance is below what float64 can verify for this A, or float32 for vectors of that type: "
+        "rounding errors of x cause a larger residual. x is the best that was found. Raise rtol, scale the "
+        "system, or use double precision.",
     )
 
     @classmethod

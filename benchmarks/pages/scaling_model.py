@@ -32,6 +32,7 @@ from linforest_precond import distributed
 from linforest_precond.distributed.tridiagonal.reduced_system import BandedLU, entries_of_blocks
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "scaling_model.md"
+MODULE = "benchmarks.pages.scaling_model"
 COUNTED = 2, 4, 8, 16, 32
 RANKS = [2**k for k in range(1, 13)]
 ROWS, COUNTED_ROWS = 100_000, 1600  # of each rank: modelled, counted
@@ -118,19 +119,12 @@ def exchanged(comm: distributed.Communicator, size: int) -> None:
     comm.exchange_known({other: values}, {other: size}, values)
 
 
-def measured(ranks: int) -> dict[str, float]:
-    """What `run` prints, on ranks of MPI with one thread each."""
+def run_on_ranks(module: str, ranks: int, *arguments: str) -> dict[str, float]:
+    """What `python -m module --run` prints, on ranks of MPI with one thread each."""
     own = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
     beside = Path(sys.executable).with_name("mpiexec")
-    command = [
-        str(beside) if beside.exists() else "mpiexec",
-        "-n",
-        str(ranks),
-        sys.executable,
-        "-m",
-        "benchmarks.pages.scaling_model",
-        "--run",
-    ]
+    launcher = str(beside) if beside.exists() else "mpiexec"
+    command = [launcher, "-n", str(ranks), sys.executable, "-m", module, "--run", *arguments]
     done = subprocess.run(command, env={**os.environ, **own}, check=True, stdout=subprocess.PIPE, text=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -140,7 +134,7 @@ class Calibration:
     """Runs on one and on two ranks, and the machine whose messages were timed between these."""
 
     def __init__(self, fits: dict[str, dict[str, Fit]], machine: Machine) -> None:
-        self.fits, self.alone, self.together = fits, measured(1), measured(RUNS)
+        self.fits, self.alone, self.together = fits, *(run_on_ranks(MODULE, n) for n in (1, RUNS))
         # An exchange has one round and one message to the other rank.
         self.latency = self.together[f"{SHORT} bytes"]
         self.bandwidth = (LONG - SHORT) / max(self.together[f"{LONG} bytes"] - self.latency, 1e-9)

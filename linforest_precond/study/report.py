@@ -46,10 +46,11 @@ def write_document(paper: Paper, study: JsonObject, folder: Path, name: str | No
     """
     name = name or paper.name
     pictures = folder / name
-    pictures.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
 
     def linked(figure: Figure) -> str:
+        pictures.mkdir(exist_ok=True)
         written.append(write_text(pictures / f"{len(written) + 1}.svg", as_svg(figure)))
         return f"{name}/{written[-1].name}"
 

@@ -11,7 +11,7 @@ from parallel_cases import joined, jumps, random_matrix, random_offsets, vector
 from strategies import quick
 
 import linforest_precond as lf
-from linforest_precond.distributed import multilevel, scatter, simulate
+from linforest_precond.distributed import cg, multilevel, scatter, simulate
 
 # Without estimates of eigenvalues, which agree with those of one rank to rounding alone.
 EXACT = {"smoother": "l1_jacobi", "max_coarse": 20}
@@ -243,6 +243,16 @@ def test_several_columns_and_complex_ones():
     for view in (None, "T", "H"):
         found = applied(ranks, R, "V", view)
         assert np.array_equal(found.real, M @ R.real) and np.array_equal(found.imag, M @ R.imag)
+
+
+def test_solvers_take_a_hierarchy():
+    A = lf.matrices.poisson((20, 20))
+
+    def solved(comm):
+        parts = scatter(A, comm)
+        return cg(parts, np.ones(parts.n_local), M=multilevel(parts), rtol=1e-8)[0]
+
+    assert np.linalg.norm(A @ joined(2, solved) - 1) <= 1e-7
 
 
 def test_update_takes_new_values_for_the_same_aggregates():
