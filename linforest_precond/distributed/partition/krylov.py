@@ -87,7 +87,7 @@ def _solve(
 ) -> tuple[Array, Info]:
     """Check the arguments on all ranks together, then solve."""
     check_matrix(A)
-    M = options.get("M")
+    M: Any = options.get("M")
     M = M.aspreconditioner() if hasattr(M, "aspreconditioner") else M  # a hierarchy
     # A LinearOperator is taken as it is: transposes of preconditioners have an attribute `operator`, too.
     M = M if hasattr(M, "_matvec") else getattr(M, "operator", M)
