@@ -56,8 +56,9 @@ def memory_estimate(
 ) -> MemoryEstimate:
     """Estimate the memory of a preconditioner from the shape, type and number of entries of A.
 
-    A is checked, and nothing is set up. Block tridiagonal preconditioners need less where most
-    vertices are matched, and systems that need pivoting may need more.
+    A is checked, and nothing is set up; for "direct", the fill-in is counted, on a GPU by cuDSS. Block
+    tridiagonal preconditioners need less where most vertices are matched, and systems that need pivoting may
+    need more.
 
     Parameters
     ----------

@@ -637,3 +637,14 @@ def test_the_nonsymmetric_cases_have_the_stated_properties(bench):
     same_pattern = [((A != 0) != (A.T != 0)).nnz == 0 for A in (convection, upwind)]
     assert same_pattern == [True, False]
     assert (abs(convection) != abs(convection.T)).nnz
+
+
+def test_costs_of_ranks_are_given_in_units_of_one_process(bench):
+    program = bench("pages.rank_costs")
+    one, two = (
+        {f"{kind}: {way}": (seconds, 2 * seconds) for kind in program.KINDS for way, seconds in ways.items()}
+        for ways in ({"alone": 1.0, "ranks": 1.5}, {"ranks": 0.5})
+    )
+    table = program.markdown(one, two, 10)
+    assert "| `multilevel`: setup | 1,000.0 | 1,500.0 | 1.50 x | 500.0 | 0.50 x |" in table
+    assert table.count("iteration of CG") == len(program.KINDS)
