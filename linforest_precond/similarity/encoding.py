@@ -11,7 +11,7 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 
 # The most characters of an element. Different Jaccard similarities of longer elements could be equal in
-# float64 (element_weights.py); an edit distance takes quadratic time, seconds for this length.
+# float64 (set_pairs.py); an edit distance takes quadratic time, seconds for this length.
 LONGEST_ELEMENTS = {"jaccard": 2**24, "edit": 2**15}
 # The places of the weights between two sets are counted in 32 bits.
 LARGEST_SET = 2**15

@@ -73,9 +73,9 @@ def match_sets(
         overlap = float(block[mates >= 0, mates[mates >= 0]].sum())
         return _record(names, block, mates, None, None, overlap, overlap)
     mates, *duals = matched(backend, matching, weights, there, epsilon)
-    certificates = backend.similarity.certificates
-    overlap = float(certificates.overlaps(weights, there, mates)[0])  # stall: returned
-    limit = float(certificates.dual_bounds(weights, there, *duals)[0])  # stall: returned
+    matchings = backend.similarity.set_matchings
+    overlap = float(matchings.overlaps(weights, there, mates)[0])  # stall: returned
+    limit = float(matchings.dual_bounds(weights, there, *duals)[0])  # stall: returned
     mates, left, right = (on_host(array) for array in (mates, *duals))  # stall: returned
     return _record(names, block, mates, left, right, overlap, max(overlap, limit))
 

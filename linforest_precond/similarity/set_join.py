@@ -181,7 +181,7 @@ class _Join:
         needed = in_units(required_overlap(self.index.threshold, sizes[lefts] + sizes[rights]))
         arrays = lefts, rights, self.totals[lefts] - needed, self.totals[rights] - needed
         there = (self.backend.xp.asarray(array) for array in arrays)
-        kept = self.backend.similarity.token_filter.shares_enough(self.token_sets, *there)
+        kept = self.backend.similarity.set_pairs.shares_enough(self.token_sets, *there)
         kept = on_host(self.backend.xp.flatnonzero(kept))  # stall: chooses the pairs that are verified
         self.candidates += lefts.size
         self.kept += kept.size

@@ -52,7 +52,7 @@ class Weigher:
 
     def __call__(self, pairs: SetPairs) -> Array:
         self._check_memory(pairs)
-        module = self.backend.similarity.element_weights
+        module = self.backend.similarity.set_pairs
         weigh = module.jaccard_weights if self.similarity == "jaccard" else module.edit_weights
         return weigh(self.sets, self.symbols, pairs)
 
@@ -95,7 +95,7 @@ class Verifier:
         there = pairs.on(backend)
         weights = self.weigher(there)
         # stall: chooses the pairs that are matched
-        bounds = on_host(backend.similarity.certificates.largest_weight_bounds(weights, there))
+        bounds = on_host(backend.similarity.set_matchings.largest_weight_bounds(weights, there))
         possible = bounds >= self._required(pairs) * (1.0 - 2.0 * TOLERANCE)
         pairs, bounds = pairs[possible], bounds[possible]
         if self.matching == "exact":
@@ -112,14 +112,14 @@ class Verifier:
 
     def _approximate(self, pairs: SetPairs, weights: Array, bounds: Array) -> Verified:
         backend, there = self.weigher.backend, pairs.on(self.weigher.backend)
-        certificates = backend.similarity.certificates
+        matchings = backend.similarity.set_matchings
         mates, *duals = matched(backend, self.matching, weights, there, self.epsilon)
         overlaps = on_host(
-            certificates.overlaps(weights, there, mates)
+            matchings.overlaps(weights, there, mates)
         )  # stall: decides which pairs are similar
         if self.bound == "upper":
             # stall: decides which pairs are similar
-            limits = on_host(certificates.dual_bounds(weights, there, *duals))
+            limits = on_host(matchings.dual_bounds(weights, there, *duals))
         else:
             limits = self._factor * overlaps  # at most the sum of the duals, and free
         bounds = np.maximum(np.minimum(bounds, limits), overlaps)  # at least the overlap, despite rounding

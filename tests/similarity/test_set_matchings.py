@@ -54,7 +54,7 @@ def test_batches_of_blocks(backend, method, ties):
     results = []
     for xp in (np, backend.xp):
         library, pairs, there, on_device = batch(xp, heights, widths, weights)
-        module, certificates = library.similarity.set_matchings, library.similarity.certificates
+        module = library.similarity.set_matchings
         epsilon = (0.5,) if method == "paz_schwartzman" else ()
         mates, *duals = getattr(module, method)(on_device, there, *epsilon)
         given_duals = [dual.copy() for dual in duals]
@@ -64,10 +64,10 @@ def test_batches_of_blocks(backend, method, ties):
                 for each in (
                     mates,
                     *given_duals,
-                    certificates.overlaps(on_device, there, mates),
-                    certificates.dual_bounds(on_device, there, *duals),
+                    module.overlaps(on_device, there, mates),
+                    module.dual_bounds(on_device, there, *duals),
                     *duals,
-                    certificates.largest_weight_bounds(on_device, there),
+                    module.largest_weight_bounds(on_device, there),
                 )
             ]
         )

@@ -1,4 +1,4 @@
-"""Matchings of complete bipartite graphs with weights in [0, 1], one for each pair of sets.
+"""Matchings of complete bipartite graphs with weights in [0, 1], one for each pair of sets, and their bounds.
 
 As in the CPU's module of the same name; greedy's matching is found by locally dominant edges.
 """
@@ -12,6 +12,7 @@ MATCHING = Struct("MatchingArrays", "similarity/set_matchings.cu")
 NO_VERTEX = -1
 STALE = -2  # a pointer that has to be searched again
 PROGRAM = Program("similarity/set_matchings", INDEX=np.int32)
+CERTIFICATES = Program("similarity/certificates", INDEX=np.int32)
 
 
 def greedy(weights, pairs):
@@ -43,3 +44,24 @@ def _state(pairs):
         "row_duals": cupy.zeros(rows, np.float64),
         "column_duals": cupy.zeros(columns, np.float64),
     }
+
+
+def largest_weight_bounds(weights, pairs):
+    bounds = cupy.empty(pairs.starts.size, np.float64)
+    arguments = pair_arrays(pairs), weights, bounds
+    launch(CERTIFICATES().sum_largest_weights, arguments, items=WARP * bounds.size)
+    return bounds
+
+
+def overlaps(weights, pairs, mates):
+    sums = cupy.empty(pairs.starts.size, np.float64)
+    arguments = pair_arrays(pairs), weights, mates, sums
+    launch(CERTIFICATES().sum_matched_weights, arguments, items=sums.size)
+    return sums
+
+
+def dual_bounds(weights, pairs, row_duals, column_duals):
+    bounds = cupy.empty(pairs.starts.size, np.float64)
+    arguments = pair_arrays(pairs), weights, row_duals, column_duals, bounds
+    launch(CERTIFICATES().reduce_duals, arguments, items=WARP * bounds.size)
+    return bounds
