@@ -49,7 +49,7 @@ class Reordering:
             return csr
         index = csr.indices.dtype
         order, rank = (array.astype(index, copy=False) for array in (self.ordering.order, self.ordering.rank))
-        rows = csr.backend.matrix.row_scaling
+        rows = csr.backend.matrix.copies
 
         def permuted(data: Array) -> CSRArrays:
             return rows.permuted_matrix(csr.indptr, csr.indices, data, order, rank)

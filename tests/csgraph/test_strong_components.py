@@ -126,7 +126,7 @@ def test_densities(backend, size, density, method):
 def test_few_rounds(backend, monkeypatch):
     """Regions are searched at the same time: the rounds grow with the logarithm of the components."""
     rounds = []
-    module = importlib.import_module(f"linforest_precond.backends.{backend.name}.csgraph.forward_backward")
+    module = importlib.import_module(f"linforest_precond.backends.{backend.name}.csgraph.strong_components")
     original = module.weak_components
 
     def counted(pattern):

@@ -68,7 +68,7 @@ class TestOrdering:
             path = path if path[0] <= path[-1] else path[::-1]
             path_id[path], position[path], length_at[path[0]] = path[0], np.arange(1, length + 1), length
             start += length
-        ordering = module_of(backend, "forest.ordering")
+        ordering = module_of(backend, "forest.linear_forest")
         arrays = [backend.array(array) for array in (path_id, position, length_at)]
         wanted = np.lexsort((position, path_id))
         rank = np.empty(size, dtype=np.int64)

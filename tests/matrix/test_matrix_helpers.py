@@ -39,7 +39,7 @@ def test_is_nonzero():
 def test_sparse_like():
     import scipy.sparse
 
-    from linforest_precond.matrix.sparse_output import sparse_like
+    from linforest_precond.matrix.conversion import sparse_like
 
     A = scipy.sparse.csc_matrix((2, 2))
     assert type(sparse_like(A, np.ones(1), np.array([2]), np.array([0, 1]), (1, 3))).__name__ == "csc_matrix"
@@ -48,7 +48,7 @@ def test_sparse_like():
 def test_csr_sparse_like():
     import scipy.sparse
 
-    from linforest_precond.matrix.sparse_output import csr_sparse_like
+    from linforest_precond.matrix.conversion import csr_sparse_like
 
     A = scipy.sparse.csc_matrix((2, 2))
     assert (

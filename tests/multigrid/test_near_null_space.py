@@ -58,8 +58,8 @@ def scipy_matrix(backend, arrays, width=None):
 
 def nodes_of(backend, csr, block_size):
     """The matrix of nodes as a SciPy matrix."""
-    node_graph = backend_of(csr.data).multigrid.node_graph
-    return scipy_matrix(backend, node_graph.node_matrix(csr.indptr, csr.indices, csr.data, block_size))
+    strength = backend_of(csr.data).multigrid.strength
+    return scipy_matrix(backend, strength.node_matrix(csr.indptr, csr.indices, csr.data, block_size))
 
 
 def on_host(backend, P):

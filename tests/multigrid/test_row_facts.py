@@ -58,7 +58,7 @@ def test_conversion_of_several_arrays(backend, wide, narrow):
         rng.standard_normal(size).astype(wide) * 10.0**power for size, power in ((5, 0), (0, 0), (700, -42))
     ]
     arrays = [arrays[i % 3] + (1j if np.dtype(wide).kind == "c" else 0) for i in range(11)]
-    convert = backend_of(backend.array(arrays[0])).matrix.conversion.converted
+    convert = backend_of(backend.array(arrays[0])).matrix.copies.converted
     found = convert([backend.array(array) for array in arrays], np.dtype(narrow))
     for own, array in zip(found, arrays, strict=True):
         assert own.dtype == narrow

@@ -6,6 +6,8 @@ what differs.
 
 from linforest_precond.backends.rooms import import_rooms
 
+from .runtime.prefetch import prefetch as prefetch
+
 name = "cuda"
 converter = "cupy.asarray"
 maps_files = False

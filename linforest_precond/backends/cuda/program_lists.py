@@ -3,12 +3,12 @@
 import numpy as np
 
 from .csgraph import independent_set
-from .forest import bands, bidirectional_scan, factor, linear_forest, ordering, pairs, path_pairs
+from .forest import bands, bidirectional_scan, factor, linear_forest, pairs, path_pairs
 from .krylov import norms, residuals, spmv, vector_space
-from .matrix import conversion, patterns, sparse_products, sums
+from .matrix import copies, patterns, sparse_products, sums
 from .matrix import hermitian as hermitian_matrices
 from .multigrid import coarsest, smoothed_aggregation, vector_ops
-from .runtime import prefix_sum, wide_type
+from .runtime import grid_sums, wide_type
 from .runtime.prefetch import lists_programs_of
 from .tridiagonal import pivots, sweeps, tiles
 
@@ -21,8 +21,8 @@ def linear_forest_programs(graph, options, method):
     return [
         _factor_program(graph, options),
         forest.PROGRAM(WEIGHT=value, INDEX=index),
-        ordering.PROGRAM(INDEX=index),
-        prefix_sum.PROGRAM(INDEX=index),
+        linear_forest.ORDERING(INDEX=index),
+        grid_sums.PREFIX_SUM(INDEX=index),
     ]
 
 
@@ -42,8 +42,8 @@ def bands_along_block_forest_programs(csr, graph, candidates, across_paths):
         pairs.PROGRAM(VALUE=value, INDEX=index),
         pairs.PROGRAM(VALUE=np.float64, INDEX=index),
         linear_forest.PROGRAM(WEIGHT=value, INDEX=index),
-        ordering.PROGRAM(INDEX=index),
-        prefix_sum.PROGRAM(INDEX=index),
+        linear_forest.ORDERING(INDEX=index),
+        grid_sums.PREFIX_SUM(INDEX=index),
         bands.BLOCK_PROGRAM(VALUE=csr.data, INDEX=csr.indices),
         sums.PROGRAM(VALUE=value),
     ]
@@ -74,7 +74,7 @@ def tridiagonal_programs(csr, stored, block):
         kinds = [tiles.SYMMETRIC] if csr.symmetric else [tiles.PLAIN, tiles.TRANSPOSED]
         programs += [sweeps.PROGRAM(**tiles.macros(stored, block, kind)) for kind in kinds]
     if stored.itemsize < csr.data.dtype.itemsize:
-        programs.append(conversion.PROGRAM())
+        programs.append(copies.NARROWING())
     return programs
 
 
@@ -91,14 +91,14 @@ def smoothed_aggregation_programs(csr, stored, hermitian):
         *(vector_ops.PROGRAM(VALUE=stored, INDEX=index, TEAMS=teams) for teams in _teams(csr)),
         independent_set.PROGRAM(INDEX=index),
         coarsest.MATRIX(VALUE=csr.data, INDEX=csr.indices),
-        prefix_sum.PROGRAM(INDEX=index),
+        grid_sums.PREFIX_SUM(INDEX=index),
         patterns.DIGEST(INDEX=index),
     ]
     if hermitian:
         programs.append(hermitian_matrices.PROGRAM(VALUE=csr.data, INDEX=csr.indices))
         programs.append(coarsest.INVERSE(VALUE=wide_type(value), RESULT=stored))
     if stored.itemsize < np.dtype(value).itemsize:
-        programs.append(conversion.PROGRAM())
+        programs.append(copies.NARROWING())
     return programs
 
 

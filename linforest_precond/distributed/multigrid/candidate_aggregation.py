@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.multigrid.node_graph import node_matrix
+from linforest_precond.backends.cpu.multigrid.strength import node_matrix
 from linforest_precond.distributed.matching.aggregates import RankAggregates
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.rectangles import (

@@ -14,12 +14,12 @@ from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.matrix.graphs import Pattern
 
-# The backends' module of each method, and its function there.
+# The backends' function of each method.
 METHODS = {
-    "auto": ("components", "weak_components"),
-    "union": ("components", "weak_components"),
-    "fastsv": ("fastsv", "weak_components"),
-    "fastsv_vertices": ("fastsv", "weak_components_by_vertices"),
+    "auto": "weak_components",
+    "union": "weak_components",
+    "fastsv": "fastsv_components",
+    "fastsv_vertices": "fastsv_components_by_vertices",
 }
 Connection: TypeAlias = Literal["weak", "strong"]
 ComponentsMethod: TypeAlias = Literal["auto", "union", "fastsv", "fastsv_vertices"]
@@ -142,6 +142,5 @@ def labelled_components(
 
 def weak_components(pattern: Pattern, method: str) -> tuple[int, Array]:
     """The same for the weak components of a pattern with vertices."""
-    module, function = METHODS[method]
-    found: tuple[int, Array] = getattr(getattr(pattern.backend.csgraph, module), function)(pattern)
+    found: tuple[int, Array] = getattr(pattern.backend.csgraph.components, METHODS[method])(pattern)
     return found

@@ -81,7 +81,7 @@ def maximal_independent_set(A: MatrixLike, k: int = 1, seed: int = 0, *, method:
     if not pattern.n:
         return backend.xp.empty(0, np.int32)
     if method.startswith("luby"):
-        return backend.csgraph.luby.luby_set(pattern, seed, *selection_rule(pattern, method))
+        return backend.csgraph.independent_set.luby_set(pattern, seed, *selection_rule(pattern, method))
     return backend.csgraph.independent_set.independent_set(pattern, min(k, pattern.n), seed)
 
 

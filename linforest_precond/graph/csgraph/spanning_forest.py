@@ -5,8 +5,8 @@ from __future__ import annotations
 from linforest_precond.backends.annotations import MatrixLike, SparseMatrix
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.user_warnings import named_arguments
+from linforest_precond.matrix.conversion import csr_sparse_like
 from linforest_precond.matrix.doors import as_csgraph
-from linforest_precond.matrix.sparse_output import csr_sparse_like
 
 
 @named_arguments

@@ -10,8 +10,8 @@ from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.doors import as_pattern
 
-# The backends' module of each method.
-METHODS = {"auto": "strong_components", "coloring": "forward_backward"}
+# The backends' function of each method.
+METHODS = {"auto": "strong_components", "coloring": "forward_backward_components"}
 
 
 @named_arguments
@@ -93,4 +93,4 @@ def labelled_strong_components(A: MatrixLike | CheckedMatrix, method: str = "aut
         return 0, backend.xp.empty(0, np.int32)
     if pattern.symmetric and method == "auto":
         return backend.csgraph.components.weak_components(pattern)
-    return getattr(backend.csgraph, METHODS[method]).strong_components(pattern)
+    return getattr(backend.csgraph.strong_components, METHODS[method])(pattern)

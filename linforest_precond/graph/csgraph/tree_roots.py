@@ -55,7 +55,7 @@ def tree_roots(parent: npt.ArrayLike) -> Array:
     parents = _checked_parents(parent, backend.xp)
     n = parents.size
     roots, out_of_range, in_cycle = (
-        backend.csgraph.tree_roots.tree_roots(parents) if n else (parents.copy(), -1, -1)
+        backend.csgraph.components.tree_roots(parents) if n else (parents.copy(), -1, -1)
     )
     if out_of_range >= 0:
         raise ValueError(

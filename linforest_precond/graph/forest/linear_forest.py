@@ -79,7 +79,7 @@ def linear_forest(
         return break_cycles(checked_factor(A), in_place=True, **methods)
     options = check_options(2, iterations, m, k_m, p, seed, charge, ties)
     graph = checked(A, shared=True, begin=begin_factor(options)).graph
-    graph.backend.runtime.prefetch.prefetch("linear_forest", graph, options, method)
+    graph.backend.prefetch("linear_forest", graph, options, method)
     return break_cycles(propose_factor(graph, options), in_place=True, **methods)
 
 
@@ -117,6 +117,6 @@ def order_paths(
     backend: Backend, path_id: Array, position: Array, lengths: Array, method: str = "scan"
 ) -> Ordering:
     """Sort the vertices by (path id, position), by one of the `SORTING_METHODS`."""
-    ordering = backend.forest.ordering
-    order = ordering.order_by_radix_sort if method == "radix_sort" else ordering.order_by_scan
+    module = backend.forest.linear_forest
+    order = module.order_by_radix_sort if method == "radix_sort" else module.order_by_scan
     return Ordering(*order(path_id, position, lengths))

@@ -40,8 +40,7 @@ def bands_along_forest(
 ) -> tuple[Forest, Bands]:
     """A linear forest of a checked matrix and the matrix's bands along it, with checked options."""
     graph, methods = checked(csr).graph, methods or {"method": "list_ranking"}
-    prefetch = csr.backend.runtime.prefetch.prefetch
-    prefetch("bands_along_forest", csr, graph, options, methods["method"])
+    csr.backend.prefetch("bands_along_forest", csr, graph, options, methods["method"])
     factor = propose_factor(graph, options)
     forest = break_cycles(factor, in_place=True, **methods)  # and order the vertices along the paths
     values = forest.values if graph.values_are_matrix else None
@@ -71,8 +70,7 @@ def bands_along_block_forest(
     if graph.values_are_matrix and not csr.backend.checks_shared_arrays:
         graph = replace(graph, values=graph.values.copy())
     across_paths = tries_pairs_across_paths(candidates, partners)
-    prefetch = csr.backend.runtime.prefetch.prefetch
-    prefetch("bands_along_block_forest", csr, graph, candidates, across_paths)
+    csr.backend.prefetch("bands_along_block_forest", csr, graph, candidates, across_paths)
     forest = best_block_forest(graph, candidates, partners)
     return forest, copy_block_bands(csr, forest)
 

@@ -20,8 +20,8 @@ from linforest_precond.graph.matching.matching import (
 )
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly, coarsen_until_small
 from linforest_precond.matrix.checked import CheckedMatrix, checked, described
+from linforest_precond.matrix.conversion import sparse_like
 from linforest_precond.matrix.graphs import Graph
-from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.records.matching import Coarsening, CoarseningHierarchy, Matching
 
 # Methods that work on every device.

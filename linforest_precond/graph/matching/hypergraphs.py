@@ -18,11 +18,10 @@ from linforest_precond.graph.matching.matching import (
 )
 from linforest_precond.matrix.checked import described
 from linforest_precond.matrix.checks import check_finite
-from linforest_precond.matrix.conversion import index_dtype
+from linforest_precond.matrix.conversion import index_dtype, sparse_like
 from linforest_precond.matrix.doors import checked_weights
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.matrix.rectangles import RectangularCSR, checked_rectangle, kept
-from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.records.matching import HypergraphCoarsening, Matching
 
 # Larger nets are left out of the weights, as in hypergraph partitioners: they add less than 1 / 256 to a

@@ -13,8 +13,8 @@ from linforest_precond.backends.array_libraries import refuse_masked_or_ragged, 
 from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.interop.dlpack import native_matrix
+from linforest_precond.matrix.conversion import sparse_like
 from linforest_precond.matrix.doors import as_stored
-from linforest_precond.matrix.sparse_output import sparse_like
 from linforest_precond.records.forest import Ordering
 
 

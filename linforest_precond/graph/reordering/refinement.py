@@ -100,7 +100,7 @@ def refine_ordering(
     backend = pattern.backend
     refined = given_or_own_order(ordering, pattern.n, backend).order
     indptr, neighbours = loop_free(pattern)
-    refine = backend.reordering.refinement.refine
+    refine = backend.reordering.gap_metrics.refine
     with showing(passes, progress, "refinement", "pass") as bar:
         for number in range(passes):
             candidates = _lowest_degrees(pattern.degrees, share, max_degree, seed, number)

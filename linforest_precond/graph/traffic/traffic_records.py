@@ -9,7 +9,7 @@ import numpy as np
 
 from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array
-from linforest_precond.matrix.sparse_output import csr
+from linforest_precond.matrix.conversion import csr
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import ReadOnlyArrays
 

@@ -78,7 +78,7 @@ class CandidateCoarsening:
         """The matrix of nodes: of single unknowns, the matrix itself, whose couplings have signs."""
         if self.block_size == 1:
             return matrix
-        csr, node_matrix = matrix.csr, matrix.backend.multigrid.node_graph.node_matrix
+        csr, node_matrix = matrix.csr, matrix.backend.multigrid.strength.node_matrix
         return LevelMatrix(described(*node_matrix(csr.indptr, csr.indices, csr.data, self.block_size)))
 
 

@@ -30,7 +30,7 @@ def tentative(
     backend: Backend, node_numbers: Array, count: int, block_size: int, B: Array
 ) -> tuple[RectangularCSR, Array]:
     """The tentative prolongator of aggregates of nodes with the candidates B, and B on the next level."""
-    arrays, coarse = backend.multigrid.tentative.tentative_prolongator(node_numbers, count, block_size, B)
+    arrays, coarse = backend.multigrid.prolongators.tentative_prolongator(node_numbers, count, block_size, B)
     return RectangularCSR.of(arrays, count * B.shape[1]), coarse
 
 
@@ -173,7 +173,7 @@ class CandidateAggregates(OnBackend, schema.Stored):
 
     def fill_dropped(self, indptr: Array, indices: Array, data: Array) -> None:
         """Fill the diagonal of the Galerkin product where an aggregate has too few rows for a candidate."""
-        self.backend.multigrid.tentative.fill_dropped(self.coarse_candidates, indptr, indices, data)
+        self.backend.multigrid.prolongators.fill_dropped(self.coarse_candidates, indptr, indices, data)
 
     def refreshed(self, fine: LevelMatrix) -> CandidateAggregates:
         """The aggregates for another matrix of the pattern, which may have another index type."""

@@ -115,5 +115,5 @@ def path_prolongator(matrix: LevelMatrix, weights: str, strength: float, seed: i
     paths = rooms.forest.linear_forest.linear_forest(
         factor.neighbors, factor.values, factor.slots, in_place=True
     )
-    interpolate = rooms.multigrid.path_interpolation.interpolate
+    interpolate = rooms.multigrid.prolongators.interpolate_along_paths
     return RectangularCSR(*interpolate(graph, paths, csr.data, tie_key_of(seed)))

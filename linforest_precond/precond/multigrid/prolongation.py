@@ -31,9 +31,9 @@ def with_smoothing_step(
     P: RectangularCSR, multiplied: Callable[[], RectangularCSR], weights: Array
 ) -> RectangularCSR:
     """P - diag(weights) A P, for a tentative prolongator P and a function that gives A P anew."""
-    smoothed, tentative = multiplied(), P.backend.multigrid.tentative
+    smoothed, prolongators = multiplied(), P.backend.multigrid.prolongators
     weights = weights.astype(P.data.dtype, copy=False)
-    if tentative.add_tentative(P.arrays, weights, smoothed.arrays):
+    if prolongators.add_tentative(P.arrays, weights, smoothed.arrays):
         return smoothed
     return _sum(P, multiplied(), weights)
 

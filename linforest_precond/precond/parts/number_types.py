@@ -53,7 +53,7 @@ def stored_arrays(arrays: Sequence[Array], dtype: DType, exponents: Sequence[int
     """`stored_array` of several arrays: at once, where none needs to be looked at."""
     largest = np.finfo(dtype).maxexp - 1
     if all(exponent is not None and exponent <= largest for exponent in exponents):
-        return backend_of(arrays[0]).matrix.conversion.converted(arrays, dtype)
+        return backend_of(arrays[0]).matrix.copies.converted(arrays, dtype)
     return [stored_array(array, dtype, exponent) for array, exponent in zip(arrays, exponents, strict=True)]
 
 

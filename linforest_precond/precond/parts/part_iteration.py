@@ -81,7 +81,7 @@ class PartIteration(WorkVectors):
         self._parts, self._transpose = iterations.parts, transpose
         self._combine, self._steps = iterations.combine, iterations.steps
         self._visits = visits(len(self._parts), self._combine)
-        self._extrapolate = backend.tridiagonal.extrapolation.extrapolate
+        self._extrapolate = backend.tridiagonal.sweeps.extrapolate
         # The residual and correction of a sweep; the right-hand side, solution and iterate of a step.
         self._of_sweep = [self._vector() for _ in range(2 if len(self._visits) > 1 else 0)]
         self._of_steps = [self._vector() for _ in range(3 if len(self._steps) > 1 else 0)]

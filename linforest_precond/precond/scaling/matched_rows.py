@@ -55,9 +55,7 @@ def match_rows(csr: CheckedMatrix, tolerance: float) -> MatchedRows:
     entries = Graph(*pattern, magnitudes, csr.total_weight, csr.scale, csr.longest_row, False, False)
     matched = backend.matching.matched_edges.matched_edge_values(entries, columns)
     matched_weights = logs.fixed_logarithms(matched)
-    backend.matching.balancing.balance(
-        *pattern, weights, matched_weights, columns, prices, BALANCING_ITERATIONS
-    )
+    auction.balance(*pattern, weights, matched_weights, columns, prices, BALANCING_ITERATIONS)
     # A price is the logarithm of a column factor; the shift gives row and column factors one geometric mean.
     mean = (2 * prices.sum() - matched_weights.sum(dtype=np.int64)) // max(2 * csr.n, 1)
     column = logs.powers(mean - prices)

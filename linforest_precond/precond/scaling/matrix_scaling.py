@@ -13,7 +13,7 @@ from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.flags import all_set
 from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.matrix.checked import CheckedMatrix, checked, described
-from linforest_precond.matrix.sparse_output import sparse_like
+from linforest_precond.matrix.conversion import sparse_like
 from linforest_precond.precond.storage import schema
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import ReadOnlyArrays
@@ -89,7 +89,7 @@ class MatrixScaling(OnBackend, ReadOnlyArrays, Printed):
         order = self.permutation
         order = None if order is None else order.astype(csr.indices.dtype, copy=False)
         arrays = csr.indptr, csr.indices, csr.data
-        scaled = csr.backend.matrix.row_scaling.scaled_matrix(*arrays, order, self.row, self.column)
+        scaled = csr.backend.matrix.copies.scaled_matrix(*arrays, order, self.row, self.column)
         return described(*scaled)
 
     def inverted(self) -> MatrixScaling:

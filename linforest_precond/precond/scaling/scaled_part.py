@@ -62,14 +62,14 @@ class ScaledPart:
         self._vectors.give_back(loan)
 
     def _solve(self, b: Array, x: Array, work: Array) -> None:
-        scaling, rows = self.scaling, self.scaling.backend.matrix.row_scaling
+        scaling, rows = self.scaling, self.scaling.backend.matrix.copies
         rows.gather_scaled(b, work, scaling.permutation, scaling.row)
         self.inner.solve_into(work, x, False)
         rows.gather_scaled(x, x, None, scaling.column)
 
     def _solve_transposed(self, b: Array, x: Array, work: Array) -> None:
         """D_r P^T M(B)^T D_c b; x holds D_c b, unless the last step can be done in place."""
-        scaling, rows = self.scaling, self.scaling.backend.matrix.row_scaling
+        scaling, rows = self.scaling, self.scaling.backend.matrix.copies
         given, found = (work, x) if scaling.permutation is None else (x, work)
         rows.gather_scaled(b, given, None, scaling.column)
         self.inner.solve_into(given, found, True)

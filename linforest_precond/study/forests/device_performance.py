@@ -128,8 +128,8 @@ def _ordering_seconds(factor: Factor) -> dict[str, float]:
     found = forest.linear_forest.linear_forest(factor.neighbors, factor.values, None)
     labels = found.path_id, found.position, found.lengths
     calls = {
-        "radix_sort": partial(forest.ordering.order_by_radix_sort, *labels),
-        "scan": partial(forest.ordering.order_by_scan, *labels),
+        "radix_sort": partial(forest.linear_forest.order_by_radix_sort, *labels),
+        "scan": partial(forest.linear_forest.order_by_scan, *labels),
     }
     return {name: _median_seconds(call, CHAIN_REPEATS) for name, call in calls.items()}
 

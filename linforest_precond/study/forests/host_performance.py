@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array, SparseMatrix
-from linforest_precond.backends.cpu.forest import bidirectional_scan, ordering
+from linforest_precond.backends.cpu.forest import bidirectional_scan
 from linforest_precond.backends.cpu.forest import linear_forest as list_ranking
 from linforest_precond.graph.forest import linear_forest
 from linforest_precond.graph.forest.bands import copy_bands
@@ -65,8 +65,8 @@ def _ordering_seconds(factor: Factor, repeats: int) -> dict[str, float]:
     forest = list_ranking.linear_forest(factor.neighbors, factor.values, None)
     labels = forest.path_id, forest.position, forest.lengths
     calls = {
-        "radix_sort": partial(ordering.order_by_radix_sort, *labels),
-        "scan": partial(ordering.order_by_scan, *labels),
+        "radix_sort": partial(list_ranking.order_by_radix_sort, *labels),
+        "scan": partial(list_ranking.order_by_scan, *labels),
     }
     return {name: statistics.median(timing.host_samples(call, repeats)) for name, call in calls.items()}
 

@@ -20,9 +20,9 @@ from linforest_precond.graph.csgraph.checks import (
 from linforest_precond.graph.csgraph.independent_set import selection_rule
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.matrix.checked import CheckedMatrix
+from linforest_precond.matrix.conversion import csr_sparse_like
 from linforest_precond.matrix.doors import as_csgraph, as_pattern
 from linforest_precond.matrix.graphs import Pattern
-from linforest_precond.matrix.sparse_output import csr_sparse_like
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
 from linforest_precond.study.graphs.graphs import directed, undirected, weighted
@@ -60,15 +60,15 @@ def _weak_components(pattern: Pattern, key: str) -> tuple[Array, ...]:
 
 
 def _strong_components(pattern: Pattern, key: str) -> tuple[Array, ...]:
-    module = getattr(pattern.backend.csgraph, strong.METHODS[key])
-    return (module.strong_components(pattern)[1],)
+    find = getattr(pattern.backend.csgraph.strong_components, strong.METHODS[key])
+    return (find(pattern)[1],)
 
 
 def _independent_set(pattern: Pattern, key: str) -> tuple[Array, ...]:
-    rooms = pattern.backend.csgraph
+    module = pattern.backend.csgraph.independent_set
     if key == "greedy":
-        return (rooms.independent_set.independent_set(pattern, 1, 0),)
-    return (rooms.luby.luby_set(pattern, 0, *selection_rule(pattern, key)),)
+        return (module.independent_set(pattern, 1, 0),)
+    return (module.luby_set(pattern, 0, *selection_rule(pattern, key)),)
 
 
 def _spanning_forest(csr: CheckedMatrix, key: str) -> tuple[Array, ...]:

@@ -1,8 +1,11 @@
-"""Maximal independent sets: the greedy set of a fixed vertex order.
+"""Maximal independent sets: the greedy set of a fixed vertex order, and sets of Luby's random selections.
 
-For k = 1 by Luby's rounds with the fixed order as priorities, which give the sequential greedy set:
-G. Blelloch, J. Fineman, J. Shun, "Greedy Sequential Maximal Independent Set and Matching are Parallel on
-Average", SPAA 2012, https://doi.org/10.1145/2312005.2312058.
+For k = 1 the greedy set is found by Luby's rounds with the fixed order as priorities: G. Blelloch,
+J. Fineman, J. Shun, "Greedy Sequential Maximal Independent Set and Matching are Parallel on Average", SPAA
+2012, https://doi.org/10.1145/2312005.2312058.
+
+M. Luby, "A Simple Parallel Algorithm for the Maximal Independent Set Problem", SIAM J. Comput. 15 (1986),
+https://doi.org/10.1137/0215074.
 """
 
 import numpy as np
@@ -10,7 +13,15 @@ from numba import prange
 
 from ..matrix.entries import wide_pattern
 from ..runtime.atomics import relaxed_load, relaxed_store
-from ..runtime.hashing import bit_lengths, iteration_keys, vertex_hash, vertices_in_order
+from ..runtime.hashing import (
+    GOLDEN,
+    VERTEX_STRIDE,
+    bit_lengths,
+    iteration_keys,
+    mix64,
+    vertex_hash,
+    vertices_in_order,
+)
 from ..runtime.jit import helper, kernel
 
 # The priorities of decided vertices: before all others, and after them.
@@ -24,14 +35,16 @@ CHUNK = 1024
 # Fewer undecided vertices are processed by one thread, in about a millisecond. A barrier takes less, but as
 # long where another process holds the core of a thread.
 NARROW = 2**15
+UNDECIDED = np.uint32(1)
+TWO, HALF_WORD = np.uint64(2), np.uint64(32)
 
 
 def independent_set(pattern, k, seed):
     """1 for the vertices of the set, 0 for the others."""
-    return luby_set(pattern, seed) if k == 1 else greedy_set(pattern, k, seed)
+    return neighbours_apart_set(pattern, seed) if k == 1 else greedy_set(pattern, k, seed)
 
 
-def luby_set(pattern, seed):
+def neighbours_apart_set(pattern, seed):
     """The set for k = 1, in parallel and without sorting the vertices."""
     indptr, indices, degrees = wide_pattern(pattern)
     _, tie_key = iteration_keys(seed, 0)
@@ -211,3 +224,88 @@ def lowest_keys(indptr, indices, rows, states, own, of_all, of_ghosts):
                 if column >= own:
                     ghost = min(ghost, states[column])
         of_all[i], of_ghosts[i] = lowest, ghost
+
+
+def luby_set(pattern, seed, fewest, patience):
+    """1 for the vertices of the set, 0 for the others.
+
+    Vertices are selected at random until fewer than `fewest` are undecided, or none was selected `patience`
+    times in succession. From then on all undecided vertices are selected in every round, which gives the
+    sequential greedy set by descending (degree, index).
+    """
+    indptr, indices, degrees = wide_pattern(pattern)
+    states = np.where(degrees == 0, MEMBER, UNDECIDED).astype(np.uint32)
+    undecided = np.flatnonzero(degrees).astype(np.int32)
+    if undecided.size >= fewest:
+        marks = np.zeros(pattern.n, np.uint32)
+        select_randomly(indptr, indices, degrees, np.uint64(seed), fewest, patience, marks, states, undecided)
+        undecided = np.flatnonzero(states == UNDECIDED).astype(np.int32)
+    undecided = undecided[np.argsort(degrees[undecided], kind="stable")[::-1]]
+    states[undecided] = np.arange(1, undecided.size + 1)  # now priorities
+    decide_by_priority(indptr, indices, states, undecided, chunk_lengths(undecided.size))
+    return (states == MEMBER).astype(np.int32)
+
+
+# Rounds of random selections. A vertex is marked with the number of the last round that selected it. Of two
+# neighbours that are selected in one round, the one of lower (degree, index) is dropped, whether the other is
+# dropped too or not; so no thread depends on another's decisions.
+@kernel(parallel=True)
+def select_randomly(indptr, indices, degrees, seed, fewest, patience, marks, states, undecided):
+    size, failures, number = undecided.size, 0, np.uint32(0)
+    while failures < patience:
+        number += np.uint32(1)
+        key = mix64(seed + GOLDEN * (TWO * np.uint64(number) - ONE_64))
+        left = selected = 0
+        for place in prange(size):
+            v = undecided[place]
+            if states[v] == UNDECIDED:
+                left += 1
+                if is_selected(v, degrees[v], key):
+                    marks[v] = number
+                    selected += 1
+        if left == 0 or left < fewest:
+            break
+        failures = 0 if selected else failures + 1
+        if selected:
+            for place in prange(size):
+                v = undecided[place]
+                if marks[v] == number and is_last(indptr, indices, degrees, marks, number, v):
+                    join_selected(indptr, indices, states, v)
+        if 2 * left < size:
+            size = compact(states, undecided, size)
+
+
+# With probability 1 / (2 degree): a hash of 32 bits, compared without rounding.
+@helper
+def is_selected(v, degree, key):
+    word = mix64(key + np.uint64(v) * VERTEX_STRIDE) >> HALF_WORD
+    return word * (TWO * np.uint64(degree)) < ONE_64 << HALF_WORD
+
+
+# Whether all neighbours that are selected in the same round have lower (degree, index).
+@helper
+def is_last(indptr, indices, degrees, marks, number, v):
+    for slot in range(indptr[v], indptr[v + 1]):
+        u = indices[slot]
+        if marks[u] == number and (degrees[u] > degrees[v] or (degrees[u] == degrees[v] and u > v)):
+            return False
+    return True
+
+
+@helper
+def join_selected(indptr, indices, states, v):
+    states[v] = MEMBER
+    for slot in range(indptr[v], indptr[v + 1]):
+        if indices[slot] != v:
+            states[indices[slot]] = EXCLUDED
+
+
+# Keep the undecided vertices of the list; returns their number.
+@helper
+def compact(states, undecided, size):
+    left = 0
+    for place in range(size):
+        if states[undecided[place]] == UNDECIDED:
+            undecided[left] = undecided[place]
+            left += 1
+    return left

@@ -5,6 +5,13 @@ for the column of largest profit, and raises its price by the lead over its seco
 All unmatched rows bid in each round, and each column goes to the largest bid, then to the lowest row:
 integers and a total order make the result the same on every backend. Each matched row is within `step` of
 its largest profit (epsilon-complementary slackness).
+
+The prices, a dual solution, are not unique, and are balanced at last: rows and columns get off-diagonal
+entries of similar size. With the matched entries on the diagonal, a change of the prices multiplies the
+scaled matrix by a diagonal matrix from the right and by its inverse from the left. Half of the difference
+between the largest off-diagonal entries of row j and column j, in logarithms, is subtracted from price j, for
+all j at the same time: no entry exceeds the largest one before (matrix balancing, Osborne 1960, in the
+infinity norm).
 """
 
 import numpy as np
@@ -25,6 +32,8 @@ LARGEST_INCREMENT = 2**22
 NO_PROFIT = -(2**62)
 LOW_HALF, SHIFT_32 = np.uint64(2**32 - 1), np.uint64(32)
 NO_BID = np.uint64(0)
+# Below all weights: the maximum of no entries.
+NONE = -(2**62)
 
 
 def bid(indptr, indices, weights, prices, columns, rows, step, stop):
@@ -136,3 +145,30 @@ def best_offer(indptr, indices, weights, prices, row, step):
             column, tie = other, hashed
         second, first = first, profit
     return column, min(first - second + step, np.int64(LARGEST_INCREMENT))
+
+
+def balance(indptr, indices, weights, matched, columns, prices, iterations):
+    """Balance the prices of a perfect matching in place; `matched` are the weights of its entries."""
+    arrays = [readonly(each) for each in (indptr, indices, weights, matched, columns)]
+    balance_prices(*arrays, prices, iterations)
+
+
+@kernel
+def balance_prices(indptr, indices, weights, matched, columns, prices, iterations):
+    n = prices.size
+    of_rows, of_columns = np.empty(n, np.int64), np.empty(n, np.int64)
+    for _ in range(iterations):
+        of_columns[:] = NONE
+        for i in range(n):
+            own = columns[i]
+            profit, largest = matched[i] - prices[own], np.int64(NONE)
+            for slot in range(indptr[i], indptr[i + 1]):
+                j = indices[slot]
+                if j != own and weights[slot] != NO_WEIGHT:
+                    size = weights[slot] - prices[j] - profit
+                    largest = max(largest, size)
+                    of_columns[j] = max(of_columns[j], size)
+            of_rows[own] = largest
+        for j in range(n):
+            if of_rows[j] != NONE and of_columns[j] != NONE:
+                prices[j] -= (of_rows[j] - of_columns[j]) >> 1

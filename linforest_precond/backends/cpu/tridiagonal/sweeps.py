@@ -1,14 +1,18 @@
-"""Forward and backward substitution of the (block) Thomas algorithm, with stored inverse pivots."""
+"""Forward and backward substitution of the (block) Thomas algorithm, with stored inverse pivots.
+
+And the vector update of the Chebyshev iteration, in which sweeps are the preconditioner.
+"""
 
 import numpy as np
 from numba import prange
 
 from ..runtime.arrays import readonly
-from ..runtime.jit import helper, kernel
+from ..runtime.jit import helper, kernel, serial_version
 
 SYMMETRIC_BANDS = 3  # that a sweep of a symmetric system reads
 ROWS_AT_ONCE = 4096  # fewest rows of the part that a thread takes at a time
 NO_ORDER = readonly(np.empty(0, np.int32))
+ENTRIES_AT_ONCE = 4096
 
 
 class Sweeps:
@@ -253,3 +257,18 @@ def product(blocks, i, r, transpose, columns, c):
     for k in range(1, b):
         total += blocks[start + k * step] * columns[k, c]
     return total
+
+
+def extrapolate(x, z, y, momentum, factor):
+    """y = x + momentum (x - y) + factor z."""
+    function = extrapolate_entries if y.size > ENTRIES_AT_ONCE else serial_version(extrapolate_entries)
+    function(readonly(x.reshape(-1)), readonly(z.reshape(-1)), y.reshape(-1), float(momentum), float(factor))
+
+
+@kernel(parallel=True)
+def extrapolate_entries(x, z, y, momentum, factor):
+    for i in prange(y.size):
+        value = x[i] + factor * z[i]
+        if momentum != 0.0:
+            value += momentum * (x[i] - y[i])
+        y[i] = value

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..runtime import INDICES, Program, Struct, cupy, launch, resident_blocks
-from ..runtime.prefix_sum import add_up
+from ..runtime.grid_sums import add_up
 
 # Columns with a gradient at most, as on the CPU.
 CAPACITY = 512

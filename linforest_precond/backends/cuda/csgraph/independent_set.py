@@ -1,4 +1,7 @@
-"""Maximal independent sets by Luby's algorithm with fixed priorities and MIS(k), in one launch."""
+"""Maximal independent sets by Luby's algorithm, with fixed priorities or random selections; MIS(k).
+
+Each is one launch with all rounds.
+"""
 
 import itertools
 
@@ -16,6 +19,10 @@ WORKLIST = Struct("Worklist", "csgraph/worklist.cuh")
 
 SELECTION = Struct("Selection", "csgraph/independent_set.cu", long_rows=LONG_ROWS_FIELD)
 PROGRAM = Program("csgraph/independent_set", cooperative=True, INDEX=INDICES, PIECE=PIECE)
+LUBY = Struct("Luby", "csgraph/luby.cu")
+# Words in rotation that count vertices.
+COUNTS = 3
+LUBY_PROGRAM = Program("csgraph/luby", cooperative=True, INDEX=INDICES)
 
 
 def independent_set(pattern, k, seed):
@@ -85,3 +92,16 @@ def process_worklist(kernel, problem, capacity, threads=None):
 def listed_items(items, blocks):
     """The length of the lists of `process_own_items`: every warp may have up to 33 items more than others."""
     return items + 33 * blocks * BLOCK // 32
+
+
+def luby_set(pattern, seed, fewest, patience):
+    n, lanes = pattern.n, lanes_per_vertex(pattern)
+    states, marks, members = cupy.empty(n, np.uint8), cupy.empty(n, np.uint32), cupy.empty(n, np.int32)
+    words = cupy.zeros(COUNTS + 1, np.uint64)
+    arguments = LUBY(
+        indptr=pattern.indptr, indices=pattern.indices, degrees=pattern.degrees, states=states, marks=marks,
+        members=members, counts=words, barrier=words[COUNTS:], n=n, seed=seed, fewest=fewest,
+        patience=patience, per_warp=32 // lanes,
+    )  # fmt: skip
+    launch(LUBY_PROGRAM(INDEX=pattern.indptr).luby_rounds, (arguments,), items=n * lanes)
+    return members

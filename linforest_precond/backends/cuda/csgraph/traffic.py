@@ -5,7 +5,7 @@ import numpy as np
 from linforest_precond.backends.returns import TrafficScan
 
 from ..runtime import INDICES, WEIGHTS, Program, cupy, launch, launch_blocks
-from ..runtime.prefix_sum import add_up
+from ..runtime.grid_sums import add_up
 
 # As in traffic.cu: the words that a pass writes.
 OUTSIDE, INVALID, LARGEST, LINKS, TOTAL_LOW, TOTAL_HIGH, DESCENTS, ROW_DESCENTS, WORDS = range(9)

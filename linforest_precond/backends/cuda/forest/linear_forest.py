@@ -1,4 +1,4 @@
-"""From a [0,2]-factor to a linear forest: list ranking, then each cycle is cut and its path ranked."""
+"""From a [0,2]-factor to a linear forest by list ranking, where each cycle is cut, and its ordering."""
 
 import functools
 import itertools
@@ -8,6 +8,7 @@ import numpy as np
 from linforest_precond.backends.returns import ForestArrays
 
 from ..runtime import INDICES, WEIGHTS, Program, Struct, address, cupy, launch
+from ..runtime.grid_sums import add_up
 
 # Upper bounds on the nodes of each stage of the list ranking, as shares of the vertices. Neighbours are never
 # both splitters, so a path needs 3, 5, 9 or 17 vertices to have 2 nodes in that stage.
@@ -25,6 +26,7 @@ PATHS = Struct("Paths", "forest/ranking_stages.cuh", stages="P" * len(NODE_BYTES
 WEAKEST = Struct("Weakest", "forest/linear_forest.cu")
 PATH_COUNT, LONGEST, CYCLES, CYCLIC, NODES = range(5)
 PROGRAM = Program("forest/linear_forest", cooperative=True, WEIGHT=WEIGHTS, INDEX=INDICES)
+ORDERING = Program("forest/ordering", INDEX=INDICES)
 
 
 def linear_forest(neighbors, values, slots, in_place=False):
@@ -98,3 +100,22 @@ class _Run:
         weakest = WEAKEST(weight=self.stages[0], ends=self.stages[0] + 8 * self.n)
         arguments = self.paths, values, address(slots), weakest, self.rounds + 16 * ROUNDS
         launch(self.program.cut_cycles, arguments, block=BLOCK)
+
+
+def order_by_scan(path_id, position, lengths):
+    n = path_id.size
+    order, rank, path_ends = (cupy.empty(n, path_id.dtype) for _ in range(3))
+    add_up(lengths, path_ends)
+    launch(ORDERING(INDEX=path_id).place_vertices, (path_id, position, n, path_ends, order, rank))
+    return order, rank
+
+
+def order_by_radix_sort(path_id, position, lengths):
+    """Sort words of path id and position; CuPy sorts integers by CUB's radix sort."""
+    n = path_id.size
+    words, rank = cupy.empty(n, np.uint64), cupy.empty_like(path_id)
+    program = ORDERING(INDEX=path_id)
+    launch(program.pack_path_keys, (path_id, position, n, words))
+    order = cupy.argsort(words).astype(path_id.dtype)
+    launch(program.invert_order, (order, n, rank))
+    return order, rank

@@ -6,7 +6,7 @@ from ..matrix.entries import rows_of
 from ..matrix.long_row_split import lanes_to_a_row
 from ..matrix.row_merging import LONGEST_ROW, merge_tiles, rows_of_tile, tiles_fit
 from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
-from ..runtime.prefix_sum import add_up
+from ..runtime.grid_sums import add_up
 
 GROUPED_GRAPH = Struct("GroupedGraph", "forest/grouped_rows.cuh")
 PROGRAM = Program("forest/pairs", VALUE=WEIGHTS, INDEX=INDICES)

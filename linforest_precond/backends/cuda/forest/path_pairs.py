@@ -9,7 +9,7 @@ from linforest_precond.backends.returns import NumberedPaths
 from ..matrix.entries import lanes_for, magnitudes
 from ..matrix.row_merging import merge_rows
 from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
-from ..runtime.prefix_sum import add_up
+from ..runtime.grid_sums import add_up
 from .pairs import fits_blocks, grouped_graph, merge_groups
 
 NUMBERED = Struct("Numbered", "forest/path_pairs.cu")

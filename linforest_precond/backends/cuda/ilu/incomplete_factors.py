@@ -5,7 +5,7 @@ import numpy as np
 from linforest_precond.backends.returns import FactorFinding
 
 from ..runtime import INDICES, VALUES, Program, Struct, cupy, launch
-from ..runtime.prefix_sum import add_up
+from ..runtime.grid_sums import add_up
 
 WARP = 32
 # Lanes per row of `copy_triangles`.

@@ -5,7 +5,7 @@ import numpy as np
 from linforest_precond.backends.krylov_codes import NumberSlot, RunningState
 
 from ..runtime import cupy, launch_blocks, wide_type
-from ..runtime.column_sums import THREADS
+from ..runtime.grid_sums import THREADS
 
 # Blocks at most: the last one adds up the partial sums of all.
 LARGEST_GRID = 528

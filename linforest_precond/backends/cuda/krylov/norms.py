@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..runtime import WEIGHTS, Program, cupy, launch_blocks, wide_type
-from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
+from ..runtime.grid_sums import LARGEST_GRID, THREADS, sums_of
 
 SUMS = 3
 ENTRIES_OF_THREAD = 4

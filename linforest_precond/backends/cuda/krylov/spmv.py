@@ -6,7 +6,7 @@ import numpy as np
 
 from ..matrix.long_row_split import LONGEST_ROW, PIECE, split_long_rows
 from ..runtime import INDICES, VALUES, Program, cupy, launch, launch_blocks, wide_type
-from ..runtime.column_sums import LARGEST_GRID, THREADS
+from ..runtime.grid_sums import LARGEST_GRID, THREADS
 from .residuals import Entries
 
 # Blocks of a product without sums: many times the resident ones, so that multiprocessors finish together.

@@ -18,7 +18,7 @@ from linforest_precond.backends.returns import Report
 from linforest_precond.backends.workspaces import Lease
 
 from ..runtime import VALUES, Program, Struct, cupy, generate_header, launch_blocks, wide_type
-from ..runtime.column_sums import LARGEST_GRID, THREADS
+from ..runtime.grid_sums import LARGEST_GRID, THREADS
 from ..runtime.launches import launches_of
 from ..runtime.streams import capturing
 

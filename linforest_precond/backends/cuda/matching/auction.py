@@ -1,4 +1,4 @@
-"""Auction algorithm for the bipartite matching of rows and columns of largest weight (Bertsekas 1988)."""
+"""Auction algorithm for the bipartite matching of rows and columns (Bertsekas 1988); balanced prices."""
 
 import numpy as np
 
@@ -6,6 +6,9 @@ from ..matrix.long_row_split import lanes_to_a_row
 from ..runtime import INDICES, Program, cupy, launch
 
 PROGRAM = Program("matching/auction", cooperative=True, INDEX=INDICES)
+# As in the CPU backend, and in balancing.cu.
+NONE = -(2**62)
+BALANCING = Program("matching/balancing", cooperative=True, INDEX=INDICES)
 
 
 def bid(indptr, indices, weights, prices, columns, rows, step, stop):
@@ -16,3 +19,11 @@ def bid(indptr, indices, weights, prices, columns, rows, step, stop):
     state = prices, columns, rows, lists, bids, progress, words, words[3:]
     launch(PROGRAM(INDEX=indices).run_auction, (indptr, indices, weights, n, width, step, stop, *state))
     return progress
+
+
+def balance(indptr, indices, weights, matched, columns, prices, iterations):
+    n = prices.size
+    of_rows, of_columns = cupy.full((2, n), NONE, np.int64)
+    width, barrier = lanes_to_a_row(indices.size / max(n, 1)), cupy.zeros(1, np.uint32)
+    given = indptr, indices, weights, matched, columns, n, width, iterations
+    launch(BALANCING(INDEX=indices).balance_prices, (*given, prices, of_rows, of_columns, barrier))

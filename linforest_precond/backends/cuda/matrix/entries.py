@@ -5,7 +5,7 @@ import numpy as np
 from linforest_precond.backends.returns import EntryScan
 
 from ..runtime import BLOCK, INDICES, VALUES, Program, cupy, launch
-from ..runtime.prefix_sum import add_up
+from ..runtime.grid_sums import add_up
 from ..runtime.reports import HostCopy
 from .sums import CHUNK, tree_sums_on_device
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..runtime import BLOCK, INDICES, VALUES, Program, Struct, cupy, launch, launch_blocks, resident_blocks
-from ..runtime.prefix_sum import add_up
+from ..runtime.grid_sums import add_up
 from .entries import lanes_for
 
 # As in product_rows.cuh: the classes of rows, the first of which are short ones in either phase.

@@ -1,4 +1,4 @@
-"""Strength of connection between unknowns, facts of a matrix's rows, and their sums."""
+"""Strength of connection between unknowns, facts of a matrix's rows, and their sums; the matrix of nodes."""
 
 from dataclasses import replace
 
@@ -14,6 +14,7 @@ NOT_HERMITIAN, NOT_POSITIVE, NOT_CENTERED, DOMINANT, LARGEST, SMALLEST, RATIOS =
 # The flags of `weigh`, as in strength.cu.
 FLAGS = 3
 PROGRAM = Program("multigrid/strength", VALUE=VALUES, INDEX=INDICES)
+NODE_GRAPH = Program("multigrid/node_graph", VALUE=VALUES, INDEX=INDICES)
 
 
 def row_facts(csr, tolerance, tiny):
@@ -62,3 +63,18 @@ def weigh(csr, strength):
 
 def _program(csr):
     return PROGRAM(VALUE=csr.data, INDEX=csr.indices)
+
+
+def node_matrix(indptr, indices, data, block_size):
+    nodes, index = (indptr.size - 1) // block_size, indices.dtype
+    program = NODE_GRAPH(VALUE=data, INDEX=index)
+    width = 1 << (block_size - 1).bit_length()  # lanes of a node: one per row
+    shape = nodes, np.int32(block_size), np.int32(width)
+    counts = cupy.zeros(nodes + 1, index)
+    launch(program.count_blocks, (indptr, indices, *shape, counts[1:]), items=nodes * width)
+    starts = cupy.cumsum(counts, dtype=index)
+    blocks = int(starts[-1])  # stall: how many
+    columns, norms = cupy.empty(blocks, index), cupy.empty(blocks, np.float64)
+    arguments = indptr, indices, data, *shape, starts, columns, norms
+    launch(program.find_block_norms, arguments, items=nodes * width)
+    return starts, columns, norms

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..matrix.long_row_split import LONGEST_ROW
 from ..runtime import INDICES, VALUES, Program, Struct, address, cupy, launch_blocks, wide_type
-from ..runtime.column_sums import LARGEST_GRID, THREADS, sums_of
+from ..runtime.grid_sums import LARGEST_GRID, THREADS, sums_of
 
 # The constants and the structs of vector_ops.cu.
 SCALARS = 3

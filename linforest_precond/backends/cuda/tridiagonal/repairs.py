@@ -4,7 +4,7 @@ import numpy as np
 
 from ..matrix.diagonal_blocks import invert
 from ..runtime import VALUES, Program, cupy, launch
-from ..runtime.prefix_sum import add_up
+from ..runtime.grid_sums import add_up
 from . import pivots
 from .tiles import BLOCK_SIZES, block_size
 

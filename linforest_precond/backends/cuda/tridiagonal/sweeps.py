@@ -1,4 +1,7 @@
-"""Forward and backward substitution of factored (block) tridiagonal systems, tile by tile."""
+"""Forward and backward substitution of factored (block) tridiagonal systems, tile by tile.
+
+And the vector update of the Chebyshev iteration, in which sweeps are the preconditioner.
+"""
 
 import itertools
 
@@ -6,7 +9,7 @@ import numpy as np
 
 from linforest_precond.backends.workspaces import Workspaces
 
-from ..runtime import VALUES, Program, Struct, address, cupy, launch_blocks
+from ..runtime import VALUES, Program, Struct, address, cupy, launch, launch_blocks
 from ..runtime.reports import Report
 from ..runtime.streams import current
 from . import tiles
@@ -31,6 +34,7 @@ PROGRAM = Program(
     [tiles.macros(*each) for each in itertools.product(VALUES, tiles.BLOCK_SIZES, tiles.KINDS)],
     same_bits=False,
 )
+EXTRAPOLATION = Program("tridiagonal/extrapolation", VALUE=VALUES, BLOCK=1)
 
 
 class Sweeps:
@@ -187,3 +191,9 @@ class _Direction:
             launch_blocks(find, columns, arguments, block=tiles.carry_threads(self._block))
             known = carries
         return CARRIES(z=z, x=x, tiles=count)
+
+
+def extrapolate(x, z, y, momentum, factor):
+    launch(
+        EXTRAPOLATION(VALUE=y).extrapolate, (x, z, y, y.size, float(momentum), float(factor)), items=y.size
+    )

@@ -1,7 +1,7 @@
 #include "reordering/fixed_logarithm.cuh"
 
 // Degree-based refinement of an ordering (Mandulak, Hu & Slota 2022) by warps, with the answer of the CPU backend
-// (reordering/refinement.py). A row is the sorted positions of the neighbours of a vertex; a swap of u and v changes the
+// (reordering/gap_metrics.py). A row is the sorted positions of the neighbours of a vertex; a swap of u and v changes the
 // rows of their neighbours, its scope.
 struct Refinement {
     In<i64> indptr;

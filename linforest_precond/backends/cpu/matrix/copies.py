@@ -1,4 +1,7 @@
-"""Permuted and scaled rows of matrices and vectors: B = P D_r A D_c, and the scalings around its inverse."""
+"""Copies of matrices with permuted and scaled rows, B = P D_r A D_c, and of arrays in another precision.
+
+And the scalings of vectors around the inverse of B.
+"""
 
 import numpy as np
 from numba import prange
@@ -60,3 +63,8 @@ def scatter_scaled(b, x, order, factors):
         gather_scaled(b, x, None, factors)
     else:
         x[order] = b * factors[order][:, None]
+
+
+def converted(arrays, dtype):
+    """Arrays in another type."""
+    return [array.astype(dtype, copy=False) for array in arrays]
