@@ -13,7 +13,7 @@ from linforest_precond.backends import require_device
 from linforest_precond.backends.annotations import DType
 from linforest_precond.backends.arguments import as_dtype, as_integer
 from linforest_precond.matrix.checks import VALUE_DTYPES
-from linforest_precond.matrix.sparse_output import csr
+from linforest_precond.matrix.conversion import csr
 
 # None and "cpu" mean SciPy, "cuda" means cupyx.
 Device: TypeAlias = str | None

@@ -18,7 +18,7 @@ from linforest_precond.backends.array_libraries import on_host, refuse_masked_or
 from linforest_precond.interop.dlpack import type_name
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.checks import VALUE_DTYPES, check_finite, value_dtype
-from linforest_precond.matrix.sparse_output import csr
+from linforest_precond.matrix.conversion import csr
 from linforest_precond.matrix.value_range import nonzero_entries
 from linforest_precond.matrix.vectors import checked_vectors, norms_of, shaped_vectors
 
@@ -151,13 +151,12 @@ def checked_problem(
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be None or a function, got a {type(function).__name__}")
     reordering = reordering_of(reorder, A, M, inner)
-    prefetch = backend.runtime.prefetch.prefetch
     if {getattr(A, "dtype", None), b.dtype} <= set(VALUE_DTYPES):  # others are refused below, or converted
-        prefetch("solver", np.result_type(A.dtype, b.dtype))
+        backend.prefetch("solver", np.result_type(A.dtype, b.dtype))
     matrix = checked(A, shared=True) if hasattr(A, "tocsr") else None
     dtype = _working_dtype(matrix.data if matrix is not None else A, b, x0)
     if matrix is not None:
-        prefetch("product", matrix, dtype)
+        backend.prefetch("product", matrix, dtype)
     columns = given = _as_columns(b).astype(dtype, copy=False)
     start = None if x0 is None else _as_columns(x0).astype(dtype, copy=False)
     null_space = null_space_of(nullspace, A, n, dtype, backend, inner)

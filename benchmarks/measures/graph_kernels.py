@@ -14,7 +14,7 @@ from benchmarks.measures.results import Row
 from benchmarks.systems import cases
 from linforest_precond.matrices.arrays import array_modules, on_device
 from linforest_precond.matrices.generators.random_graphs import GRAPH500
-from linforest_precond.matrix.sparse_output import csr
+from linforest_precond.matrix.conversion import csr
 from linforest_precond.study import timing
 
 EDGES = "10⁹ edges/s"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ class Backend(Protocol):
     checks_shared_arrays: bool  # by the kernels that may read the user's own indices and weights
     xp: Any  # NumPy or CuPy
     sparse: Any  # `scipy.sparse` or `cupyx.scipy.sparse`
+    prefetch: Callable[..., None]  # begins to compile the programs of a public call, by its name and facts
 
     runtime: ModuleType
     matrix: ModuleType

@@ -10,7 +10,7 @@ from typing import Any
 from linforest_precond.backends import OnBackend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
-from linforest_precond.matrix.sparse_output import sparse_like
+from linforest_precond.matrix.conversion import sparse_like
 from linforest_precond.records.forest import ChosenEdges, Progress, ratio_to_finest
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import ReadOnlyArrays

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import named_arguments, renamed_arguments
-from linforest_precond.matrix.sparse_output import csr
+from linforest_precond.matrix.conversion import csr
 
 from ..arrays import CsrArray, Device, array_modules, grid_shape, index_type, value_type
 

@@ -112,7 +112,7 @@ class InversePart(OnBackend, schema.Stored):
         cls, csr: CheckedMatrix, stored: DType, method: str, entries: int, tolerance: float
     ) -> InversePart:
         """Find the pattern and the values; "fsai" needs a Hermitian matrix with a positive diagonal."""
-        csr.backend.runtime.prefetch.prefetch("approximate_inverse", csr, stored, method)
+        csr.backend.prefetch("approximate_inverse", csr, stored, method)
         (indptr, indices, data), report = _functionals(csr, method).grow(entries, tolerance)
         counts = counted(report, method)
         arrays = indptr, indices, stored_array(data, stored)

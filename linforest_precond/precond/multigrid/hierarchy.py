@@ -14,7 +14,7 @@ from linforest_precond.backends.arguments import as_choice, shown
 from linforest_precond.backends.array_libraries import is_cupy, xp_of
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.matrix.sparse_output import sparse_like
+from linforest_precond.matrix.conversion import sparse_like
 from linforest_precond.matrix.value_range import shifted
 from linforest_precond.matrix.vectors import norms_of
 from linforest_precond.precond.multigrid.hierarchy_level import Level

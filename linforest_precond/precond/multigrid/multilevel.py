@@ -205,8 +205,8 @@ def multilevel(
     if space is None:
         options = options.for_matrix(finest)
         if options.coarsening == "smoothed_aggregation" and options.coarsens(finest):
-            prefetch = finest.csr.backend.runtime.prefetch.prefetch
-            prefetch("smoothed_aggregation", finest.csr, setup.stored, finest.hermitian)
+            csr = finest.csr
+            csr.backend.prefetch("smoothed_aggregation", csr, setup.stored, finest.hermitian)
         part, stall = part_of_levels(
             finest, setup.stored, options, lambda matrix: coarsen_level(matrix, options), options.stall_cause
         )

@@ -343,7 +343,7 @@ def scalar_part_in_steps(
     repair: str = "auto",
 ) -> Steps[TridiagonalPart]:
     """The tridiagonal part of a checked matrix in an order, with checked options."""
-    csr.backend.runtime.prefetch.prefetch("tridiagonal", csr, stored, 1)
+    csr.backend.prefetch("tridiagonal", csr, stored, 1)
     forest = given = None
     is_name = isinstance(ordering, str)
     if is_name and ordering == "forest":
@@ -364,7 +364,7 @@ def block_part(
 ) -> TridiagonalPart:
     """The block tridiagonal part of a checked matrix, with the options that `check_block_options` gives."""
     block_size = 2 ** (len(candidates[0]) - 1)
-    csr.backend.runtime.prefetch.prefetch("tridiagonal", csr, stored, block_size)
+    csr.backend.prefetch("tridiagonal", csr, stored, block_size)
     found = pipeline.bands_along_block_forest(csr, candidates, partners)
     return completed(TridiagonalPart.along_forest(csr, stored, *found, repair))
 
