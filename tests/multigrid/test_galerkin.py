@@ -44,7 +44,7 @@ class TestAggregates:
         graph = checked(backend.csr(A)).graph
         index = graph.indices.dtype
         mates = backend.array(np.asarray(mate, index))
-        functions = backend_of(graph.values).matching.aggregates
+        functions = backend_of(graph.values).multigrid.aggregates
         aggregates, count = functions.of_mates(graph, mates, tie_key_of(seed))
         assert backend.host(mates).tolist() == list(mate)
         assert aggregates.dtype == index and isinstance(count, int)
@@ -118,8 +118,8 @@ class TestCoarseMatrix:
         functions = backend_of(csr.data)
         aggregates = backend.array(np.asarray(aggregates, csr.indices.dtype))
         count = int(aggregates.max()) + 1 if aggregates.size else 0
-        members = functions.matching.aggregates.members_of(aggregates, count)
-        arrays = functions.multigrid.transfers.coarse_matrix(csr, aggregates, *members)
+        members = functions.multigrid.aggregates.members_of(aggregates, count)
+        arrays = functions.multigrid.aggregates.coarse_matrix(csr, aggregates, *members)
         return *map(backend.host, arrays), count
 
     def assert_coarse(self, backend, A, aggregates):
@@ -221,12 +221,12 @@ class TestCoarseMatrix:
         groups = random_groups(5000, 1700)
         csr, aggregates = checked(A), groups.astype(np.int32)
         cpu = backend_of(csr.data)
-        members = cpu.matching.aggregates.members_of(aggregates, int(groups.max()) + 1)
+        members = cpu.multigrid.aggregates.members_of(aggregates, int(groups.max()) + 1)
         before, found = numba.get_num_threads(), []
         for threads in {1, before}:
             numba.set_num_threads(threads)
             try:
-                arrays = cpu.multigrid.transfers.coarse_matrix(csr, aggregates, *members)
+                arrays = cpu.multigrid.aggregates.coarse_matrix(csr, aggregates, *members)
             finally:
                 numba.set_num_threads(before)
             found.append([array.tobytes() for array in arrays])
@@ -241,7 +241,7 @@ class TestCoarseMatrix:
         A = load_real(medium_real_name)
         graph = checked(A).graph
         mate = lf.graph.matching(A, "suitor").mate
-        aggregates, _ = backend_of(A.data).matching.aggregates.of_mates(graph, mate, tie_key_of(0))
+        aggregates, _ = backend_of(A.data).multigrid.aggregates.of_mates(graph, mate, tie_key_of(0))
         self.assert_close(backend, A, aggregates)
 
     def test_grids(self, backend):
@@ -269,15 +269,15 @@ class TestTransfers:
         aggregates, x = backend.array(groups), backend.array(fine.copy())
         functions = backend_of(aggregates)
         coarse = backend.array(np.full((count, *shape), np.nan, dtype))
-        members = functions.matching.aggregates.members_of(aggregates, count)
-        functions.multigrid.transfers.restrict(*members, x, coarse)
+        members = functions.multigrid.aggregates.members_of(aggregates, count)
+        functions.multigrid.aggregates.restrict(*members, x, coarse)
         assert backend.host(x).tobytes() == fine.tobytes()
         found = backend.host(coarse)
         for group in range(count):
             own = fine[groups == group].reshape(-1, columns or 1)
             sums = [run_sum(own[:, column]) for column in range(columns or 1)]
             assert found[group].tobytes() == np.array(sums, dtype).tobytes()
-        functions.multigrid.transfers.prolong_add(aggregates, coarse, x)
+        functions.multigrid.aggregates.prolong_add(aggregates, coarse, x)
         assert backend.host(x).tobytes() == (fine + found[groups]).tobytes()
 
     def test_many_rows(self, backend):
@@ -288,21 +288,21 @@ class TestTransfers:
         aggregates, x = backend.array(groups), backend.array(fine.copy())
         functions = backend_of(aggregates)
         coarse = backend.xp.empty(size // 2)
-        functions.multigrid.transfers.restrict(
-            *functions.matching.aggregates.members_of(aggregates, size // 2), x, coarse
+        functions.multigrid.aggregates.restrict(
+            *functions.multigrid.aggregates.members_of(aggregates, size // 2), x, coarse
         )
         assert np.array_equal(backend.host(coarse), fine[::2] + fine[1::2])
-        functions.multigrid.transfers.prolong_add(aggregates, coarse, x)
+        functions.multigrid.aggregates.prolong_add(aggregates, coarse, x)
         assert np.array_equal(backend.host(x), fine + (fine[::2] + fine[1::2]).repeat(2))
 
     def test_nothing(self, backend):
         empty = backend.xp.empty(0, np.int32)
         functions = backend_of(empty)
-        members = functions.matching.aggregates.members_of(empty, 0)
+        members = functions.multigrid.aggregates.members_of(empty, 0)
         assert [array.tolist() for array in members] == [[0], []]
         for vector in (backend.xp.empty(0), backend.xp.empty((0, 2))):
-            functions.multigrid.transfers.restrict(*members, vector, vector)
-            functions.multigrid.transfers.prolong_add(empty, vector, vector)
+            functions.multigrid.aggregates.restrict(*members, vector, vector)
+            functions.multigrid.aggregates.prolong_add(empty, vector, vector)
             assert vector.size == 0
 
 

@@ -471,7 +471,7 @@ class TestDarkTheme:
 
     def test_swatches_have_the_colours_of_the_curves(self, mixed):
         from linforest_precond.study.drawing import DARK
-        from linforest_precond.study.forests.preconditioners import OTHER, PRECONDITIONERS
+        from linforest_precond.study.forests.plots import OTHER, PRECONDITIONERS
 
         styles = "".join(style["text"] for style in mixed[-1].all("style"))
         for look in (*PRECONDITIONERS.values(), OTHER):

@@ -11,7 +11,6 @@ from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.mpi import MPICommunicator
-from linforest_precond.distributed.petsc.flops import flops_of
 from linforest_precond.distributed.petsc.library import end_job_on_uncaught_error, petsc_module
 from linforest_precond.distributed.petsc.matrices import (
     SharedVector,
@@ -24,6 +23,7 @@ from linforest_precond.distributed.petsc.matrices import (
     with_rows,
 )
 from linforest_precond.distributed.petsc.options import STEM, PCSettings, from_database
+from linforest_precond.precond.parts.number_types import held_bytes
 from linforest_precond.precond.storage.pattern_digest import PatternDigest, pattern_digest
 
 # An updated preconditioner is kept as long as solves take at most this many iterations.
@@ -227,3 +227,31 @@ def apply_on_gpu(M: Any, x: Any, y: Any) -> None:
     streams.finish_all()  # stall: x may come from a stream of PETSc
     cupy.from_dlpack(SharedVector(y, "w"))[...] = M @ given
     streams.finish()  # stall: PETSc may go on with y on another stream
+
+
+def flops_of(part: Any) -> float:
+    """The operations of one product on this rank, for ``-log_view``: two for each number that it reads.
+
+    On levels of multigrid, of the matrix in each step of a smoother and in the residual, and of both
+    transfers; a W-cycle visits each level twice as often as the one above, and K-cycles count as these.
+    """
+    part = getattr(part, "inner", part)  # of scaled matrices
+    if hasattr(part, "levels"):
+        levels = part.levels if part.coarsest is None else part.levels[:-1]
+        visits = [1 if part.cycle in "VF" else 2**i for i in range(len(part.levels))]
+        coarsest = 2.0 * visits[-1] * held_bytes(part.coarsest) / part.stored.itemsize
+        return coarsest + sum(
+            count * _flops_of_level(level, part.options) for count, level in zip(visits, levels)
+        )
+    if part.bands is not None:
+        return 2.0 * sum(band.size for band in (part.bands.lower, part.bands.diagonal, part.bands.upper))
+    if part.kind in ("jacobi", "block_jacobi"):
+        return 2.0 * part.inverse.size
+    entry = part.stored.itemsize + np.dtype(np.int32).itemsize
+    return 2.0 * part.nbytes / entry  # of sparse factors, with their indices
+
+
+def _flops_of_level(level: Any, options: Any) -> float:
+    steps = len(getattr(level.smoother, "steps", (0,))) * (options.presmooth + options.postsmooth)
+    transfers = sum(values.size for values in getattr(level.transfer, "values", ()))
+    return 2.0 * (level.csr.data.size * max(steps, 1) + transfers)

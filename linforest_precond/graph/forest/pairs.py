@@ -228,7 +228,7 @@ def factor_with_partners(graph: Graph, partners: Array, options: FactorOptions) 
     free = mates < 0
     others = xp.where(free[rows] & free[graph.indices], graph.values, graph.values.dtype.type(0))
     rest = propose_factor(replace(graph, values=others), options)
-    paired = backend.matching.matched_edges.matched_edge_values(graph, mates)
+    paired = backend.matching.matched_weight.matched_edge_values(graph, mates)
     neighbors = xp.where(free, rest.neighbors[:, 0], mates).reshape(-1, 1)
     values = xp.where(free, rest.values[:, 0], paired).reshape(-1, 1)
     return replace(rest, neighbors=neighbors, values=values, slots=None)

@@ -63,7 +63,7 @@ def is_maximal_matching(A: MatrixLike, mate: npt.ArrayLike | Matching) -> bool:
 
 
 def _is_matching(graph: Graph, mate: Array) -> bool:
-    joined = is_nonzero(graph.backend.matching.matched_edges.matched_edge_values(graph, mate))
+    joined = is_nonzero(graph.backend.matching.matched_weight.matched_edge_values(graph, mate))
     return are_mutual(mate) and all_set(joined | (mate < 0))  # stall: the result
 
 

@@ -191,9 +191,9 @@ def coarsen_pairs(
 ) -> tuple[tuple[Array, ...], Array]:
     """The CSR arrays of the coarse matrix of matched pairs, and each vertex's aggregate."""
     backend = csr.backend
-    aggregates, count = backend.matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
-    indptr, members = backend.matching.aggregates.members_of(aggregates, count)
-    return backend.multigrid.transfers.coarse_matrix(csr, aggregates, indptr, members), aggregates
+    aggregates, count = backend.multigrid.aggregates.of_mates(graph, mate, tie_key_of(seed))
+    indptr, members = backend.multigrid.aggregates.members_of(aggregates, count)
+    return backend.multigrid.aggregates.coarse_matrix(csr, aggregates, indptr, members), aggregates
 
 
 def _coarsen_by_matchings(

@@ -43,7 +43,7 @@ def coarsen_hypergraph(
     net_weights = backend.xp.ones(H.n) if weights is None else checked_weights(weights, H.n, backend, "rows")
     graph = shared_nets(H, net_weights.astype(np.float64), max_net_size)
     mate = _mates(graph, matching, seed)
-    aggregates, count = backend.matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
+    aggregates, count = backend.multigrid.aggregates.of_mates(graph, mate, tie_key_of(seed))
     aggregates = aggregates.astype(H.indices.dtype, copy=False)
     ones = backend.xp.ones(H.width, H.data.dtype)
     each = backend.xp.arange(H.width + 1, dtype=aggregates.dtype)

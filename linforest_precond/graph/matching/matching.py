@@ -175,7 +175,7 @@ def matching(
         mate, progress = _match_out_of_core(graph, options["seed"], batches, device)
     else:
         mate, progress = match_graph(graph, method, **options)
-    values = graph.backend.matching.matched_edges.matched_edge_values(graph, mate)
+    values = graph.backend.matching.matched_weight.matched_edge_values(graph, mate)
     return Matching(mate, values, progress, graph.total_weight, graph.scale, method, duals)
 
 
@@ -210,7 +210,7 @@ def augment_dominant(graph: Graph, seed: int, limit: int | None) -> tuple[Array,
         raise ValueError(f'method "augmented" takes at most {MOST_AUGMENTED} vertices, got {graph.n}')
     backend, tie_key = graph.backend, tie_key_of(seed)
     mate, _ = backend.matching.locally_dominant.match(graph, tie_key)
-    progress, mate_weights = backend.matching.augmentations.augment(graph, mate, tie_key, limit)
+    progress, mate_weights = backend.matching.matched_weight.augment(graph, mate, tie_key, limit)
     return mate, progress, mate_weights
 
 
@@ -284,7 +284,7 @@ def vertex_duals(graph: Graph, mate: Array, mate_weights: Array) -> Array:
 
     Rounding errors of the last sweeps are a few units in the last place: `Matching.upper_bound` covers them.
     """
-    xp, best_offers = graph.backend.xp, graph.backend.matching.matched_edges.best_offers
+    xp, best_offers = graph.backend.xp, graph.backend.matching.matched_weight.best_offers
     duals, nobody = 0.5 * mate_weights, xp.full_like(mate, -1)
     other = xp.where(mate < 0, xp.arange(mate.size, dtype=mate.dtype), mate)
     for _ in range(BALANCING_SWEEPS):

@@ -135,7 +135,7 @@ def merge_by_matching(csr: CheckedMatrix, seed: int) -> tuple[Array, int]:
     gains = described(csr.indptr, csr.indices, modularity_gains(csr))
     graph = checked(gains).graph
     mate, _ = match_graph(graph, "suitor", seed=seed)
-    return backend.matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
+    return backend.multigrid.aggregates.of_mates(graph, mate, tie_key_of(seed))
 
 
 def merge_by_labels(csr: CheckedMatrix, seed: int) -> tuple[Array, int]:
@@ -178,8 +178,8 @@ def _levels(csr: CheckedMatrix, merge: Merge, seed: int) -> Iterator[tuple[Array
         if is_stalled(csr.n, count):
             return
         backend = csr.backend
-        indptr, members = backend.matching.aggregates.members_of(communities, count)
-        csr = described(*backend.multigrid.transfers.coarse_matrix(csr, communities, indptr, members))
+        indptr, members = backend.multigrid.aggregates.members_of(communities, count)
+        csr = described(*backend.multigrid.aggregates.coarse_matrix(csr, communities, indptr, members))
         yield communities, csr
 
 

@@ -51,7 +51,7 @@ class Aggregates(OnBackend, schema.Stored):
     @cached_property
     def members(self) -> tuple[Array, Array]:
         """Row pointers and members of the aggregates: the pattern of the restriction."""
-        return self.backend.matching.aggregates.members_of(self.numbers, self.count)
+        return self.backend.multigrid.aggregates.members_of(self.numbers, self.count)
 
     @property
     def held(self) -> list[Any]:
@@ -66,8 +66,8 @@ class Aggregates(OnBackend, schema.Stored):
 
     def coarse_matrix(self, fine: LevelMatrix) -> LevelMatrix:
         """The Galerkin product P^T A P."""
-        transfers = fine.backend.multigrid.transfers
-        return fine.galerkin(*transfers.coarse_matrix(fine.csr, self.numbers, *self.members))
+        aggregates = fine.backend.multigrid.aggregates
+        return fine.galerkin(*aggregates.coarse_matrix(fine.csr, self.numbers, *self.members))
 
     @property
     def values(self) -> list[Array]:

@@ -26,7 +26,7 @@ class LevelVectors:
         further: int = 0,
     ):
         backend = csr.backend
-        self.ops, self.transfers = backend.multigrid.vector_ops, backend.multigrid.transfers
+        self.ops, self.transfers = backend.multigrid.vector_ops, backend.multigrid.aggregates
         self.matrix, self.transpose = matrix, transpose
         self._shape, self._dtype, self._xp = (csr.n, columns), dtype, backend.xp
         self.residual, self.other, *self._further = self._vectors(2 + further)

@@ -30,7 +30,7 @@ def aggregate_pairwise(
         graph = strength_graph(matrix, weights, strength)
         mate, _ = match_graph(graph, "suitor", seed=seed)
         if last:
-            aggregates = graph.backend.matching.aggregates.of_mates(graph, mate, tie_key_of(seed))
+            aggregates = graph.backend.multigrid.aggregates.of_mates(graph, mate, tie_key_of(seed))
             return Aggregates(*aggregates), None
         pairs = Aggregates(*number_pairs(mate))
         return pairs, pairs.coarse_matrix(matrix)

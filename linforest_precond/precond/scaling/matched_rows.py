@@ -53,7 +53,7 @@ def match_rows(csr: CheckedMatrix, tolerance: float) -> MatchedRows:
     if int((columns < 0).sum()):  # stall: decides whether the host goes on
         prices, columns, rows = _completed(csr, weights, prices, columns, rows, steps[-1])
     entries = Graph(*pattern, magnitudes, csr.total_weight, csr.scale, csr.longest_row, False, False)
-    matched = backend.matching.matched_edges.matched_edge_values(entries, columns)
+    matched = backend.matching.matched_weight.matched_edge_values(entries, columns)
     matched_weights = logs.fixed_logarithms(matched)
     auction.balance(*pattern, weights, matched_weights, columns, prices, BALANCING_ITERATIONS)
     # A price is the logarithm of a column factor; the shift gives row and column factors one geometric mean.

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from linforest_precond.study.findings import Findings
 from linforest_precond.study.forests.performance_tables import WAYS, Timings, quotient
-from linforest_precond.study.forests.preconditioners import PRECONDITIONERS
+from linforest_precond.study.forests.plots import PRECONDITIONERS
 from linforest_precond.study.forests.tables import COVERAGES, compare, of_the_paper, runs
 from linforest_precond.study.number_formats import coverage, difference, digits3, listed, missing, percent
 from linforest_precond.study.results import JsonObject, dig, done, label

@@ -12,16 +12,30 @@ from linforest_precond.solvers.residual_bands import draw_curve
 from linforest_precond.study import drawing
 from linforest_precond.study.forests.coverage import DEGREES
 from linforest_precond.study.forests.performance_tables import METHODS, WAYS, Timings, quotient
-from linforest_precond.study.forests.preconditioners import colour_of as colour_of
-from linforest_precond.study.forests.preconditioners import look_of
 from linforest_precond.study.forests.tables import history
 from linforest_precond.study.number_formats import digits3, missing, percent, seconds
 from linforest_precond.study.paper import by_name
+from linforest_precond.study.published import csv_lines
 from linforest_precond.study.results import JsonObject, done, label
 
 # Preconditioners of a panel that are not dimmed: six curves, of residuals and errors.
 PROMINENT = 3
 DIMMED = 0.2  # opacity
+# Of each preconditioner the colour and marker of its curves, the function of the library, the meaning of the
+# name, and the description of one that is not the paper's. Colours are distinct in greyscale and with every
+# kind of colour blindness.
+PRECONDITIONERS = {line["name"]: line for line in csv_lines("forests", "preconditioners.csv")}
+OTHER = {"colour": "#5F9E6E", "marker": "h", "function": ""}
+
+
+def look_of(preconditioner: str) -> dict[str, str]:
+    """The line of a preconditioner; other names have a colour and a marker only."""
+    return PRECONDITIONERS.get(preconditioner, OTHER)
+
+
+def colour_of(preconditioner: str) -> str:
+    """The colour of a preconditioner's curves."""
+    return look_of(preconditioner)["colour"]
 
 
 @drawing.styled

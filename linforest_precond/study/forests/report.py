@@ -13,7 +13,7 @@ from linforest_precond.study.forests.counted_times import PROPOSITIONS
 from linforest_precond.study.forests.coverage import BLOCK_PERIODS, CONFIGURATIONS, DEGREES
 from linforest_precond.study.forests.findings import converged, has_large_error, total_seconds
 from linforest_precond.study.forests.performance_tables import METHODS, PERMUTATIONS, WAYS, Timings, quotient
-from linforest_precond.study.forests.preconditioners import PRECONDITIONERS, look_of
+from linforest_precond.study.forests.plots import PRECONDITIONERS, look_of
 from linforest_precond.study.forests.tables import (
     TABLE3,
     TABLE4,

@@ -10,10 +10,10 @@ doi:10.1007/BF02238511.
 import numpy as np
 from numba import prange
 
-from ..matching.aggregates import ROWS_AT_ONCE, heaviest_matched, members_of
 from ..matrix.entries import find_slot, magnitudes
 from ..runtime.arrays import NO_VERTEX, readonly
 from ..runtime.jit import helper, kernel
+from .aggregates import VERTICES_AT_ONCE, heaviest_matched, members_of
 
 # Weights are multiples of 1 / PARTS: exact in single precision, and so is their sum.
 PARTS = 256
@@ -47,8 +47,8 @@ def interpolate_along_paths(graph, paths, data, tie_key):
 # `on_path` is negative for vertices on no path.
 @kernel(parallel=True)
 def find_hosts(indptr, indices, values, on_path, tie_key, hosts):
-    for block in prange(-(-hosts.size // ROWS_AT_ONCE)):
-        for v in range(block * ROWS_AT_ONCE, min((block + 1) * ROWS_AT_ONCE, hosts.size)):
+    for block in prange(-(-hosts.size // VERTICES_AT_ONCE)):
+        for v in range(block * VERTICES_AT_ONCE, min((block + 1) * VERTICES_AT_ONCE, hosts.size)):
             host = v
             if on_path[v] < 0:
                 neighbor = heaviest_matched(indptr, indices, values, on_path, tie_key, v)

@@ -24,8 +24,8 @@ import numpy as np
 from linforest_precond.backends.batch_options import BatchOptions
 
 from ..runtime.atomics import fetch_add, load, store
-from ..runtime.clock import nanoseconds
 from ..runtime.jit import helper, kernel
+from ..runtime.streams import nanoseconds
 from . import batch_state as at
 from .batch_queue import make_full, pack, reserve, write
 from .batch_stages import SPINS, add_degrees, discover, halted, pause, rediscover, sort_candidates

@@ -1,1 +1,1 @@
-"""Matchings, and aggregates of matched vertices."""
+"""Matchings of vertices, and of rows with columns."""

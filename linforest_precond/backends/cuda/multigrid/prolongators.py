@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..matching.aggregates import members_of
 from ..runtime import INDICES, VALUES, WEIGHTS, Program, Struct, cupy, launch, wide_type
 from ..runtime.grid_sums import add_up
+from .aggregates import members_of
 
 PATHS = Struct("Paths", "multigrid/path_interpolation.cu")
 PATH_INTERPOLATION = Program("multigrid/path_interpolation", VALUE=VALUES, WEIGHT=WEIGHTS, INDEX=INDICES)

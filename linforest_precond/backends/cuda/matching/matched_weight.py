@@ -1,12 +1,33 @@
-"""Augmentations of a matching that add two edges at most: Pettie & Sanders (2004), in parallel rounds."""
+"""The weight of a matching: values of matched edges, augmentations that raise it, offers that bound it."""
 
 import numpy as np
 
+from ..matrix.entries import lanes_for
 from ..runtime import INDICES, WEIGHTS, Program, Struct, cupy, launch
 
+VALUES = Program("matching/matched_edge_values", VALUE=WEIGHTS, INDEX=INDICES)
+OFFERS = Program("matching/vertex_duals", WEIGHT=WEIGHTS, INDEX=INDICES)
+# Where a row is longer than this, a warp reads each row.
+LONG_ROW = 1024
 MATCHED = Struct("Matched", "matching/augmentations.cu")
 AUGMENTATIONS = Struct("Augmentations", "matching/augmentations.cu")
 PROGRAM = Program("matching/augmentations", WEIGHT=WEIGHTS, INDEX=INDICES)
+
+
+def matched_edge_values(graph, mate):
+    out = cupy.empty(graph.n, graph.values.dtype)
+    program = VALUES(VALUE=graph.values, INDEX=graph.indices)
+    launch(program.find_matched_values, (graph.indptr, graph.indices, graph.values, graph.n, mate, out))
+    return out
+
+
+def best_offers(graph, duals, without):
+    offers = cupy.empty(graph.n)
+    width = 32 if graph.longest_row > LONG_ROW else lanes_for(graph.indices.size, max(graph.n, 1))
+    program = OFFERS(WEIGHT=graph.values, INDEX=graph.indices)
+    arrays = graph.indptr, graph.indices, graph.values, duals, without
+    launch(program.find_best_offers, (*arrays, graph.scale, graph.n, width, offers))
+    return offers
 
 
 def augment(graph, mate, tie_key, limit):

@@ -1,12 +1,14 @@
-"""Aggregates: groups of vertices, each of which becomes one vertex of a coarser matrix."""
+"""Aggregates, groups of vertices that become one vertex of a coarser matrix, and grid transfer by them."""
 
 import numpy as np
 
-from ..runtime import INDICES, WEIGHTS, Program, cupy, launch
+from ..matrix.row_merging import merge_rows
+from ..runtime import INDICES, VALUES, WEIGHTS, Program, cupy, launch
 
 # The most members of an aggregate that one thread sorts.
 FEW_MEMBERS = 32
-PROGRAM = Program("matching/aggregates", WEIGHT=WEIGHTS, INDEX=INDICES)
+PROGRAM = Program("multigrid/aggregates", WEIGHT=WEIGHTS, INDEX=INDICES)
+TRANSFERS = Program("multigrid/transfers", VALUE=VALUES, INDEX=INDICES)
 
 
 def of_mates(graph, mate, tie_key):
@@ -37,3 +39,20 @@ def members_of(aggregates, count):
     launch(program.place_members, (aggregates, indptr, arrivals, vertices, members))
     launch(program.sort_members, (indptr, count, members))
     return indptr, members
+
+
+def restrict(indptr, members, fine, coarse):
+    program = TRANSFERS(VALUE=coarse, INDEX=members)
+    rows = coarse.shape[0]
+    arguments = indptr, members, fine, rows, coarse.size // max(rows, 1), coarse
+    launch(program.sum_members, arguments, items=coarse.size)
+
+
+def prolong_add(aggregates, coarse, fine):
+    program = TRANSFERS(VALUE=fine, INDEX=aggregates)
+    rows = fine.shape[0]
+    launch(program.add_values, (aggregates, coarse, rows, fine.size // max(rows, 1), fine), items=fine.size)
+
+
+def coarse_matrix(csr, aggregates, indptr, members):
+    return merge_rows((csr.indptr, csr.indices, csr.data), indptr, members, aggregates)
