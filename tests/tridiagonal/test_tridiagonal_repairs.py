@@ -70,14 +70,22 @@ class TestPivots:
     @pytest.mark.parametrize("name", DOMINANT)
     def test_follow_the_recurrence(self, backend, name, dtype):
         for n in (1, 2, 17, 64, 65, 257, 4097):
-            lower, diagonal, upper = cases.system(name, n, dtype)
-            factor = backend_of(backend.array(diagonal)).tridiagonal.pivots.factor
-            inverse, _ = factor(*map(backend.array, (lower, diagonal, upper)))
-            w = backend.host(inverse).astype(np.promote_types(dtype, np.float64))
-            pivots = diagonal.astype(w.dtype)
-            pivots[1:] -= lower[1:] * w[:-1] * upper[:-1]
-            sizes = np.maximum(np.maximum(abs(lower), abs(diagonal)), abs(upper))
-            assert (abs(pivots - 1 / w) <= 32 * np.finfo(dtype).eps * sizes).all(), (name, n)
+            self.follow_the_recurrence(backend, name, n, dtype)
+
+    @pytest.mark.gpu
+    def test_of_several_launches_follow_the_recurrence(self, cuda):
+        """More rows than one cooperative launch factors."""
+        self.follow_the_recurrence(cuda, DOMINANT[0], 2**18 + 4097, np.float64)
+
+    def follow_the_recurrence(self, backend, name, n, dtype):
+        lower, diagonal, upper = cases.system(name, n, dtype)
+        factor = backend_of(backend.array(diagonal)).tridiagonal.pivots.factor
+        inverse, _ = factor(*map(backend.array, (lower, diagonal, upper)))
+        w = backend.host(inverse).astype(np.promote_types(dtype, np.float64))
+        pivots = diagonal.astype(w.dtype)
+        pivots[1:] -= lower[1:] * w[:-1] * upper[:-1]
+        sizes = np.maximum(np.maximum(abs(lower), abs(diagonal)), abs(upper))
+        assert (abs(pivots - 1 / w) <= 32 * np.finfo(dtype).eps * sizes).all(), (name, n)
 
     @pytest.mark.gpu
     @pytest.mark.parametrize("dtype", graphs.DTYPES)
