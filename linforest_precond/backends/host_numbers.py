@@ -1,4 +1,4 @@
-"""Numbers that the host computes alike for both backends: positions of digits, ends of batches, distinct ones."""
+"""Numbers that the host computes alike for both backends: positions of digits, batch ends, distinct ones."""
 
 from __future__ import annotations
 
