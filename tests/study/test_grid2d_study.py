@@ -89,6 +89,17 @@ def test_small_graphs_are_not_timed():
     assert found == {"ranks": [], "reason": "fewer than 2,048 vertices"}
 
 
+def test_blocks_that_are_too_large_are_left_out(monkeypatch):
+    monkeypatch.setattr(ranks, "_mpiexec", lambda: "mpiexec")
+    monkeypatch.setattr(ranks.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(ranks, "_started", lambda mpiexec, p, name, device: {"seconds": {}})
+    drawn, (case,) = DrawnGraph.named("rmat:26:16"), GRID2D.select(["rmat:26:16"])
+    found = ranks.times(drawn, case, Settings())
+    assert [row["p"] for row in found["ranks"]] == [4] and "536,870,912 entries" in found["reason"]
+    whole = ranks.times(DrawnGraph.named("rmat:24:16"), case, Settings())
+    assert [row["p"] for row in whole["ranks"]] == [1, 2, 4] and whole["reason"] is None
+
+
 @pytest.mark.slow
 def test_times_of_ranks_of_mpi(monkeypatch):
     try:

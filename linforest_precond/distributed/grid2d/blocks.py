@@ -28,15 +28,14 @@ def route_edges(
         sources, targets = found[:, 0], found[:, 1]
         weights = None if weights is None else backend.xp.ascontiguousarray(found[:, 2]).view(np.float64)
     del owners
-    return _sorted_edges(backend, where.n, sources, targets, weights)
+    return sorted_edges(backend, where.n, sources * where.n + targets, weights)
 
 
-def _sorted_edges(
-    backend: Backend, n: int, sources: Array, targets: Array, weights: Array | None
+def sorted_edges(
+    backend: Backend, n: int, pairs: Array, weights: Array | None
 ) -> tuple[Array, Array, Array | None]:
+    """As `route_edges`, of pairs ``source * n + target`` of this rank's block, which are sorted in place."""
     # Duplicates are summed in the order of their weights, not of arrival, which depends on the partition.
-    pairs = sources * n + targets
-    del sources, targets
     if weights is None:
         pairs.sort()
     else:

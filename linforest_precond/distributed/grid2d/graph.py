@@ -12,7 +12,7 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice, as_integer
-from linforest_precond.distributed.grid2d.blocks import is_symmetric, route_edges, row_pointers
+from linforest_precond.distributed.grid2d.blocks import is_symmetric, route_edges, row_pointers, sorted_edges
 from linforest_precond.distributed.grid2d.exchange import Direction, distinct
 from linforest_precond.distributed.grid2d.grid import Grid
 from linforest_precond.distributed.grid2d.vertex_map import VertexMap, windows
@@ -127,15 +127,41 @@ class Graph2D:
         edges = sources, ids[rows.indices], None if A.dtype.kind == "c" else rows.data
         return cls(grid, A.shape[0], *edges, offsets=A.offsets, distribution=distribution)
 
+    @classmethod
+    def of_own_pairs(cls, grid: Grid, where: VertexMap, pairs: Array) -> Graph2D:
+        """The graph of edges of which every rank has those of its block.
+
+        `pairs` are ``source * n + target`` by positions, and are sorted in place: a third of the memory that
+        edges by vertices take.
+        """
+        graph = cls.__new__(cls)
+        graph.backend, graph.dtype = backend_of(pairs), np.dtype(np.float64)
+        with grid.comm.together():
+            offsets = checked_offsets(grid.comm, where.n, None)
+            graph._set_block(grid, where, offsets, *sorted_edges(graph.backend, where.n, pairs, None))
+        return graph
+
     def _build(
         self, grid: Grid, where: VertexMap, offsets: Array, tails: Array, heads: Array, weights: Array | None
     ) -> None:
+        self._set_block(grid, where, offsets, *route_edges(self.backend, grid, where, tails, heads, weights))
+
+    def _set_block(
+        self,
+        grid: Grid,
+        where: VertexMap,
+        offsets: Array,
+        sources: Array,
+        targets: Array,
+        weights: Array | None,
+    ) -> None:
+        """Take the sorted edges of this rank's block."""
         self.grid, self.n, self.offsets, self.where = grid, where.n, offsets, where
         rows, columns = where.row_offsets, where.column_offsets
         self.rows, self.columns, self.n_states = windows(
             (int(rows[grid.i]), int(rows[grid.i + 1])), (int(columns[grid.j]), int(columns[grid.j + 1]))
         )
-        sources, targets, self.weights = route_edges(self.backend, grid, where, tails, heads, weights)
+        self.weights = weights
         self.indptr = row_pointers(sources - self.rows.begin, self.rows.size)
         self.indices = self.columns.local(targets)
         self.symmetric = is_symmetric(grid, sources, targets)

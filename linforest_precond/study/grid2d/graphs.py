@@ -52,13 +52,12 @@ class DrawnGraph:
         return 2 * self.degree << self.scale
 
     def edges(self, xp: Any) -> Iterator[tuple[Array, Array]]:
-        """The ends of both directions of all edges, without loops, some at a time."""
+        """The ends of all edges, without loops, some at a time."""
         count = self.degree << self.scale
         for first in range(0, count, AT_ONCE):
             numbers = xp.arange(first, min(first + AT_ONCE, count)).astype(np.uint64)
             u, v = self._renumbered(*(self._rmat if self.kind == "rmat" else self._uniform)(xp, numbers))
-            u, v = u[u != v], v[u != v]
-            yield xp.concatenate([u, v]), xp.concatenate([v, u])
+            yield u[u != v], v[u != v]
 
     def _uniform(self, xp: Any, numbers: Array) -> tuple[Array, Array]:
         words = mixed(numbers * GOLDEN)
@@ -84,22 +83,30 @@ class DrawnGraph:
 
     def matrix(self) -> Any:
         """The adjacency matrix on the host; repeated edges are one."""
-        sources, targets = (np.concatenate(ends) for ends in zip(*self.edges(np)))
-        found = scipy.sparse.coo_array((np.ones(sources.size), (sources, targets)), shape=self.shape).tocsr()
+        u, v = (np.concatenate(ends) for ends in zip(*self.edges(np)))
+        ends = np.concatenate([u, v]), np.concatenate([v, u])
+        found = scipy.sparse.coo_array((np.ones(ends[0].size), ends), shape=self.shape).tocsr()
         found.data[:] = 1.0
         return found
 
     def on_grid(self, grid: Grid, xp: Any) -> Graph2D:
         """The graph on a grid of ranks: each draws all edges and keeps those of its block."""
-        where = VertexMap.striped(self.shape[0], grid.shape)
-        kept: tuple[list[Array], list[Array]] = [], []
+        where, kept = VertexMap.striped(self.shape[0], grid.shape), []
         for ends in self.edges(xp):
-            own = where.block_owner(*(where.positions(end) for end in ends)) == grid.comm.rank
-            for part, end in zip(kept, ends):
-                part.append(end[own])
-        sources, targets = (xp.concatenate(part) for part in kept)
-        del kept
-        return Graph2D(grid, self.shape[0], sources, targets)
+            u, v = map(where.positions, ends)
+            for sources, targets in ((u, v), (v, u)):
+                own = where.block_owner(sources, targets) == grid.comm.rank
+                kept.append(sources[own] * where.n + targets[own])
+        pairs = xp.concatenate(kept)
+        kept.clear()
+        free_unused(xp)
+        return Graph2D.of_own_pairs(grid, where, pairs)
+
+
+def free_unused(xp: Any) -> None:
+    """Give back the memory of the set-up, for ranks that share the GPU."""
+    if xp is not np:
+        xp.get_default_memory_pool().free_all_blocks()
 
 
 UNIFORM = re.compile(r"urand:(\d{1,2})")

@@ -125,7 +125,7 @@ def times(study: JsonObject) -> list[JsonObject]:
 
 
 def variables(study: JsonObject) -> JsonObject:
-    """`time_rows`: a row for each matrix, with the approaches that were run; `not_run`: why others were not."""
+    """`time_rows`: a row for each matrix with the approaches that were run; `not_run`: why some were not."""
     rows = times(study)
     shown = [name for name in APPROACHES if any(row["seconds"] for row in rows if row["approach"] == name)]
     found: dict[str, Row] = {}
