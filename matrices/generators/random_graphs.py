@@ -198,7 +198,8 @@ def _draw_edges(rng: np.random.Generator, scale: int, count: int, probabilities:
     """
     bounds = np.cumsum(probabilities[:3])
     source, target = np.zeros((2, count), dtype=np.int64)
-    state, generator = rng.bit_generator.state, cast(np.random.PCG64, rng.bit_generator)
+    generator = cast(np.random.PCG64, rng.bit_generator)
+    state: Any = generator.state
 
     def draw(first: int) -> None:
         u, v = source[first : first + AT_ONCE], target[first : first + AT_ONCE]
