@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numba
 import numpy as np
 import scipy.sparse
 
@@ -106,11 +107,31 @@ def fetch(source: Source, case: Case) -> tuple[Case, Any]:
 
 def weighted(A: Any) -> tuple[Any, bool]:
     """A's magnitudes without diagonal, made symmetric; or uniform random numbers in (0, 1], and then True."""
-    upper = upper_weights(checked(A).graph)
-    drawn = upper.nnz > 0 and bool(np.ptp(upper.data) == 0)
+    graph = checked(A).graph
+    values = np.abs(graph.values).astype(np.float64, copy=False)
+    W = scipy.sparse.csr_array((values, graph.indices, graph.indptr), shape=(graph.n, graph.n))
+    if not values.all() or W.diagonal().any():
+        upper = upper_weights(graph)
+        W = upper + upper.T
+    drawn = W.nnz > 0 and bool(np.ptp(W.data) == 0)
     if drawn:
-        upper.data = 1.0 - np.random.default_rng(SEED).random(upper.nnz)
-    return from_host(upper + upper.T, np.float64, "cpu", None), drawn
+        draws = 1.0 - np.random.default_rng(SEED).random(W.nnz // 2)
+        W.data = np.empty(W.nnz)
+        spread_draws(W.indptr, W.indices, draws, W.data)
+    return from_host(W, np.float64, "cpu", None), drawn
+
+
+# Sets the weights of a symmetric pattern without diagonal: a draw for each entry above it, row by row. The
+# entries below it in a row come in the order of the rows that they mirror.
+@numba.njit
+def spread_draws(indptr: Any, indices: Any, draws: Any, values: Any) -> None:
+    lower, place = indptr[:-1].copy(), 0
+    for v in range(lower.size):
+        for slot in range(lower[v], indptr[v + 1]):
+            w = indices[slot]
+            values[slot] = values[lower[w]] = draws[place]
+            lower[w] += 1
+            place += 1
 
 
 def properties(W: Any) -> JsonObject:
