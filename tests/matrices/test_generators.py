@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from test_matrices import assert_canonical, dense_stencil, host_csr
 
 from linforest_precond import matrices
+from linforest_precond.backends.host_numbers import sorted_distinct
 from linforest_precond.matrices.generators import by_name, random_graphs
 from linforest_precond.matrices.generators.by_name import generate, is_generator
 
@@ -156,6 +157,12 @@ class TestRandomGraphs:
     def test_bad_options_are_named(self, make, options, error, message):
         with pytest.raises(error, match=message):
             make(**options)
+
+
+@pytest.mark.parametrize("numbers", [[], [3], [5, 1, 5, 5, 2]])
+def test_distinct_numbers_are_those_of_numpy(numbers):
+    found = sorted_distinct(np.array(numbers, np.int64))
+    assert found.dtype == np.int64 and np.array_equal(found, np.unique(numbers))
 
 
 class TestRmat:
