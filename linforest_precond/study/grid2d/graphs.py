@@ -97,16 +97,7 @@ class DrawnGraph:
             for sources, targets in ((u, v), (v, u)):
                 own = where.block_owner(sources, targets) == grid.comm.rank
                 kept.append(sources[own] * where.n + targets[own])
-        pairs = xp.concatenate(kept)
-        kept.clear()
-        free_unused(xp)
-        return Graph2D.of_own_pairs(grid, where, pairs)
-
-
-def free_unused(xp: Any) -> None:
-    """Give back the memory of the set-up, for ranks that share the GPU."""
-    if xp is not np:
-        xp.get_default_memory_pool().free_all_blocks()
+        return Graph2D.of_own_pairs(grid, where, kept)
 
 
 UNIFORM = re.compile(r"urand:(\d{1,2})")

@@ -16,7 +16,7 @@ from typing import Any, cast
 import linforest_precond
 from linforest_precond.distributed import communicator_of
 from linforest_precond.study.cases import Case, Source, named_cases
-from linforest_precond.study.grid2d.graphs import fetch, free_unused, graph_on, hub_on, own_case
+from linforest_precond.study.grid2d.graphs import fetch, graph_on, hub_on, own_case
 from linforest_precond.study.grid2d.measures import ALGORITHMS, BENCHMARKS, pagerank
 from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
@@ -69,7 +69,7 @@ def rank_program(name: str, device: str) -> None:
     settle = _use_gpu(comm.rank) if device == "cuda" else lambda: None
     _, A = fetch(Source(device, offline=True), named_cases([name], own_case=own_case)[0])
     graph = graph_on(comm, A, device=device)
-    free_unused(graph.xp)
+    _free_unused(device)
     hub, spent, found = hub_on(graph), _timed(comm, graph.grid, settle), {}
     for key in BENCHMARKS if device == "cuda" else ALGORITHMS:
         samples: list[list[Any]] = []  # of the slowest rank; the first one compiles
@@ -94,6 +94,14 @@ def _use_gpu(rank: int) -> Callable[[], None]:
     device = cupy.cuda.Device(rank % cupy.cuda.runtime.getDeviceCount())
     device.use()
     return cast(Callable[[], None], device.synchronize)
+
+
+def _free_unused(device: str) -> None:
+    """Give back the memory of the set-up, for ranks that share the GPU."""
+    if device == "cuda":
+        import cupy
+
+        cupy.get_default_memory_pool().free_all_blocks()
 
 
 def _bytes_of(comm: Any) -> int:
