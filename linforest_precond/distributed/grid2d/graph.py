@@ -170,7 +170,7 @@ class Graph2D:
         self.weights = weights
         self.indptr = row_pointers(sources, self.rows.begin, self.rows.size)
         self.symmetric = is_symmetric(grid, sources, targets)
-        targets += self.columns.local(0)
+        targets -= self.columns.begin - self.columns.start
         self.indices = targets
         self.n_edges = grid.comm.total(self.block_edges)
         positions = self.xp.empty(self.n_states, np.int64)
