@@ -15,7 +15,7 @@ from matching_oracles import edges_of, one_after_the_other, weight_of
 import linforest_precond as lf
 from linforest_precond.matrix.checked import checked
 from linforest_precond.study import run_paper, timing
-from linforest_precond.study.matching import algorithms, measures
+from linforest_precond.study.matching import algorithms, measures, plots
 from linforest_precond.study.matching.measures import MatchingSettings
 from linforest_precond.study.papers import PAPERS
 from linforest_precond.study.published import keyed_numbers
@@ -127,6 +127,13 @@ def test_the_whole_study(tmp_path):
     assert len(pictures) == text.count("<img") and "base64" not in page and "<h2>" not in page
     for name in pictures:
         assert ElementTree.parse(tmp_path / "docs" / name).getroot().tag.endswith("svg")
+
+
+def test_curves_are_of_a_few_cases_of_all_sizes():
+    cases = [{"name": str(n), "status": "done", "nnz": n, "rounds": {"random": {}}} for n in range(40, 0, -1)]
+    few, shown = ({"cases": some} for some in (cases[:8], cases))
+    assert plots.with_curves(few, "rounds") == cases[:8]
+    assert [case["nnz"] for case in plots.with_curves(shown, "rounds")] == [1, 6, 12, 17, 23, 28, 34, 40]
 
 
 def test_a_full_study_has_fifty_graphs_and_the_orders_of_the_paper():
