@@ -27,7 +27,7 @@ RATIOS = {
 
 LOOK: dict[str, Any] = {"linewidth": 1.2, "markersize": 2.5}
 # Cases that have a curve of their own, at most: one for each colour.
-MOST_CURVES = len(drawing.PALETTE)
+MOST_CURVES = len(drawing.STAGES)
 
 
 def with_curves(study: JsonObject, part: str) -> list[JsonObject]:
