@@ -8,6 +8,7 @@ import pytest
 from conftest import skip_or_fail
 
 import linforest_precond as lf
+from linforest_precond.backends import backend_named
 from linforest_precond.distributed import grid2d, simulate
 from linforest_precond.study import run_paper, timing
 from linforest_precond.study.cases import Source
@@ -62,7 +63,7 @@ def test_ranks_draw_the_blocks_of_one_graph(name):
     assert (A != A.T).nnz == 0 and A.diagonal().sum() == 0 and 512 < A.nnz <= 1024
 
     def found(comm):
-        graph = drawn.on_grid(grid2d.Grid(comm, (2, 3)), np)
+        graph = drawn.on_grid(grid2d.Grid(comm, (2, 3)), backend_named("cpu"))
         assert graph.n_edges == A.nnz and graph.symmetric and hub_on(graph) == hub_of(A)
         return grid2d.bfs(graph, 5)[0]
 

@@ -134,14 +134,14 @@ class Graph2D:
         return cls(grid, A.shape[0], *edges, offsets=A.offsets, distribution=distribution)
 
     @classmethod
-    def of_own_pairs(cls, grid: Grid, where: VertexMap, parts: list[Array]) -> Graph2D:
+    def of_own_pairs(cls, backend: Backend, grid: Grid, where: VertexMap, parts: list[Array]) -> Graph2D:
         """The graph of edges of which every rank has those of its block.
 
         `parts` are arrays of pairs ``source * n + target`` by positions. The list is emptied: at most three
         arrays of as many 64-bit numbers are held at once.
         """
         graph = cls.__new__(cls)
-        graph.backend, graph.dtype = backend_of(parts[0]), np.dtype(np.float64)
+        graph.backend, graph.dtype = backend, np.dtype(np.float64)
         with grid.comm.together():
             offsets = checked_offsets(grid.comm, where.n, None)
             graph._set_block(grid, where, offsets, *split_pairs(where.n, distinct_pairs(parts)), None)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.backends import backend_named
+from linforest_precond.backends import Backend, backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.hash_keys import GOLDEN, SHIFT_11, mixed
 from linforest_precond.distributed.grid2d import Graph2D, Grid
@@ -89,15 +89,15 @@ class DrawnGraph:
         found.data[:] = 1.0
         return found
 
-    def on_grid(self, grid: Grid, xp: Any) -> Graph2D:
+    def on_grid(self, grid: Grid, backend: Backend) -> Graph2D:
         """The graph on a grid of ranks: each draws all edges and keeps those of its block."""
         where, kept = VertexMap.striped(self.shape[0], grid.shape), []
-        for ends in self.edges(xp):
+        for ends in self.edges(backend.xp):
             u, v = map(where.positions, ends)
             for sources, targets in ((u, v), (v, u)):
                 own = where.block_owner(sources, targets) == grid.comm.rank
                 kept.append(sources[own] * where.n + targets[own])
-        return Graph2D.of_own_pairs(grid, where, kept)
+        return Graph2D.of_own_pairs(backend, grid, where, kept)
 
 
 UNIFORM = re.compile(r"urand:(\d{1,2})")
@@ -127,12 +127,12 @@ def properties(A: Any) -> JsonObject:
 
 def graph_on(comm: Any, A: Any, shape: tuple[int, int] | None = None, device: str = "cpu") -> Graph2D:
     """The graph of a matrix that all ranks have: each takes every p-th edge."""
-    grid, xp = Grid(comm, shape), backend_named(device).xp
+    grid, backend = Grid(comm, shape), backend_named(device)
     if isinstance(A, DrawnGraph):
-        return A.on_grid(grid, xp)
+        return A.on_grid(grid, backend)
     entries = A.tocoo()
     mine = slice(comm.rank, None, comm.size)
-    edges = (xp.asarray(part[mine]) for part in (entries.row, entries.col, entries.data))
+    edges = (backend.xp.asarray(part[mine]) for part in (entries.row, entries.col, entries.data))
     return Graph2D(grid, A.shape[0], *edges)
 
 
