@@ -18,7 +18,7 @@ import numpy as np
 import linforest_precond as lf
 from benchmarks.systems.real_matrices import load, manifest
 from linforest_precond.matrix.checked import checked
-from linforest_precond.study.matching.algorithms import serial_matching
+from linforest_precond.study.matching.algorithms import serial_matchings
 from linforest_precond.study.matching.measures import edge_weights, share
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "matchings.md"
@@ -68,7 +68,7 @@ def measured(name, A=None) -> Line:
         method: [lf.graph.matching(A, method, seed=seed) for seed in range(SEEDS)]
         for method in ("random", "weighted")
     }
-    serial = [[serial_matching(graph, weighted, seed) for seed in range(SEEDS)] for weighted in (False, True)]
+    serial = serial_matchings(graph, (False, True), range(SEEDS))
     weights = {
         "serial": mean(weight for _, weight in serial[1]),
         **{method: mean(r.weight for r in each) for method, each in found.items()},

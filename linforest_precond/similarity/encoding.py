@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.host_numbers import sorted_distinct
 
 # The most characters of an element. Different Jaccard similarities of longer elements could be equal in
 # float64 (set_pairs.py); an edit distance takes quadratic time, seconds for this length.
@@ -118,7 +119,7 @@ def distinct_grams(strings: Strings, q: int) -> Symbols:
     """The set of q-grams of each element; an element shorter than q is its own only token."""
     owners, grams = _grams(strings, q)
     count = int(grams.max(initial=-1)) + 1
-    pairs = np.unique(owners * max(count, 1) + grams)
+    pairs = sorted_distinct(owners * max(count, 1) + grams)
     return _by_element(strings, pairs // max(count, 1), pairs % max(count, 1), count)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer, as_number
+from linforest_precond.backends.host_numbers import sorted_distinct
 from linforest_precond.backends.user_warnings import named_arguments
 
 from ..arrays import CsrArray, Device, from_host, grid_shape
@@ -22,6 +24,8 @@ Edges: TypeAlias = tuple[Array, Array]
 
 # Probabilities of the four quadrants in the Graph500 benchmark.
 GRAPH500 = (0.57, 0.19, 0.19, 0.05)
+# Edges that a thread draws at once.
+AT_ONCE = 2**20
 
 
 @named_arguments
@@ -187,13 +191,31 @@ def triangles(points: Array) -> Any:
 
 
 def _draw_edges(rng: np.random.Generator, scale: int, count: int, probabilities: Array) -> Edges:
-    """Both ends of `count` edges: each bit pair is a random quadrant."""
+    """Both ends of `count` edges: each bit pair is a random quadrant.
+
+    Edge k takes the numbers k, count + k, 2 count + k ... of the generator's sequence. Threads draw ranges of
+    edges, with copies of the generator that are advanced to their numbers.
+    """
     bounds = np.cumsum(probabilities[:3])
     source, target = np.zeros((2, count), dtype=np.int64)
-    for _ in range(scale):
-        quadrant = np.searchsorted(bounds, rng.random(count), side="right")
-        source = 2 * source + quadrant // 2
-        target = 2 * target + quadrant % 2
+    generator = cast(np.random.PCG64, rng.bit_generator)
+    state: Any = generator.state
+
+    def draw(first: int) -> None:
+        u, v = source[first : first + AT_ONCE], target[first : first + AT_ONCE]
+        for level in range(scale):
+            own = np.random.PCG64()
+            own.state = state
+            numbers = np.random.Generator(own.advance(level * count + first)).random(u.size)
+            is_lower = numbers >= bounds[1]
+            is_right = (numbers >= bounds[0]) & ~is_lower | (numbers >= bounds[2])
+            for ends, bit in ((u, is_lower), (v, is_right)):
+                ends *= 2
+                ends += bit
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(draw, range(0, count, AT_ONCE)))
+    generator.advance(scale * count)
     return source, target
 
 
@@ -202,7 +224,7 @@ def _simple_edges(source: Array, target: Array, n: int, symmetric: bool) -> Edge
     source, target = source.astype(np.int64), target.astype(np.int64)
     if symmetric:
         source, target = np.minimum(source, target), np.maximum(source, target)
-    keys = np.unique((source * n + target)[source != target])
+    keys = sorted_distinct((source * n + target)[source != target])
     return keys // n, keys % n
 
 
@@ -230,8 +252,8 @@ def _matrix(
     import scipy.sparse as sp
 
     source, target = edges
-    if symmetric:
-        source, target = np.concatenate([source, target]), np.concatenate([target, source])
+    if symmetric:  # the lower triangle first: the columns of each row then come sorted
+        source, target = np.concatenate([target, source]), np.concatenate([source, target])
         values = np.concatenate([values, values])
     return from_host(sp.coo_array((values, (source, target)), shape=(n, n)), dtype, device, index_dtype)
 

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from test_matrices import assert_canonical, dense_stencil, host_csr
 
 from linforest_precond import matrices
-from linforest_precond.matrices.generators import by_name
+from linforest_precond.backends.host_numbers import sorted_distinct
+from linforest_precond.matrices.generators import by_name, random_graphs
 from linforest_precond.matrices.generators.by_name import generate, is_generator
 
 
@@ -158,7 +159,25 @@ class TestRandomGraphs:
             make(**options)
 
 
+@pytest.mark.parametrize("numbers", [[], [3], [5, 1, 5, 5, 2]])
+def test_distinct_numbers_are_those_of_numpy(numbers):
+    found = sorted_distinct(np.array(numbers, np.int64))
+    assert found.dtype == np.int64 and np.array_equal(found, np.unique(numbers))
+
+
 class TestRmat:
+    def test_edges_drawn_by_threads_are_those_of_one_sequence(self, monkeypatch):
+        monkeypatch.setattr(random_graphs, "AT_ONCE", 7)
+        rng, expected = (np.random.default_rng(3) for _ in range(2))
+        source, target = random_graphs._draw_edges(rng, 4, 30, np.array(random_graphs.GRAPH500))
+        quadrants = [
+            np.searchsorted(np.cumsum(random_graphs.GRAPH500[:3]), expected.random(30), side="right")
+            for _ in range(4)
+        ]
+        assert np.array_equal(source, sum(2**i * (q // 2) for i, q in enumerate(quadrants[::-1])))
+        assert np.array_equal(target, sum(2**i * (q % 2) for i, q in enumerate(quadrants[::-1])))
+        assert rng.bit_generator.state == expected.bit_generator.state
+
     def test_a_nonsymmetric_graph(self):
         A = matrices.rmat(8, symmetric=False)
         assert_canonical(A)

@@ -8,6 +8,7 @@ import pytest
 from conftest import skip_or_fail
 
 import linforest_precond as lf
+from linforest_precond.backends import backend_named
 from linforest_precond.distributed import grid2d, simulate
 from linforest_precond.study import run_paper, timing
 from linforest_precond.study.cases import Source
@@ -62,7 +63,7 @@ def test_ranks_draw_the_blocks_of_one_graph(name):
     assert (A != A.T).nnz == 0 and A.diagonal().sum() == 0 and 512 < A.nnz <= 1024
 
     def found(comm):
-        graph = drawn.on_grid(grid2d.Grid(comm, (2, 3)), np)
+        graph = drawn.on_grid(grid2d.Grid(comm, (2, 3)), backend_named("cpu"))
         assert graph.n_edges == A.nnz and graph.symmetric and hub_on(graph) == hub_of(A)
         return grid2d.bfs(graph, 5)[0]
 
@@ -87,6 +88,17 @@ def test_grid2d_has_times_alone_on_the_gpu(cuda):
 def test_small_graphs_are_not_timed():
     found = ranks.times(lf.matrices.rmat(5), GRID2D.select(["rmat:5"])[0], Settings())
     assert found == {"ranks": [], "reason": "fewer than 2,048 vertices"}
+
+
+def test_blocks_that_are_too_large_are_left_out(monkeypatch):
+    monkeypatch.setattr(ranks, "_mpiexec", lambda: "mpiexec")
+    monkeypatch.setattr(ranks.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(ranks, "_started", lambda mpiexec, p, name, device: {"seconds": {}})
+    drawn, (case,) = DrawnGraph.named("rmat:26:16"), GRID2D.select(["rmat:26:16"])
+    found = ranks.times(drawn, case, Settings())
+    assert [row["p"] for row in found["ranks"]] == [4] and "536,870,912 entries" in found["reason"]
+    whole = ranks.times(DrawnGraph.named("rmat:24:16"), case, Settings())
+    assert [row["p"] for row in whole["ranks"]] == [1, 2, 4] and whole["reason"] is None
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numba
 import numpy as np
 import pytest
 import strategies as graphs
@@ -14,7 +15,7 @@ from matching_oracles import edges_of, one_after_the_other, weight_of
 import linforest_precond as lf
 from linforest_precond.matrix.checked import checked
 from linforest_precond.study import run_paper, timing
-from linforest_precond.study.matching import algorithms, measures
+from linforest_precond.study.matching import algorithms, measures, plots
 from linforest_precond.study.matching.measures import MatchingSettings
 from linforest_precond.study.papers import PAPERS
 from linforest_precond.study.published import keyed_numbers
@@ -49,7 +50,8 @@ def test_the_serial_algorithm(weighted):
     A = graphs.random_graph(200, "ties", 2, symmetric=False)
     edges, order = edges_of(A), np.random.default_rng(1).permutation(200)
     wanted = one_after_the_other(edges, order.tolist(), weighted)
-    size, weight = algorithms.serial_matching(checked(A).graph, weighted, 1)
+    with timing.numba_threads(min(2, numba.config.NUMBA_NUM_THREADS)):
+        ((_, (size, weight), _),) = algorithms.serial_matchings(checked(A).graph, (weighted,), range(3))
     assert size == sum(w > v for v, w in enumerate(wanted))
     assert weight == pytest.approx(weight_of(edges, wanted))
 
@@ -67,6 +69,18 @@ def test_the_best_probability_is_the_maximum_of_equation_2():
     best = grid[np.argmax([measures.first_round(p) for p in grid])]
     assert best == pytest.approx(measures.best_probability(), abs=1e-4)
     assert round(measures.best_probability(), 5) == keyed_numbers("matching")["best_probability"]
+
+
+def test_each_blue_vertex_chooses_its_least_draw():
+    graph = checked(graphs.random_graph(60, "ties", 2, symmetric=False)).graph
+    random = np.random.default_rng(0)
+    blue = random.random(60) < 0.4
+    rows = np.repeat(np.arange(60), np.diff(graph.indptr))
+    proposes = blue[rows] & ~blue[graph.indices] & (graph.values != 0)
+    rows, targets = rows[proposes], graph.indices[proposes]
+    order = np.lexsort((random.random(rows.size), rows))
+    chosen = {row: target for row, target in zip(rows[order][::-1].tolist(), targets[order][::-1].tolist())}
+    assert measures.independent_round(graph, 0.4) == 2 * len(set(chosen.values())) / 60
 
 
 def test_independent_choices_on_a_random_graph_follow_equation_2():
@@ -113,6 +127,13 @@ def test_the_whole_study(tmp_path):
     assert len(pictures) == text.count("<img") and "base64" not in page and "<h2>" not in page
     for name in pictures:
         assert ElementTree.parse(tmp_path / "docs" / name).getroot().tag.endswith("svg")
+
+
+def test_curves_are_of_a_few_cases_of_all_sizes():
+    cases = [{"name": str(n), "status": "done", "nnz": n, "rounds": {"random": {}}} for n in range(40, 0, -1)]
+    few, shown = ({"cases": some} for some in (cases[:8], cases))
+    assert plots.with_curves(few, "rounds") == cases[:8]
+    assert [case["nnz"] for case in plots.with_curves(shown, "rounds")] == [1, 6, 12, 17, 23, 28, 34, 40]
 
 
 def test_a_full_study_has_fifty_graphs_and_the_orders_of_the_paper():

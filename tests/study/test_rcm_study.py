@@ -4,11 +4,13 @@ import csv
 import json
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import strategies as graphs
 
+from linforest_precond import matrices
 from linforest_precond.study import run_paper
 from linforest_precond.study.paper import Settings
 from linforest_precond.study.published import named_rows
@@ -99,6 +101,40 @@ class TestStudy:
         found, page = study
         assert list(RCM.figures(found)) == ["speedups", "batches", "breakdown", "threads", "stages"]
         assert "Figure 6" in page.read_text() and findings.findings(found)
+
+
+@pytest.mark.gpu
+def test_large_matrices_are_not_measured_on_the_host(cuda, monkeypatch):
+    monkeypatch.setattr(measures, "MOST_ROWS_ON_HOST", 8)
+    A, settings = matrices.poisson((3, 3), device="cuda"), Settings(device="cuda")
+    found = measures.times(A, None, settings)
+    assert found["cpu"] is None and found["scipy"] > 0 and found["cuda"]["batch"] > 0
+    assert measures.threads(A, None, settings)["runs"] == []
+
+
+def test_the_report_says_why_the_host_was_not_measured(monkeypatch):
+    monkeypatch.setattr(measures, "MOST_ROWS_ON_HOST", 8)
+    on_gpu = SimpleNamespace(device="cuda")
+    assert measures._no_host_methods(np.eye(8), on_gpu) is None
+    assert measures._no_host_methods(np.eye(9), Settings()) is None
+    reason = measures._no_host_methods(np.eye(9), on_gpu)
+    assert measures.threads(np.eye(9), None, on_gpu) == {"serial": None, "runs": [], "reason": reason}
+    times = {"threads": 1, "reason": reason, "scipy": 2.0, "cpu": None, "cuda": {"batch": 1.0, "auto": 1.0}}
+    case = {
+        "name": "a",
+        "title": "a",
+        "status": "done",
+        "times": times,
+        "threads": {"runs": [], "serial": None},
+    }
+    study = {"device": "cuda", "cases": [case]}
+    found = tables.variables(study)
+    assert found["not_run"] == [
+        "a: the host's methods were not run on more than 8 rows in a study on the GPU."
+    ]
+    (row,) = found["time_rows"]
+    assert set(row) == {"Matrix", "SciPy", "batch, GPU"}
+    assert len(RCM.figures(study)) == 5 and findings.findings(study)[-1].sentence.startswith("On the GPU")
 
 
 def test_an_interrupted_study_has_figures():

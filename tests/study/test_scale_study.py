@@ -147,6 +147,8 @@ def test_graphs_without_weights_get_random_ones():
     case, W = fetch(Source("cpu"), own_case("mycielskian:5"))
     assert "uniform random weights" in case.note and np.unique(W.data).size == W.nnz // 2
     assert ((W - W.T).nnz, W.data.min() > 0, W.data.max() <= 1) == (0, True, True)
+    upper = sp.triu(W, 1, format="csr")
+    assert np.array_equal(upper.data, 1.0 - np.random.default_rng(0).random(upper.nnz))
     own = lf.matrices.aniso(2, 6)
     assert not weighted(own)[1] and own_case("poisson2d:9") is None
 

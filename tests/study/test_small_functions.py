@@ -286,11 +286,12 @@ def test_surroundings():
     assert (found["gpu"], found["versions"]["cupy"], found["cores"] > 0) == (None, None, True)
 
 
-def test_serial_matching():
+def test_serial_matchings():
     from linforest_precond.matrix.checked import checked
-    from linforest_precond.study.matching.algorithms import serial_matching
+    from linforest_precond.study.matching.algorithms import serial_matchings
 
-    assert serial_matching(checked(lf.matrices.poisson((2, 1))).graph, weighted=True, seed=0) == (1, 1.0)
+    graph = checked(lf.matrices.poisson((2, 1))).graph
+    assert serial_matchings(graph, weighted=(True,), seeds=[0]) == [[(1, 1.0)]]
 
 
 def test_orders():

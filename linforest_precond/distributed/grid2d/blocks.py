@@ -28,25 +28,30 @@ def route_edges(
         sources, targets = found[:, 0], found[:, 1]
         weights = None if weights is None else backend.xp.ascontiguousarray(found[:, 2]).view(np.float64)
     del owners
-    return _sorted_edges(backend, where.n, sources, targets, weights)
-
-
-def _sorted_edges(
-    backend: Backend, n: int, sources: Array, targets: Array, weights: Array | None
-) -> tuple[Array, Array, Array | None]:
-    # Duplicates are summed in the order of their weights, not of arrival, which depends on the partition.
-    pairs = sources * n + targets
+    pairs = sources * where.n + targets
     del sources, targets
     if weights is None:
-        pairs.sort()
-    else:
-        order = backend.csgraph.grid_blocks.lexicographic_order((weights, pairs))
-        pairs, weights = pairs[order], weights[order]
+        return *split_pairs(where.n, distinct_pairs([pairs])), None
+    # Duplicates are summed in the order of their weights, not of arrival, which depends on the partition.
+    order = backend.csgraph.grid_blocks.lexicographic_order((weights, pairs))
+    pairs, weights = pairs[order], weights[order]
     begins = run_begins(pairs)
-    if weights is not None:
-        weights = backend.csgraph.grid_blocks.run_sums(weights, begins)
-    pairs = pairs[begins]
-    return *backend.xp.divmod(pairs, max(n, 1)), weights
+    return *split_pairs(where.n, pairs[begins]), backend.csgraph.grid_blocks.run_sums(weights, begins)
+
+
+def distinct_pairs(parts: list[Array]) -> Array:
+    """The distinct ones of the pairs in some arrays, ascending; the list is emptied, to free them early."""
+    pairs = xp_of(parts[0]).concatenate(parts)
+    parts.clear()
+    pairs.sort()
+    return pairs[is_begin(pairs)]
+
+
+def split_pairs(n: int, pairs: Array) -> tuple[Array, Array]:
+    """The sources and the targets of pairs ``source * n + target``; the sources replace the pairs."""
+    targets = pairs % max(n, 1)
+    pairs //= max(n, 1)
+    return pairs, targets
 
 
 def is_symmetric(grid: Grid, sources: Array, targets: Array, weights: Array | None = None) -> bool:
@@ -73,17 +78,22 @@ def edge_words(sources: Array, targets: Array, weights: Array | None = None) -> 
     return mixed(words if weights is None else words ^ weights.view(np.uint64))
 
 
-def row_pointers(rows: Array, count: int) -> Array:
-    """CSR row pointers of sorted row numbers."""
+def row_pointers(rows: Array, begin: int, count: int) -> Array:
+    """CSR row pointers of sorted row numbers, which begin at a number."""
     xp = xp_of(rows)
-    return xp.searchsorted(rows, xp.arange(count + 1))
+    return xp.searchsorted(rows, xp.arange(begin, begin + count + 1))
 
 
 def run_begins(*keys: Array) -> Array:
     """Where the runs of equal keys begin."""
+    return xp_of(keys[0]).flatnonzero(is_begin(*keys))
+
+
+def is_begin(*keys: Array) -> Array:
+    """Whether a run of equal keys begins at each place."""
     begins = xp_of(keys[0]).ones(keys[0].size, bool)
     if begins.size:
         begins[1:] = False
     for key in keys:
         begins[1:] |= key[1:] != key[:-1]
-    return xp_of(begins).flatnonzero(begins)
+    return begins

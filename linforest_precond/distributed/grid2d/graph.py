@@ -12,7 +12,13 @@ import numpy.typing as npt
 from linforest_precond.backends import Backend, backend_of, is_on
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice, as_integer
-from linforest_precond.distributed.grid2d.blocks import is_symmetric, route_edges, row_pointers
+from linforest_precond.distributed.grid2d.blocks import (
+    distinct_pairs,
+    is_symmetric,
+    route_edges,
+    row_pointers,
+    split_pairs,
+)
 from linforest_precond.distributed.grid2d.exchange import Direction, distinct
 from linforest_precond.distributed.grid2d.grid import Grid
 from linforest_precond.distributed.grid2d.vertex_map import VertexMap, windows
@@ -127,18 +133,45 @@ class Graph2D:
         edges = sources, ids[rows.indices], None if A.dtype.kind == "c" else rows.data
         return cls(grid, A.shape[0], *edges, offsets=A.offsets, distribution=distribution)
 
+    @classmethod
+    def of_own_pairs(cls, backend: Backend, grid: Grid, where: VertexMap, parts: list[Array]) -> Graph2D:
+        """The graph of edges of which every rank has those of its block.
+
+        `parts` are arrays of pairs ``source * n + target`` by positions. The list is emptied: at most three
+        arrays of as many 64-bit numbers are held at once.
+        """
+        graph = cls.__new__(cls)
+        graph.backend, graph.dtype = backend, np.dtype(np.float64)
+        with grid.comm.together():
+            offsets = checked_offsets(grid.comm, where.n, None)
+            graph._set_block(grid, where, offsets, *split_pairs(where.n, distinct_pairs(parts)), None)
+        return graph
+
     def _build(
         self, grid: Grid, where: VertexMap, offsets: Array, tails: Array, heads: Array, weights: Array | None
     ) -> None:
+        self._set_block(grid, where, offsets, *route_edges(self.backend, grid, where, tails, heads, weights))
+
+    def _set_block(
+        self,
+        grid: Grid,
+        where: VertexMap,
+        offsets: Array,
+        sources: Array,
+        targets: Array,
+        weights: Array | None,
+    ) -> None:
+        """Take the sorted edges of this rank's block, by positions; `targets` becomes local ids in place."""
         self.grid, self.n, self.offsets, self.where = grid, where.n, offsets, where
         rows, columns = where.row_offsets, where.column_offsets
         self.rows, self.columns, self.n_states = windows(
             (int(rows[grid.i]), int(rows[grid.i + 1])), (int(columns[grid.j]), int(columns[grid.j + 1]))
         )
-        sources, targets, self.weights = route_edges(self.backend, grid, where, tails, heads, weights)
-        self.indptr = row_pointers(sources - self.rows.begin, self.rows.size)
-        self.indices = self.columns.local(targets)
+        self.weights = weights
+        self.indptr = row_pointers(sources, self.rows.begin, self.rows.size)
         self.symmetric = is_symmetric(grid, sources, targets)
+        targets -= self.columns.begin - self.columns.start
+        self.indices = targets
         self.n_edges = grid.comm.total(self.block_edges)
         positions = self.xp.empty(self.n_states, np.int64)
         for window in (self.rows, self.columns):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.backends import backend_named
+from linforest_precond.backends import Backend, backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.hash_keys import GOLDEN, SHIFT_11, mixed
 from linforest_precond.distributed.grid2d import Graph2D, Grid
@@ -52,13 +52,12 @@ class DrawnGraph:
         return 2 * self.degree << self.scale
 
     def edges(self, xp: Any) -> Iterator[tuple[Array, Array]]:
-        """The ends of both directions of all edges, without loops, some at a time."""
+        """The ends of all edges, without loops, some at a time."""
         count = self.degree << self.scale
         for first in range(0, count, AT_ONCE):
             numbers = xp.arange(first, min(first + AT_ONCE, count)).astype(np.uint64)
             u, v = self._renumbered(*(self._rmat if self.kind == "rmat" else self._uniform)(xp, numbers))
-            u, v = u[u != v], v[u != v]
-            yield xp.concatenate([u, v]), xp.concatenate([v, u])
+            yield u[u != v], v[u != v]
 
     def _uniform(self, xp: Any, numbers: Array) -> tuple[Array, Array]:
         words = mixed(numbers * GOLDEN)
@@ -84,22 +83,21 @@ class DrawnGraph:
 
     def matrix(self) -> Any:
         """The adjacency matrix on the host; repeated edges are one."""
-        sources, targets = (np.concatenate(ends) for ends in zip(*self.edges(np)))
-        found = scipy.sparse.coo_array((np.ones(sources.size), (sources, targets)), shape=self.shape).tocsr()
+        u, v = (np.concatenate(ends) for ends in zip(*self.edges(np)))
+        ends = np.concatenate([u, v]), np.concatenate([v, u])
+        found = scipy.sparse.coo_array((np.ones(ends[0].size), ends), shape=self.shape).tocsr()
         found.data[:] = 1.0
         return found
 
-    def on_grid(self, grid: Grid, xp: Any) -> Graph2D:
+    def on_grid(self, grid: Grid, backend: Backend) -> Graph2D:
         """The graph on a grid of ranks: each draws all edges and keeps those of its block."""
-        where = VertexMap.striped(self.shape[0], grid.shape)
-        kept: tuple[list[Array], list[Array]] = [], []
-        for ends in self.edges(xp):
-            own = where.block_owner(*(where.positions(end) for end in ends)) == grid.comm.rank
-            for part, end in zip(kept, ends):
-                part.append(end[own])
-        sources, targets = (xp.concatenate(part) for part in kept)
-        del kept
-        return Graph2D(grid, self.shape[0], sources, targets)
+        where, kept = VertexMap.striped(self.shape[0], grid.shape), []
+        for ends in self.edges(backend.xp):
+            u, v = map(where.positions, ends)
+            for sources, targets in ((u, v), (v, u)):
+                own = where.block_owner(sources, targets) == grid.comm.rank
+                kept.append(sources[own] * where.n + targets[own])
+        return Graph2D.of_own_pairs(backend, grid, where, kept)
 
 
 UNIFORM = re.compile(r"urand:(\d{1,2})")
@@ -129,12 +127,12 @@ def properties(A: Any) -> JsonObject:
 
 def graph_on(comm: Any, A: Any, shape: tuple[int, int] | None = None, device: str = "cpu") -> Graph2D:
     """The graph of a matrix that all ranks have: each takes every p-th edge."""
-    grid, xp = Grid(comm, shape), backend_named(device).xp
+    grid, backend = Grid(comm, shape), backend_named(device)
     if isinstance(A, DrawnGraph):
-        return A.on_grid(grid, xp)
+        return A.on_grid(grid, backend)
     entries = A.tocoo()
     mine = slice(comm.rank, None, comm.size)
-    edges = (xp.asarray(part[mine]) for part in (entries.row, entries.col, entries.data))
+    edges = (backend.xp.asarray(part[mine]) for part in (entries.row, entries.col, entries.data))
     return Graph2D(grid, A.shape[0], *edges)
 
 

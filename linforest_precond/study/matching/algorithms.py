@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeAlias
 
 import numba
 import numpy as np
@@ -11,6 +13,9 @@ import scipy.sparse
 from linforest_precond.graph.matching.matching import DEFAULTS, check_matching_options, match_graph
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.graphs import Graph
+from linforest_precond.study import timing
+
+Serial: TypeAlias = tuple[int, float]
 
 
 def match(graph: Graph, method: str, seed: int = 0, **options: Any) -> Any:
@@ -32,15 +37,24 @@ def upper_weights(graph: Graph) -> Any:
     return scipy.sparse.triu(W, 1).tocsr()
 
 
-def serial_matching(graph: Graph, weighted: bool, seed: int) -> tuple[int, float]:
-    """Size and weight of the sequential matching in a random order of vertices, which breaks ties too."""
-    order = np.random.default_rng(seed).permutation(graph.n)
-    ranks = np.argsort(order)
-    size, weight = match_in_order(graph.indptr, graph.indices, graph.values, order, ranks, weighted)
-    return int(size), float(weight)
+def serial_matchings(graph: Graph, weighted: Sequence[bool], seeds: Iterable[int]) -> list[list[Serial]]:
+    """Size and weight of the sequential matching in random orders of vertices, which break ties too.
+
+    For each of `weighted`, the results by seed. Every thread runs the sequential algorithm in its own order.
+    """
+
+    def run(seed: int) -> list[Serial]:
+        order = np.random.default_rng(seed).permutation(graph.n)
+        ranks = np.empty_like(order)
+        ranks[order] = np.arange(graph.n)
+        arrays = graph.indptr, graph.indices, graph.values, order, ranks
+        return [match_in_order(*arrays, each) for each in weighted]
+
+    with ThreadPoolExecutor(timing.threads()) as pool:
+        return [list(results) for results in zip(*pool.map(run, seeds))]
 
 
-@numba.njit
+@numba.njit(nogil=True)
 def match_in_order(
     indptr: Any, indices: Any, values: Any, order: Any, ranks: Any, weighted: bool
 ) -> tuple[int, float]:
@@ -62,3 +76,38 @@ def match_in_order(
             size += 1
             total += best_weight
     return size, total
+
+
+def independent_matched(graph: Graph, blue: Any, random: np.random.Generator) -> int:
+    """The red vertices that are chosen where each blue one chooses among its red neighbours at random."""
+    arrays = graph.indptr, graph.indices, graph.values, blue
+    return int(count_chosen(*arrays, random.random(count_proposals(*arrays))))
+
+
+@numba.njit(nogil=True)
+def count_proposals(indptr: Any, indices: Any, values: Any, blue: Any) -> int:
+    count = 0
+    for v in range(blue.size):
+        if blue[v]:
+            for slot in range(indptr[v], indptr[v + 1]):
+                count += not blue[indices[slot]] and values[slot] != 0
+    return count
+
+
+# A draw for each edge from a blue vertex to a red one; each blue vertex chooses the edge of the least one.
+@numba.njit(nogil=True)
+def count_chosen(indptr: Any, indices: Any, values: Any, blue: Any, draws: Any) -> int:
+    chosen = np.zeros(blue.size, np.bool_)
+    count, place = 0, 0
+    for v in range(blue.size):
+        best, least = -1, 1.0
+        if blue[v]:
+            for slot in range(indptr[v], indptr[v + 1]):
+                if not blue[indices[slot]] and values[slot] != 0:
+                    if draws[place] < least:
+                        best, least = indices[slot], draws[place]
+                    place += 1
+        if best >= 0 and not chosen[best]:
+            chosen[best] = True
+            count += 1
+    return count

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,15 +18,16 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import device_name, xp_of
 from linforest_precond.graph.matching.matching import matching
 from linforest_precond.graph.reordering.permute import permute
-from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
 from linforest_precond.study.matching.algorithms import (
     host_graph,
+    independent_matched,
     match,
     match_in_order,
-    serial_matching,
+    serial_matchings,
     upper_weights,
 )
 from linforest_precond.study.paper import Settings
@@ -76,9 +78,10 @@ class MatchingSettings(Settings):
 
 def rounds(A: Any, case: Case, settings: Settings) -> JsonObject:
     """The fraction of matched vertices after each round of proposals; of the other methods, at their end."""
-    found = {method: _by_rounds(A, method) for method in PROPOSALS}
+    csr = checked(A)
+    found = {method: _by_rounds(csr, method) for method in PROPOSALS}
     for method in DOMINANT:
-        result = matching(A, method)
+        result = matching(csr, method)
         found[method] = {"rounds": result.iterations, "matched": [matched(result)]}
     return found
 
@@ -88,7 +91,7 @@ def matched(result: Any) -> float:
     return 2 * result.size / max(result.mate.size, 1)
 
 
-def _by_rounds(A: Any, method: str) -> JsonObject:
+def _by_rounds(A: CheckedMatrix, method: str) -> JsonObject:
     """A round depends on the seed and the rounds before it only, so a limit cuts the same run short."""
     last = matching(A, method).iterations
     limits = range(1, min(last, MOST_ROUNDS) + 1)
@@ -111,11 +114,14 @@ def best_probability() -> float:
 def colours(A: Any, case: Case, settings: Settings) -> JsonObject:
     """Size, weight, time and the fraction of the first round, by method and probability."""
     probabilities = PROBABILITIES if A.nnz <= MANY_ENTRIES else FEW_PROBABILITIES
+    csr = checked(A)
+    with ThreadPoolExecutor(timing.threads()) as pool:
+        independent = list(pool.map(partial(independent_round, host_graph(A)), probabilities))
     return {
         "p": list(probabilities),
         "theory": [first_round(p) for p in probabilities],
-        "independent": [independent_round(host_graph(A), p) for p in probabilities],
-        **{method: _sweep(A, method, probabilities) for method in PROPOSALS},
+        "independent": independent,
+        **{method: _sweep(csr, method, probabilities) for method in PROPOSALS},
     }
 
 
@@ -128,16 +134,11 @@ def independent_round(graph: Graph, p: float) -> float:
     """
     random = np.random.default_rng(0)
     blue = random.random(graph.n) < p
-    rows = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
-    proposes = blue[rows] & ~blue[graph.indices] & (graph.values != 0)
-    rows, targets = rows[proposes], graph.indices[proposes]
-    draw = np.lexsort((random.random(rows.size), rows))
-    first = np.unique(rows[draw], return_index=True)[1]
-    return 2 * np.unique(targets[draw][first]).size / max(graph.n, 1)
+    return 2 * independent_matched(graph, blue, random) / max(graph.n, 1)
 
 
-def _sweep(A: Any, method: str, probabilities: tuple[float, ...]) -> JsonObject:
-    graph, device = checked(A).graph, device_name(A)
+def _sweep(A: CheckedMatrix, method: str, probabilities: tuple[float, ...]) -> JsonObject:
+    graph, device = A.graph, A.backend.name
     found: JsonObject = {"size": [], "weight": [], "seconds": [], "first": []}
     for p in probabilities:
         whole = matching(A, method, p=p)
@@ -156,31 +157,28 @@ def quality(A: Any, case: Case, settings: MatchingSettings) -> JsonObject:
     2; ``serial``: Algorithm 1 / Algorithm 2; ``dominant``: our locally dominant and suitor matchings /
     Algorithm 2; ``md5``: weighted proposals with the colours of Algorithm 4 / with ours.
     """
-    graph, seeds = host_graph(A), range(settings.orders)
-    serial = {
-        weighted: [serial_matching(graph, weighted, seed) for seed in seeds] for weighted in (False, True)
-    }
-    found = {method: [matching(A, method, seed=seed) for seed in seeds] for method in PROPOSALS}
-    sizes = [float(result.size) for result in found["random"]]
-    weights = [result.weight for result in found["weighted"]]
-    by_md5 = [matching(A, "weighted", seed=seed, colours="md5").weight for seed in seeds]
-    best = greedy_weight(A)
-    dominant = {method: share(matching(A, method).weight, best) for method in DOMINANT}
+    graph, csr, seeds = host_graph(A), checked(A), range(settings.orders)
+    random, weighted = serial_matchings(graph, (False, True), seeds)
+    sizes = [float(matching(csr, "random", seed=seed).size) for seed in seeds]
+    weights = [matching(csr, "weighted", seed=seed).weight for seed in seeds]
+    by_md5 = [matching(csr, "weighted", seed=seed, colours="md5").weight for seed in seeds]
+    best = greedy_weight(csr)
+    dominant = {method: share(matching(csr, method).weight, best) for method in DOMINANT}
     return {
         "permutations": settings.orders,
         "edges": int(edge_weights(graph).size),
-        **compared("size", sizes, statistics.fmean(size for size, _ in serial[False])),
-        **compared("gain", weights, statistics.fmean(weight for _, weight in serial[True])),
+        **compared("size", sizes, statistics.fmean(size for size, _ in random)),
+        **compared("gain", weights, statistics.fmean(weight for _, weight in weighted)),
         **compared("greedy", weights, best),
-        **compared("serial", [weight for _, weight in serial[True]], best),
+        **compared("serial", [weight for _, weight in weighted], best),
         "dominant": dominant,
         "md5": share(statistics.fmean(by_md5), statistics.fmean(weights)),
     }
 
 
-def greedy_weight(A: Any) -> float:
+def greedy_weight(A: CheckedMatrix) -> float:
     """The weight of Algorithm 2, which is that of our locally dominant matching where A is on the GPU."""
-    method = "greedy" if device_name(A) == "cpu" else "locally_dominant"
+    method = "greedy" if A.backend.name == "cpu" else "locally_dominant"
     return float(matching(A, method).weight)
 
 
@@ -233,9 +231,9 @@ def _scaled(W: Any, exponents: Any) -> Any:
 
 
 def _measured(upper: Any) -> JsonObject:
-    W = (upper + upper.T).tocsr()
-    graph = host_graph(W)
-    serial = statistics.fmean(serial_matching(graph, True, seed)[1] for seed in range(ORDERS))
+    W = checked((upper + upper.T).tocsr())
+    (found,) = serial_matchings(W.graph, (True,), range(ORDERS))
+    serial = statistics.fmean(weight for _, weight in found)
     parallel = statistics.fmean(matching(W, "weighted", seed=seed).weight for seed in range(ORDERS))
     return {"gain": share(parallel, serial), "serial": share(serial, matching(W, "greedy").weight)}
 

@@ -26,6 +26,17 @@ RATIOS = {
 
 
 LOOK: dict[str, Any] = {"linewidth": 1.2, "markersize": 2.5}
+# Cases that have a curve of their own, at most: one for each colour.
+MOST_CURVES = len(drawing.STAGES)
+
+
+def with_curves(study: JsonObject, part: str) -> list[JsonObject]:
+    """The cases with results of a part, or some of them where they are many, spread evenly over the sizes."""
+    cases = done(study, part)
+    if len(cases) <= MOST_CURVES:
+        return cases
+    by_size = sorted(cases, key=lambda case: case.get("nnz") or 0)
+    return [by_size[i * (len(cases) - 1) // (MOST_CURVES - 1)] for i in range(MOST_CURVES)]
 
 
 @drawing.styled
@@ -33,7 +44,7 @@ def rounds(study: JsonObject) -> drawing.Figure:
     """Figure 2: the fraction of matched vertices by rounds, for both kinds of proposals."""
     figure, axes = drawing.panels(len(PROPOSALS))
     for ax, method in zip(axes, PROPOSALS):
-        for place, case in enumerate(done(study, "rounds")):
+        for place, case in enumerate(with_curves(study, "rounds")):
             fractions = case["rounds"][method]["matched"]
             _curve(ax, range(1, len(fractions) + 1), fractions, place, label(case))
         ax.set_ylim(0, 1.02)
@@ -51,13 +62,14 @@ def colours(study: JsonObject) -> drawing.Figure:
     """Figure 3: size, weight and time by the probability of blue, and the first round beside Eq. 2."""
     cases = done(study, "colours")
     figure, (left, right) = drawing.panels(2)
-    for case in cases[:1]:
+    of_paper = [case for case in cases if case.get("paper") == "ecology1"]
+    for case in (of_paper or cases)[:1]:
         found = case["colours"]
         for place, name in enumerate(("size", "weight", "seconds")):
             _curve(left, found["p"], _scaled(found["weighted"][name]), place, name.replace("seconds", "time"))
         left.set_title(label(case), fontsize=9, parse_math=False)
         right.plot(found["p"], found["theory"], color=drawing.GREY, linestyle="--", label="Eq. 2")
-    for place, case in enumerate(cases):
+    for place, case in enumerate(with_curves(study, "colours")):
         found = case["colours"]
         _curve(right, found["p"], found["random"]["first"], place, label(case))
         right.plot(
@@ -86,7 +98,7 @@ def threads(study: JsonObject) -> drawing.Figure:
     """Figure 4: times by the number of threads, relative to one thread."""
     figure, axes = drawing.panels(2)
     for ax, method in zip(axes, PROPOSALS):
-        for place, case in enumerate(done(study, "threads")):
+        for place, case in enumerate(with_curves(study, "threads")):
             found = case["threads"]
             _curve(ax, found["threads"], [t / found[method][0] for t in found[method]], place, label(case))
         ax.set(xlabel=f"threads, {method} proposals", ylabel="time / time of one thread")
@@ -157,7 +169,7 @@ def arrangement(study: JsonObject) -> drawing.Figure:
     left.axvline(keyed_numbers("matching")["gain"], color=drawing.STAGES[5], linewidth=1, linestyle="--")
     left.set_xlabel("weight: weighted / Algorithm 1")
     drawing.legend(left, fontsize=7, loc="lower right")
-    for place, case in enumerate(cases):
+    for place, case in enumerate(with_curves(study, "arrangement")):
         found = case["arrangement"]
         _curve(right, found["sigmas"], found["scaled"]["gain"], place, label(case))
     right.axhline(keyed_numbers("matching")["gain"], color=drawing.STAGES[5], linewidth=1, linestyle="--")
@@ -168,4 +180,5 @@ def arrangement(study: JsonObject) -> drawing.Figure:
     return figure
 
 
+CURVES = rounds, colours, threads, arrangement
 FIGURES = by_name(rounds, colours, threads, quality, speedups, times, arrangement)

@@ -73,7 +73,8 @@ def breakdown(study: JsonObject) -> drawing.Figure:
 @drawing.styled
 def threads(study: JsonObject) -> drawing.Figure:
     """Figure 5a: the speed-up of batches over the serial method by threads."""
-    cases = sorted(done(study, "threads"), key=lambda case: case.get("nnz") or 0)
+    timed = [case for case in done(study, "threads") if case["threads"]["runs"]]
+    cases = sorted(timed, key=lambda case: case.get("nnz") or 0)
     counts = sorted({run["threads"] for case in cases for run in case["threads"]["runs"]})
     figure, ax = drawing.case_rows(cases)
     ax.grid(False)

@@ -9,7 +9,7 @@ from linforest_precond.study.listings import Cell, Column, Row, Tables
 from linforest_precond.study.number_formats import NONE, count, difference, rounded, seconds, yes_no
 from linforest_precond.study.published import published_number
 from linforest_precond.study.rcm.measures import ALGORITHM_4, COUNTS, STAGES, VARIANTS
-from linforest_precond.study.results import JsonObject, dig, done
+from linforest_precond.study.results import JsonObject, dig, done, label
 
 # The columns of table I that do not depend on the machine, with their headings.
 ORDERS = {
@@ -125,7 +125,7 @@ def times(study: JsonObject) -> list[JsonObject]:
 
 
 def variables(study: JsonObject) -> JsonObject:
-    """`time_rows`: a row for each matrix, with the approaches that were run."""
+    """`time_rows`: a row for each matrix with the approaches that were run; `not_run`: why some were not."""
     rows = times(study)
     shown = [name for name in APPROACHES if any(row["seconds"] for row in rows if row["approach"] == name)]
     found: dict[str, Row] = {}
@@ -135,7 +135,9 @@ def variables(study: JsonObject) -> JsonObject:
         if row["approach"] in shown:
             text = Cell(seconds(row["seconds"]), None if theirs is None else seconds(theirs))
             found.setdefault(case["name"], first)[row["approach"]] = text
-    return {"time_rows": list(found.values())}
+    left_out = [case for case in done(study, "times") if dig(case, "times", "reason")]
+    not_run = [f"{label(case)}: the host's methods were {case['times']['reason']}." for case in left_out]
+    return {"time_rows": list(found.values()), "not_run": not_run}
 
 
 @TABLES.listing("matrix paper threads seconds speedup", *STAGES)

@@ -15,6 +15,7 @@ from linforest_precond.backends.host_numbers import batch_ends
 from linforest_precond.graph.matching.matching import match_graph, matching, tie_key_of
 from linforest_precond.matrices.arrays import from_host
 from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.graphs import Graph
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
 from linforest_precond.study.paper import Settings
@@ -42,8 +43,9 @@ def batches(W: Any, case: Case, settings: Settings) -> JsonObject:
     allow the kernel of the whole graph.
     """
     device = settings.device
-    whole = matching(W)
-    on_device = checked(W if device == "cpu" else from_host(W, W.dtype, device, None)).graph
+    csr = checked(W)
+    whole = matching(csr)
+    on_device = (csr if device == "cpu" else checked(from_host(W, W.dtype, device, None))).graph
     rate = partial(_rated, whole.size)
     found: JsonObject = {
         "edges": whole.size,
@@ -56,10 +58,10 @@ def batches(W: Any, case: Case, settings: Settings) -> JsonObject:
         "batched": {},
     }
     for count in BATCHES:
-        call = _batched_call(W, count, device)
+        call = _batched_call(csr.graph, count, device)
         mates, sent = call()
         found["batched"][str(count)] = rate(_seconds(call, device)) | {
-            "largest_batch": largest_batch(W, count),
+            "largest_batch": largest_batch(csr.graph, count),
             "sent": sent,
             "bound": whole.size / (sent / found["link"]) / 1e6 if sent else None,
             "same": bool((mates == whole.mate).all()),
@@ -89,13 +91,13 @@ def _rated(edges: int, seconds: float) -> JsonObject:
     return {"seconds": seconds, "mmeps": edges / seconds / 1e6}
 
 
-def _batched_call(W: Any, count: int, device: str) -> Callable[[], tuple[Any, int | None]]:
+def _batched_call(graph: Graph, count: int, device: str) -> Callable[[], tuple[Any, int | None]]:
     """The matching of a graph on the host, streamed in batches to the GPU, or through a buffer."""
-    graph, key = checked(W).graph, tie_key_of(0)
+    key = tie_key_of(0)
     if device == "cuda":
         from linforest_precond.backends.cuda.matching import out_of_core_matching
 
-        room = STAYING * largest_batch(W, count)
+        room = STAYING * largest_batch(graph, count)
         return lambda: out_of_core_matching.match_counted(graph, key, count, room)[::2]
     from linforest_precond.backends.cpu.matching import out_of_core_matching as on_host
 
@@ -111,11 +113,11 @@ def entry_bytes(W: Any) -> int:
     return int(W.indices.nbytes + W.data.nbytes)
 
 
-def largest_batch(W: Any, count: int) -> int:
+def largest_batch(graph: Graph, count: int) -> int:
     """Bytes of the entries of the largest of `count` batches."""
-    ends = batch_ends(W.indptr, count)
-    entries = np.diff(W.indptr[ends], prepend=0)
-    return int(entries.max(initial=0)) * (W.indices.itemsize + W.data.itemsize)
+    ends = batch_ends(graph.indptr, count)
+    entries = np.diff(graph.indptr[ends], prepend=0)
+    return int(entries.max(initial=0)) * (graph.indices.itemsize + graph.values.itemsize)
 
 
 def memory(W: Any, case: Case, settings: Settings) -> JsonObject:
@@ -124,22 +126,24 @@ def memory(W: Any, case: Case, settings: Settings) -> JsonObject:
     On the host the graph is in memory-mapped files, and the peak is that of NumPy's allocations. With the GPU
     the graph is on the host, and the peak is that of CuPy's pool.
     """
+    csr = checked(W)
     given = vertex_bytes(W) + int(GIVEN_SHARE * entry_bytes(W))
-    count = fitting_batches(W, int(GIVEN_SHARE * entry_bytes(W)), BUFFERS[settings.device])
-    peak, mates = (_peak_on_gpu if settings.device == "cuda" else _peak_on_host)(W, count)
+    count = fitting_batches(csr.graph, int(GIVEN_SHARE * entry_bytes(W)), BUFFERS[settings.device])
+    on_gpu = settings.device == "cuda"
+    peak, mates = _peak_on_gpu(csr.graph, count) if on_gpu else _peak_on_host(W, count)
     return {
         "graph": vertex_bytes(W) + entry_bytes(W),
         "given": given,
         "batches": count,
         "peak": peak,
-        "same": bool((mates == matching(W).mate).all()),
+        "same": bool((mates == matching(csr).mate).all()),
     }
 
 
-def fitting_batches(W: Any, room: int, buffers: int) -> int:
+def fitting_batches(graph: Graph, room: int, buffers: int) -> int:
     """The fewest batches (a power of two) whose buffers fit, as far as the longest row allows."""
     count = 1
-    while buffers * largest_batch(W, count) > room and count < max(W.shape[0], 1):
+    while buffers * largest_batch(graph, count) > room and count < max(graph.n, 1):
         count *= 2
     return count
 
@@ -160,11 +164,11 @@ def _mapped(W: Any, folder: Path) -> Any:
     return scipy.sparse.csr_array(tuple(arrays), shape=W.shape)
 
 
-def _peak_on_gpu(W: Any, count: int) -> tuple[int, Any]:
+def _peak_on_gpu(graph: Graph, count: int) -> tuple[int, Any]:
     import cupy
 
     pool = cupy.get_default_memory_pool()
     pool.free_all_blocks()
     before = pool.total_bytes()
-    mates = _batched_call(W, count, "cuda")()[0]
+    mates = _batched_call(graph, count, "cuda")()[0]
     return int(pool.total_bytes() - before), mates

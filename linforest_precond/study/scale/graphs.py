@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numba
 import numpy as np
 import scipy.sparse
 
@@ -23,20 +24,25 @@ EDGE_FACTOR = 16  # of GAP-kron and GAP-urand
 
 def mycielskian(k: int) -> Any:
     """The Mycielski graph with chromatic number k, triangle-free: the collection's mycielskian`k`."""
-    A = scipy.sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    A = scipy.sparse.csr_array(np.array([[0, 1], [1, 0]], np.int8))  # short values, as all is copied
     for _ in range(k - 2):
         n = A.shape[0]
-        ones = scipy.sparse.csr_array(np.ones((n, 1)))
-        A = scipy.sparse.block_array([[A, A, None], [A, None, ones], [None, ones.T, None]], format="csr")
+        ones = scipy.sparse.csr_array(np.ones((n, 1), np.int8))
+        zeros = scipy.sparse.csr_array((n, n), dtype=np.int8)
+        # Stacks of CSR matrices are copies; `block_array` would go through COO.
+        rows = ([A, A, zeros[:, :1]], [A, zeros, ones], [zeros[:1], ones.T.tocsr(), zeros[:1, :1]])
+        A = scipy.sparse.vstack([scipy.sparse.hstack(row, format="csr") for row in rows], format="csr")
+    A.data = A.data.astype(np.float64)
     return A
 
 
 def uniform_graph(scale: int) -> Any:
     """A graph of 2**scale vertices with 16 edges each, ends drawn uniformly: a smaller GAP-urand."""
     vertices = 2**scale
-    ends = np.random.default_rng(SEED).integers(0, vertices, (2, EDGE_FACTOR * vertices))
-    low, high = np.sort(ends[:, ends[0] != ends[1]], axis=0)
-    upper = scipy.sparse.coo_array((np.ones(low.size), (low, high)), shape=(vertices, vertices)).tocsr()
+    first, second = np.random.default_rng(SEED).integers(0, vertices, (2, EDGE_FACTOR * vertices))
+    first, second = first[first != second], second[first != second]
+    ends = np.minimum(first, second), np.maximum(first, second)
+    upper = scipy.sparse.coo_array((np.ones(first.size), ends), shape=(vertices, vertices)).tocsr()
     return (upper + upper.T).tocsr()
 
 
@@ -62,8 +68,9 @@ STANDS_FOR = {
     "kron": ("GAP-kron", 27),
     "queen": ("Queen_4147", 111),
 }
-# Above this scale one thread takes minutes: "kron" and "urand" are those of `large_graphs`.
-LARGEST_SCALE = 22
+# Above this scale "kron" and "urand" are those of `large_graphs`, which all threads generate: here one thread
+# sorts, and weighs the edges.
+LARGEST_SCALE = 20
 
 
 _NOTES = {"queen": "a grid of elements with as many entries in a row as Queen_4147"}
@@ -102,11 +109,31 @@ def fetch(source: Source, case: Case) -> tuple[Case, Any]:
 
 def weighted(A: Any) -> tuple[Any, bool]:
     """A's magnitudes without diagonal, made symmetric; or uniform random numbers in (0, 1], and then True."""
-    upper = upper_weights(checked(A).graph)
-    drawn = upper.nnz > 0 and bool(np.ptp(upper.data) == 0)
+    graph = checked(A).graph
+    values = np.abs(graph.values).astype(np.float64, copy=False)
+    W = scipy.sparse.csr_array((values, graph.indices, graph.indptr), shape=(graph.n, graph.n))
+    if not values.all() or W.diagonal().any():
+        upper = upper_weights(graph)
+        W = upper + upper.T
+    drawn = W.nnz > 0 and bool(np.ptp(W.data) == 0)
     if drawn:
-        upper.data = 1.0 - np.random.default_rng(SEED).random(upper.nnz)
-    return from_host(upper + upper.T, np.float64, "cpu", None), drawn
+        draws = 1.0 - np.random.default_rng(SEED).random(W.nnz // 2)
+        W.data = np.empty(W.nnz)
+        spread_draws(W.indptr, W.indices, draws, W.data)
+    return from_host(W, np.float64, "cpu", None), drawn
+
+
+# Sets the weights of a symmetric pattern without diagonal: a draw for each entry above it, row by row. The
+# entries below it in a row come in the order of the rows that they mirror.
+@numba.njit
+def spread_draws(indptr: Any, indices: Any, draws: Any, values: Any) -> None:
+    lower, place = indptr[:-1].copy(), 0
+    for v in range(lower.size):
+        for slot in range(lower[v], indptr[v + 1]):
+            w = indices[slot]
+            values[slot] = values[lower[w]] = draws[place]
+            lower[w] += 1
+            place += 1
 
 
 def properties(W: Any) -> JsonObject:
