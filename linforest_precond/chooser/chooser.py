@@ -81,26 +81,20 @@ class Chooser:
     ) -> None:
         self.facts, self._cost, self._start, self._forecast = facts, cost, start, forecast
         self._all = self.untried = list(candidates)
-        self.definite, self.events = facts.may_be_definite, list[str]()
+        self.events = list[str]()
         self.trials = list[Trial]() if trials is None else trials
         self.present: Trial | None = None
-        self._digits, self._most, self._seconds_left = digits, TOTAL * maxiter, seconds_left
+        self._digits, self._seconds_left = digits, seconds_left
+        self._most = SINGULAR if facts.structural_rank < facts.rows else TOTAL * maxiter
         self.has_no_factors = self._is_pivoted = False
         self._margin = MARGIN
-        self._unfit = set[str]()  # for MINRES
-        self._factor, self._is_counted = cost.expected_factors(facts.looks_easy, facts.separator), False
-        self._known = facts.elliptic_iterations * digits / 8
-        self._jacobi = min(self._known or float(MANY), self.most_iterations)
-        if facts.structural_rank < facts.rows:
-            self._most = min(self._most, SINGULAR)
-
-    @property
-    def most_iterations(self) -> float:
-        """A bound on the iterations with Jacobi: the eigenvalues of D^-1 A lie in [1 - q, 1 + q]."""
-        q = self.facts.row_ratio
-        if q >= 1:
-            return math.inf
-        return 0.5 * math.sqrt((1 + q) / (1 - q)) * (self._digits + 0.3) * math.log(10)
+        fitting = facts.may_be_definite, facts.has_definite_diagonal, True
+        self._methods = [
+            name for name, fits in zip(("cg", "minres", "bicgstab"), fitting, strict=True) if fits
+        ]
+        self._factor = cost.expected_factors(facts.looks_easy, facts.separator)
+        self._known, self._bound = facts.expected_iterations(digits), facts.most_iterations(digits)
+        self._jacobi = min(self._known or float(MANY), self._bound)
 
     @property
     def _made(self) -> int:
@@ -119,7 +113,9 @@ class Chooser:
         `first` has begun. With `settle`, the present one ends when its prediction can be trusted.
         """
         if first is None:
-            self._begin_any(self._first())
+            best = self._first()
+            if best is None or not self._begin(best):
+                self._take_over(math.inf)
         else:
             self.present, self._margin = first, MARGIN if first.is_stale else PAUSED
             own = {each.name: each for each in self._all}  # of this matrix
@@ -133,11 +129,12 @@ class Chooser:
             if self._made >= self._most or self._seconds_left() <= 0:
                 return None
             if present.has_failed:
-                self._replace_failed(present)
+                if self._is_over(present) or not self._take_over(math.inf):
+                    return None
             elif not self._replace(present):
                 if settle and present.iterations >= SETTLED * (present.iterations + present.remaining()):
                     return present
-                present.advance(self._step(present))
+                self._go_on(present)
         return None
 
     def settled(self, solvers: str = "lf.solvers") -> Preconditioner:
@@ -157,16 +154,9 @@ class Chooser:
         jacobi = next((each for each in self.untried if each.name == "jacobi"), None)
         if jacobi is None or self._known:  # a bound may be far from what is needed
             return self._best_candidate(math.inf)[0]
-        probe = self._cost.seconds(jacobi.setup) + FIRST * self._iteration(jacobi)
-        if probe <= PROBE * min(map(self._expected, self.untried)):  # before fill is counted
-            return jacobi
-        best, seconds = self._best_candidate(math.inf)
-        return jacobi if probe <= PROBE * seconds else best
-
-    def _begin_any(self, candidate: Candidate | None) -> None:
-        """Set up a candidate, or the next best of those that can be."""
-        while candidate is not None and not self._begin(candidate):
-            candidate, _ = self._best_candidate(math.inf)
+        dear = (self._cost.seconds(jacobi.setup) + FIRST * self._iteration(jacobi)) / PROBE
+        best, seconds = self._best_candidate(dear)
+        return best if seconds < dear else jacobi
 
     def _best_candidate(self, rest: float) -> tuple[Candidate | None, float]:
         """The candidate with the least expected seconds. The fill of factors is counted before they are it.
@@ -177,16 +167,16 @@ class Chooser:
         while True:
             best = min(self.untried, key=self._expected, default=None)
             seconds = math.inf if best is None else self._expected(best)
-            if best is None or seconds >= rest or not best.is_direct or self._is_counted:
+            if best is None or seconds >= rest or not best.is_direct:
                 return best, seconds
             others = [self._expected(each) for each in self.untried if not each.is_direct]
             most = min(rest, self._seconds_left(), *others)
             counted = self._forecast(most)
-            self._is_counted = math.isfinite(counted)
-            self._factor = counted if self._is_counted else max(most, 2 * self._factor)
-            is_last_resort = math.isinf(most) or (not others and math.isinf(rest))
-            if is_last_resort and not self._is_counted:  # it does not fit
-                self._remove(best)
+            if counted == seconds:
+                return best, seconds
+            self._factor = counted if math.isfinite(counted) else max(most, 2 * seconds)
+            if math.isinf(counted) and (math.isinf(most) or (not others and math.isinf(rest))):
+                self._remove(best)  # it does not fit, or the time does not suffice
 
     def _expected(self, candidate: Candidate) -> float:
         """Seconds of the setup of a candidate and of all its iterations."""
@@ -202,11 +192,8 @@ class Chooser:
 
     def _method(self, candidate: Candidate) -> str:
         """The Krylov method: MINRES needs a definite M."""
-        if self.definite:
-            return "cg"
-        if self.facts.has_definite_diagonal and candidate.is_definite and candidate.name not in self._unfit:
-            return "minres"
-        return "bicgstab"
+        best = self._methods[0]
+        return best if best == "cg" or candidate.is_definite else "bicgstab"
 
     def _begin(self, candidate: Candidate, why: str = "") -> bool:
         """Whether a candidate could be set up; its run is then the present one."""
@@ -219,7 +206,7 @@ class Chooser:
             self.events.append(f"{candidate.name} takes over: {why}")
         self.trials.append(trial)
         self.present = trial
-        begin(trial, self._cost, self._seconds_left())
+        advance(trial, FIRST, self._cost, self._seconds_left())
         return True
 
     def _remove(self, candidate: Candidate) -> None:
@@ -236,14 +223,14 @@ class Chooser:
         """Iterations with Jacobi that the progress of a run stands for, at most what dominance allows."""
         share = trial.candidate.share
         if trial.is_hovering:
-            made, least = trial.iterations / share, self._known or MANY
-            return min(max(least, HORIZON * max(0.0, made - least)), self.most_iterations)
-        scale = self._digits / max(trial.digits[0], 1.0) if trial.digits[0] < self._digits else 1.0
+            least = self._known or MANY
+            return min(max(least, HORIZON * (trial.iterations / share - least)), self._bound)
+        scale = max(1.0, self._digits / max(trial.digits[0], 1.0))  # it may have started from another one's x
         total = scale * (trial.iterations + trial.remaining()) / share
         if self._known:
             weight = KNOWN / (KNOWN + trial.iterations)
             total = total ** (1 - weight) * self._known**weight
-        return max(1.0, min(total, self.most_iterations))
+        return max(1.0, min(total, self._bound))
 
     def _replace(self, present: Trial) -> bool:
         """Whether another run has taken over, because it is expected to end sooner."""
@@ -251,65 +238,54 @@ class Chooser:
             self._jacobi = self._predicted(present)
         rest = self._rest(present)
         present.predicted = present.seconds + rest
-        paused, paused_rest = self._best_paused(present)
-        paused_rest *= PAUSED
-        candidate, seconds = self._best_candidate(rest / self._margin)
-        if not self._margin * min(seconds, paused_rest) < rest:
-            return False
         why = f"{present.candidate.name} needs more after {present.iterations} iterations"
-        if candidate is not None and seconds <= paused_rest:
-            self._begin(candidate, why)
-        elif paused is not None:
-            self.present = paused
-            self.events.append(f"{paused.candidate.name} goes on: {why}")
-            paused.advance(self._step(paused))
-        return True
+        return self._take_over(rest / self._margin, why)
 
-    def _best_paused(self, present: Trial) -> tuple[Trial | None, float]:
-        """The paused run with the shortest rest, and its seconds."""
-        paused = [trial for trial in self.trials if trial is not present and not trial.has_failed]
-        best = min(paused, key=self._rest, default=None)
-        return best, math.inf if best is None else self._rest(best)
+    def _take_over(self, rest: float, why: str = "") -> bool:
+        """Whether the best of the others, a candidate or a paused run, is expected to end within `rest`
+        seconds: it is then the present one."""
+        others = [trial for trial in self.trials if trial is not self.present and not trial.has_failed]
+        paused = min(others, key=self._rest, default=None)
+        paused_rest = math.inf if paused is None else PAUSED * self._rest(paused)
+        while True:
+            candidate, seconds = self._best_candidate(rest)
+            if min(seconds, paused_rest) >= rest:
+                return False
+            if paused is not None and paused_rest < seconds:
+                self.present = paused
+                if why:
+                    self.events.append(f"{paused.candidate.name} goes on: {why}")
+                self._go_on(paused)
+                return True
+            if candidate is not None and self._begin(candidate, why):
+                return True
 
-    def _step(self, present: Trial) -> int:
-        """Iterations until the next look: few beside those made, or beside what another one would cost."""
+    def _go_on(self, present: Trial) -> None:
+        """Make iterations until the next look: few beside those made, or what another one would cost."""
         least = min(filter(math.isfinite, map(self._expected, self.untried)), default=0.0)
         step = max(math.ceil((CHECK - 1) * present.iterations), int(PATIENCE * least / present.iteration))
-        return _bounded(step, present, self._cost, self._seconds_left())
+        advance(present, step, self._cost, self._seconds_left())
 
-    def _replace_failed(self, failed: Trial) -> None:
-        """Go on with a paused trial or the next candidate; end where rounding errors limit all of them."""
+    def _is_over(self, failed: Trial) -> bool:
+        """Whether no other run would do better than a failed one; what it showed counts for the others."""
         self.events.append(f"{failed.candidate.name} failed after {failed.iterations} iterations")
-        if failed.status is Status.INDEFINITE and failed.candidate.is_definite and self.definite:
-            self.definite, self.untried = False, list(self._all)  # with another Krylov method
-            self.events.append("A is not positive definite")
-        if failed.status is Status.INDEFINITE and failed.method == "minres":
-            self._unfit.add(failed.candidate.name)
-            self.untried = [failed.candidate, *self.untried]
+        is_refuted = failed.status is Status.INDEFINITE and failed.candidate.is_definite
+        if is_refuted and failed.method == self._methods[0] != "bicgstab":
+            self._methods.pop(0)
+            self.untried = list(self._all)  # with the next Krylov method
+            if failed.method == "cg":
+                self.events.append("A is not positive definite")
         if failed.is_contradicted:
             self.give_up()
         elif failed.is_at_rounding or (failed.candidate.is_direct and self._is_pivoted):
-            self.present = None
-            return
-        if failed.candidate.is_direct and not (failed.is_stale or failed.is_contradicted):
+            return True
+        elif failed.candidate.is_direct and not failed.is_stale:
             self._is_pivoted = True
             self.untried = [failed.candidate, *self.untried]
-        paused, rest = self._best_paused(failed)
-        candidate, seconds = self._best_candidate(math.inf)
-        if paused is not None and rest <= seconds:
-            self.present = paused
-            return
-        self._begin_any(candidate)
-        if self.present is failed:  # nothing could be set up
-            self.present = paused
+        return False
 
 
-def begin(trial: Trial, cost: CostModel, seconds_left: float, usual: int = 0) -> None:
-    """Make the first iterations: more than the usual ones, or one if M is that of an earlier matrix."""
-    trial.advance(1 if trial.is_stale else _bounded(max(FIRST, 2 * usual), trial, cost, seconds_left))
-
-
-def _bounded(step: int, trial: Trial, cost: CostModel, seconds_left: float) -> int:
-    """Iterations, at least those that take as long as a look, within the time limit."""
+def advance(trial: Trial, step: int, cost: CostModel, seconds_left: float) -> None:
+    """Make iterations, at least those that take as long as a look, within the time limit."""
     step = max(step, int(LOOK * cost.machine.call / trial.iteration))
-    return max(1, int(min(step, seconds_left / trial.iteration)))
+    trial.advance(int(min(step, seconds_left / trial.iteration)))

@@ -11,9 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linforest_precond.backends.annotations import DType
 from linforest_precond.chooser.machine import Machine
-from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.solvers.bicgstab import Bicgstab
 from linforest_precond.solvers.cg import Cg, Fcg
 from linforest_precond.solvers.minres import Minres
@@ -27,7 +25,7 @@ class Cost(NamedTuple):
 
 
 class KrylovMethod(NamedTuple):
-    """A Krylov method; an iteration makes `products` with A, as many with M, and moves `vectors`."""
+    """An iteration makes `products` with A, as many with M, and moves `vectors`."""
 
     make: Callable[[], Any]
     products: int
@@ -63,11 +61,6 @@ class CostModel:
     backend: str
 
     @classmethod
-    def of(cls, A: CheckedMatrix, dtype: DType, columns: int, machine: Machine, host: Machine) -> CostModel:
-        types = A.data.dtype.itemsize, A.indptr.dtype.itemsize, dtype.itemsize
-        return cls.of_sizes(A.n, A.nnz, types, columns, machine, host, A.backend.name)
-
-    @classmethod
     def of_sizes(
         cls,
         rows: int,
@@ -85,7 +78,6 @@ class CostModel:
         return cls(rows, entries, moved, vector, machine, host, backend)
 
     def seconds(self, cost: Cost) -> float:
-        """Of calls and products."""
         return cost.calls * self.machine.call + cost.products * self.product / self.machine.bandwidth
 
     def iteration(self, method: str, application: Cost) -> float:

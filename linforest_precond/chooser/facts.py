@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,6 @@ from linforest_precond.precond.scaling.scaling import count_tiny_diagonal
 
 # CG with Jacobi takes about this many iterations for each grid point along a side, for 8 digits.
 BOUNDARY_ITERATIONS = 3.0
-# A shift s bounds them by sqrt(2 / s) log(2e8) / 2, of which nine tenths are usual, in these units.
-SHIFTED = 4.0
 # Rows are nearly dominant if their off-diagonal magnitudes add up to at most this multiple of the diagonal:
 # those of differences of fourth order add up to 1.13 of it.
 NEARLY_DOMINANT = 1.25
@@ -89,8 +88,7 @@ class Facts:
     def has_definite_diagonal(self) -> bool:
         return self.hermitian and self.positive_diagonal
 
-    @property
-    def elliptic_iterations(self) -> float:
+    def expected_iterations(self, digits: float) -> float:
         """Iterations with Jacobi to expect for an elliptic matrix, 0 where nothing is known.
 
         Few rows with sums above 0 are at Dirichlet boundaries: their share is the reciprocal of the width of
@@ -98,11 +96,15 @@ class Facts:
         which bounds the condition number of a Hermitian matrix; one that is too small for that says nothing,
         for graphs without boundaries may need few iterations at any size.
         """
-        if not self.is_elliptic or not (self.hermitian or self.has_boundaries):
+        if not (self.is_elliptic and self.surplus and (self.hermitian or self.has_boundaries)):
             return 0.0
-        surplus = max(self.surplus, 1e-12)
-        width = 1 / surplus if self.has_boundaries else SHIFTED / surplus**0.5
-        return BOUNDARY_ITERATIONS * width if width <= 1.5 * self.rows**0.5 else 0.0
+        of_width = BOUNDARY_ITERATIONS * digits / 8
+        found = of_width / self.surplus if self.has_boundaries else bound(1 - self.surplus, digits)
+        return found if found <= of_width * 1.5 * self.rows**0.5 else 0.0
+
+    def most_iterations(self, digits: float) -> float:
+        """A bound on the iterations with Jacobi, infinite where rows are not dominant."""
+        return bound(self.row_ratio, digits)
 
     @property
     def has_boundaries(self) -> bool:
@@ -112,9 +114,8 @@ class Facts:
     @property
     def separator(self) -> float:
         """Vertices that cut an elliptic mesh of known width into halves, at most as in a cube; else 0."""
-        if not self.elliptic_iterations or not self.has_boundaries:
-            return 0.0
-        return min(self.rows * BOUNDARY_ITERATIONS / self.elliptic_iterations, self.rows ** (2 / 3))
+        is_known = self.has_boundaries and self.expected_iterations(8) > 0
+        return min(self.rows * self.surplus, self.rows ** (2 / 3)) if is_known else 0.0
 
     @property
     def is_singular(self) -> bool:
@@ -151,6 +152,11 @@ class Facts:
         return self.zero_diagonal + self.tiny_diagonal > 0 and not self.has_definite_diagonal
 
 
+def bound(q: float, digits: float) -> float:
+    """Iterations of CG with Jacobi where all eigenvalues of D^-1 A lie in [1 - q, 1 + q]."""
+    return math.inf if q >= 1 else 0.5 * math.sqrt((1 + q) / (1 - q)) * (digits + 0.3) * math.log(10)
+
+
 class Scans:
     """The matrix that facts are about, whose entries are in the safe range, and scans of all its rows.
 
@@ -164,10 +170,6 @@ class Scans:
     @property
     def entries(self) -> int:
         return self.csr.nnz
-
-    @property
-    def rounding(self) -> str:
-        return self.csr.rounding_in_words
 
     def count(self, flags: Array) -> int:
         """How many flags of all rows are set."""
@@ -225,7 +227,7 @@ def found_by(scans: Scans) -> Facts:
         structural_rank=whole.n - unmatched.size,
         dependent_rows=tuple(unmatched[:5].tolist()),
         centered=whole.centered,
-        rounding=scans.rounding,
+        rounding=csr.rounding_in_words,
         **_row_facts(scans, diagonal, magnitudes, sums, zero > 0),
     )
 

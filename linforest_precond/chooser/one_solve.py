@@ -15,7 +15,7 @@ from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.chooser.candidates import DIRECT, Candidate
-from linforest_precond.chooser.chooser import Chooser, begin
+from linforest_precond.chooser.chooser import FIRST, Chooser, advance
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import facts_of
 from linforest_precond.chooser.machine import Machine
@@ -83,15 +83,19 @@ class OneSolve:
 
     @cached_property
     def _cost(self) -> CostModel:
-        A, calibration = self._system.A, self._options.calibration
-        machine, host = (Machine.of(each, calibration) for each in (A.backend, backend_named("cpu")))
-        return CostModel.of(A, self.problem.b.dtype, max(1, self.problem.b.shape[1]), machine, host)
+        A, b = self._system.A, self.problem.b
+        types = A.data.dtype.itemsize, A.indptr.dtype.itemsize, b.dtype.itemsize
+        machine, host = (
+            Machine.of(on, self._options.calibration) for on in (A.backend, backend_named("cpu"))
+        )
+        return CostModel.of_sizes(A.n, A.nnz, types, b.shape[1], machine, host, A.backend.name)
 
     @cached_property
     def _chooser(self) -> Chooser:
+        candidates = self._system.candidates(self._options.method, self._options.seed)
         return Chooser(
-            self._system.candidates(self._options.method), self._system.facts, self._cost, self._start,
-            self._forecast, digits_of(self.problem), self._most, self._seconds_left, self.trials,
+            candidates, self._system.facts, self._cost, self._start, self._forecast, digits_of(self.problem),
+            self._most, self._seconds_left, self.trials,
         )  # fmt: skip
 
     def _seconds_left(self) -> float:
@@ -140,17 +144,17 @@ class OneSolve:
     def _run(self) -> Trial | None:
         """The trial that converged. Where small factors or what an earlier solve chose suffice, the facts are
         not asked for."""
-        kept = self._system.choice
+        kept, step = self._system.choice, FIRST
         if kept is None:
-            first, usual = self._of_small_factors(), 0
+            first = self._of_small_factors()
         elif self._system.factors_may_have_paid and self._factors_have_paid(kept):
-            first, usual = self._of_factors(), 0
+            first = self._of_factors()
         else:
             first = self._trial(kept.candidate, kept.M, kept.method, 0.0, None, kept.is_stale)
-            usual = kept.iterations
+            step = 1 if kept.is_stale else max(FIRST, 2 * kept.iterations)
         if first is not None:
             self.trials.append(first)
-            begin(first, self._cost, self._seconds_left(), usual)
+            advance(first, step, self._cost, self._seconds_left())
             if first.has_converged:
                 return first
         return self._chooser.run(first)
@@ -190,7 +194,7 @@ class OneSolve:
                 setup, M = system.factorization.expected, system.factorization.made()
             elif M is None:
                 setup = self._cost.seconds(candidate.setup)
-                M = quietly(candidate.make, system.A, self._options.seed)
+                M = quietly(candidate.make, system.A)
             else:
                 setup = 0.0
         except (MemoryError, OverflowError, ValueError) as error:

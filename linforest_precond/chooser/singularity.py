@@ -21,8 +21,8 @@ from linforest_precond.solvers.problem import Problem
 # u^H A is 0 to rounding if it is at most this multiple of the rounding error of |u|^H |A|. With factors that
 # are backward stable it is a few of them.
 ROUNDING = 64
-# Steps of inverse iteration with the factors of A, and with those of A + shift I, which converge linearly.
-STEPS, SHIFTED_STEPS = 2, 4
+# Steps of inverse iteration: 2 suffice with the factors of A, but those of A + shift I converge linearly.
+STEPS = 4
 # At most NAMED rows are named: those whose part in the combination is at least this share of the largest.
 SHARE, NAMED = 0.1, 5
 
@@ -57,16 +57,16 @@ def contradiction(problem: Problem, A: CheckedMatrix, M: Preconditioner | None) 
 
     Without M, elimination met a zero pivot: A + shift I is factored in place of A.
     """
-    xp, unit, steps = A.backend.xp, float(np.finfo(A.dtype).eps), STEPS
+    xp, unit = A.backend.xp, float(np.finfo(A.dtype).eps)
     matrix = A.backend.sparse.csr_matrix((A.data, A.indices, A.indptr), shape=A.shape)
     try:
         if M is None:
             shift = math.sqrt(unit) * math.ldexp(1.0, A.largest_exponent)
             shifted = matrix + shift * A.backend.sparse.eye(A.n, dtype=A.dtype, format="csr")
-            M, steps = direct(shifted, pivoting="partial"), SHIFTED_STEPS
+            M = direct(shifted, pivoting="partial")
         u = problem.b
         with np.errstate(all="ignore"):
-            for _ in range(steps):
+            for _ in range(STEPS):
                 u = M.rmatmat(u)
                 u = u / xp.maximum(abs(u).max(axis=0), np.finfo(u.real.dtype).tiny)
             products = abs(matrix.T @ u.conj()).max(axis=0)

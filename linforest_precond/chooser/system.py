@@ -113,11 +113,11 @@ class System:
             return False
         return self.factorization.may_take(choice.spent)
 
-    def candidates(self, method: str) -> list[Candidate]:
+    def candidates(self, method: str, seed: int = 0) -> list[Candidate]:
         """The candidates for A, or the one that `method` names."""
-        found = candidates_on(self.A.backend.name, self.facts)
+        found = candidates_on(self.A.backend.name, self.facts, seed)
         if method == "auto":
-            return list(found)
+            return found
         named = [each for each in found if each.name == method]
         if not named:
             names = ", ".join(f'"{each.name}"' for each in found)
