@@ -1,22 +1,8 @@
 """The choice: a run is replaced when another candidate is expected to end sooner.
 
-All is compared in seconds that the cost model predicts; nothing is timed, so that the choice repeats.
-
-1. Expectation. The iterations of every candidate are a share of those with Jacobi: what the facts tell, else
-   `MANY`; from the first residuals on, what the present run predicts. The fill of a direct
-   factorization is counted before it is begun.
-2. First. The candidate with the least expected seconds. Where the facts tell at most a bound of the
-   iterations, `FIRST` iterations with Jacobi come before it, if they cost at most `PROBE` of that.
-3. Replacement. When the present run has made `CHECK` times the iterations of the last look, its rest is
-   predicted. The candidate, or the paused run, with the least expected seconds takes over if `MARGIN` times
-   these are below the rest.
-4. Failure. When a run breaks down or reaches its limit, the next best takes over. Factors that did not
-   suffice are made once more, with a matching or partial pivoting. When CG finds negative curvature, all may
-   be tried again, with MINRES where M is definite, else BiCGStab.
-5. End. All runs together make at most `TOTAL` times the iterations that one may make, within the time limit.
-
-A run that takes over starts from the present x if A is Hermitian, or if it converges linearly. If A is not
-Hermitian, an x with a small residual may be farther from the solution than x0.
+docs/chooser.md has the rules. All is compared in seconds that the cost model predicts; nothing is timed, so
+that the choice repeats. A run that takes over starts from the present x if A is Hermitian, or if it converges
+linearly. If A is not Hermitian, an x with a small residual may be farther from the solution than x0.
 """
 
 from __future__ import annotations
@@ -35,16 +21,15 @@ from linforest_precond.solvers.status import Status
 MANY = 500
 # The facts count as much as this many iterations that were seen.
 KNOWN = 16
-# The share of the least expected seconds that a few iterations with Jacobi may take, and how many they are.
-PROBE, FIRST = 0.15, 4
-# The factor by which iterations grow from one look to the next; seconds until the next look, in units of the
-# least expected seconds of another candidate; and calls, since a look waits for the device.
-CHECK, PATIENCE, LOOK = 1.3, 0.03, 150
+# The share of the least expected seconds that a few iterations with Jacobi may take; and of the predicted
+# iterations, after which a choice is final where nothing but the choice is wanted.
+PROBE = 0.15
+# The first iterations of a run; the factor by which they grow from one look to the next; and the calls that
+# the iterations between two looks take at least, since a look waits for the device.
+FIRST, CHECK, LOOK = 4, 1.3, 150
 # What is expected in place of the present run must be smaller by this factor; by more in place of what an
 # earlier solve chose, and what was paused: its first residuals predict too little.
 MARGIN, PAUSED = 1.1, 2.0
-# The share of the predicted iterations after which a choice is final, where nothing but the choice is wanted.
-SETTLED = 0.15
 # Iterations of all runs together, in units of the most that one may make; and those that are made still where
 # A is known to be singular: enough for a b in its range.
 TOTAL, SINGULAR = 6, 120
@@ -85,7 +70,7 @@ class Chooser:
         self.trials = list[Trial]() if trials is None else trials
         self.present: Trial | None = None
         self._digits, self._seconds_left = digits, seconds_left
-        self._most = SINGULAR if facts.structural_rank < facts.rows else TOTAL * maxiter
+        self._most = min(TOTAL * maxiter, SINGULAR if facts.structural_rank < facts.rows else math.inf)
         self.has_no_factors = self._is_pivoted = False
         self._margin = MARGIN
         fitting = facts.may_be_definite, facts.has_definite_diagonal, True
@@ -132,7 +117,7 @@ class Chooser:
                 if self._is_over(present) or not self._take_over(math.inf):
                     return None
             elif not self._replace(present):
-                if settle and present.iterations >= SETTLED * (present.iterations + present.remaining()):
+                if settle and present.iterations >= PROBE * (present.iterations + present.remaining()):
                     return present
                 self._go_on(present)
         return None
@@ -261,9 +246,8 @@ class Chooser:
                 return True
 
     def _go_on(self, present: Trial) -> None:
-        """Make iterations until the next look: few beside those made, or what another one would cost."""
-        least = min(filter(math.isfinite, map(self._expected, self.untried)), default=0.0)
-        step = max(math.ceil((CHECK - 1) * present.iterations), int(PATIENCE * least / present.iteration))
+        """Make iterations until the next look."""
+        step = math.ceil((CHECK - 1) * present.iterations)
         advance(present, step, self._cost, self._seconds_left())
 
     def _is_over(self, failed: Trial) -> bool:

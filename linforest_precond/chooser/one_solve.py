@@ -91,11 +91,12 @@ class OneSolve:
         return CostModel.of_sizes(A.n, A.nnz, types, b.shape[1], machine, host, A.backend.name)
 
     @cached_property
-    def _chooser(self) -> Chooser:
+    def chooser(self) -> Chooser:
         candidates = self._system.candidates(self._options.method, self._options.seed)
         return Chooser(
-            candidates, self._system.facts, self._cost, self._start, self._forecast, digits_of(self.problem),
-            self._most, self._seconds_left, self.trials,
+            candidates, self._system.facts, self._cost, self._start,
+            partial(self._system.factorization.seconds, self._cost), digits_of(self.problem), self._most,
+            self._seconds_left, self.trials,
         )  # fmt: skip
 
     def _seconds_left(self) -> float:
@@ -124,7 +125,8 @@ class OneSolve:
             self._record(None, None)
             raise Interrupted(x.reshape(-1) if problem.one else x) from None
         finally:
-            self._close()
+            for trial in self.trials:
+                trial.close()
         if chosen is not None:
             kept = self._system.choice
             spent = chosen.iterations * chosen.iteration + (0.0 if kept is None else kept.spent)
@@ -133,23 +135,13 @@ class OneSolve:
             )
         return self._ended(x, info, chosen)
 
-    def settled(self) -> Preconditioner:
-        """The preconditioner of the run that ends soonest, or came closest."""
-        return self._chooser.settled()
-
-    def _close(self) -> None:
-        for trial in self.trials:
-            trial.close()
-
     def _run(self) -> Trial | None:
-        """The trial that converged. Where small factors or what an earlier solve chose suffice, the facts are
-        not asked for."""
-        kept, step = self._system.choice, FIRST
-        if kept is None:
-            first = self._of_small_factors()
-        elif self._system.factors_may_have_paid and self._factors_have_paid(kept):
-            first = self._of_factors()
-        else:
+        """The trial that converged. Where factors or what an earlier solve chose suffice, the facts are not
+        asked for."""
+        kept, step, first = self._system.choice, FIRST, None
+        if self._factors_pay(kept):
+            first = self._start(DIRECT, "cg" if self._system.A.definite else "bicgstab", None)
+        elif kept is not None:
             first = self._trial(kept.candidate, kept.M, kept.method, 0.0, None, kept.is_stale)
             step = 1 if kept.is_stale else max(FIRST, 2 * kept.iterations)
         if first is not None:
@@ -157,33 +149,26 @@ class OneSolve:
             advance(first, step, self._cost, self._seconds_left())
             if first.has_converged:
                 return first
-        return self._chooser.run(first)
+        return self.chooser.run(first)
 
-    def _of_small_factors(self) -> Trial | None:
-        """A trial with factors that take less time than to find the facts and choose; None for others."""
-        cost, options, factorization = self._cost, self._options, self._system.factorization
-        A = self._system.A
-        most = SMALL * cost.host.call
-        if options.method not in ("auto", DIRECT.name) or options.nullspace is not None or A.centered:
-            return None
-        if cost.expected_factors(easy=True) > most or factorization.seconds(cost, most) > most:
-            return None
-        return self._of_factors()
-
-    def _of_factors(self) -> Trial | None:
-        return self._start(DIRECT, "cg" if self._system.A.definite else "bicgstab", None)
-
-    def _factors_have_paid(self, kept: Choice) -> bool:
-        """Whether iterations for earlier right-hand sides have taken longer than factors would.
+    def _factors_pay(self, kept: Choice | None) -> bool:
+        """Whether factors take less time than to find the facts and choose; or, after a choice, than the
+        iterations for earlier right-hand sides.
 
         How many will follow is not known. All solves together then take at most twice the time of the better
         of both ways.
         """
-        system, options = self._system, self._options
-        if options.method != "auto" or options.nullspace is not None:
+        system, options, cost = self._system, self._options, self._cost
+        if options.nullspace is not None or system.A.centered:
             return False
-        most = min(kept.spent, self._seconds_left())
-        return not system.facts.is_singular and system.factorization.seconds(self._cost, most) <= most
+        if kept is None:
+            most = SMALL * cost.host.call
+            may_pay = options.method in ("auto", DIRECT.name) and cost.expected_factors(easy=True) <= most
+        else:
+            most = min(kept.spent, self._seconds_left())
+            may_pay = options.method == "auto" and system.factors_may_have_paid
+            may_pay = may_pay and not system.facts.is_singular
+        return may_pay and system.factorization.seconds(cost, most) <= most
 
     def _start(self, candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
         """A trial from the x of the present one if that is given and better than x0."""
@@ -200,12 +185,12 @@ class OneSolve:
         except (MemoryError, OverflowError, ValueError) as error:
             if candidate.name == "jacobi":
                 raise
-            self._chooser.events.append(f"{candidate.name} cannot be set up: {error}")
+            self.chooser.events.append(f"{candidate.name} cannot be set up: {error}")
             if candidate.is_direct and isinstance(error, np.linalg.LinAlgError):
-                self._chooser.has_no_factors = True
+                self.chooser.has_no_factors = True
                 self._contradiction = self._found_contradiction(None)
                 if self._contradiction is not None:
-                    self._chooser.give_up()
+                    self.chooser.give_up()
             return None
         self._made[candidate.name] = M
         x = present.x.copy() if present is not None and present.is_better_than_its_start else None
@@ -264,9 +249,6 @@ class OneSolve:
         norms = self.problem.residual_norms(x) if self._is_plain else np.full(x.shape[1], np.inf)
         return np.where(np.isfinite(norms), norms, np.inf)
 
-    def _forecast(self, most: float) -> float:
-        return self._system.factorization.seconds(self._cost, most)
-
     def _solution(self, chosen: Trial | None) -> tuple[Array, npt.NDArray[np.int64]]:
         """The solution, or the best iterates, and info."""
         if chosen is not None:
@@ -276,7 +258,7 @@ class OneSolve:
                 return x, chosen.info
         x, norms = self._best()
         total = max(1, sum(trial.iterations for trial in self.trials))
-        failed = info_of(self._chooser, self._seconds_left() <= 0) or total
+        failed = info_of(self.chooser, self._seconds_left() <= 0) or total
         return x, np.where(norms <= self.problem.targets * SLACK, 0, failed).astype(np.int64)
 
     def _best(self) -> tuple[Array, npt.NDArray[np.float64]]:
@@ -307,7 +289,7 @@ class OneSolve:
     def _ended(self, x: Array, info: npt.NDArray[np.int64], chosen: Trial | None) -> tuple[Array, Any]:
         words = ""
         if info.any():
-            words = complaint(self._chooser, self.problem, info, self._relative(x), self._contradiction)
+            words = complaint(self.chooser, self.problem, info, self._relative(x), self._contradiction)
         self._fill(chosen if not info.any() else None, words)
         self._record(chosen, info)
         if words:
@@ -317,7 +299,7 @@ class OneSolve:
     def _fill(self, chosen: Trial | None, advice: str) -> None:
         lines = [TrialReport.of(trial) for trial in self.trials]
         found = None if chosen is None else lines[self.trials.index(chosen)]
-        events = list(self._chooser.events) if "_chooser" in self.__dict__ else []
+        events = list(self.chooser.events) if "chooser" in self.__dict__ else []
         facts = self._system.known_facts or partial(facts_of, self._system.A)
         self._report.fill(facts, lines, events, found, advice)
         if self._options.verbose:

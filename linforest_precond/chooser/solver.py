@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Self
 
@@ -193,27 +194,15 @@ class Solver(Printed):
         if report is not None and not isinstance(report, SolveReport):
             raise TypeError(f"report must be None or a SolveReport, got a {type(report).__name__}")
         report = SolveReport() if report is None else report
-        system = self._system
-        if system.choice is not None and not system.factors_may_have_paid:
-            return self._solved(b, x0, callback, report, history)
-        with self._lock:  # other threads wait for the choice
-            return self._solved(b, x0, callback, report, history)
-
-    def _solved(
-        self,
-        b: Array,
-        x0: Array | None,
-        callback: Callback | None,
-        report: SolveReport,
-        history: History | None,
-    ) -> tuple[Array, Any]:
-        system, self.report = self._system, report
-        solve = OneSolve(system, self._options, b, x0, callback, report, history)
-        x, info = solve.result()
-        if solve.choice is not None and solve.choice != system.choice:
-            with self._lock:
-                if self._system is system:  # not updated meanwhile
-                    self._system = system.chosen(solve.choice)
+        is_chosen = self._system.choice is not None and not self._system.factors_may_have_paid
+        with nullcontext() if is_chosen else self._lock:  # other threads wait for the choice
+            system, self.report = self._system, report
+            solve = OneSolve(system, self._options, b, x0, callback, report, history)
+            x, info = solve.result()
+            if solve.choice not in (None, system.choice):
+                with self._lock:
+                    if self._system is system:  # not updated meanwhile
+                        self._system = system.chosen(solve.choice)
         return x, info
 
     def update(self, A: MatrixLike) -> Self:
@@ -290,17 +279,9 @@ def solve(
     Returns
     -------
     x : array
-        (n,), or (n, k) for k right-hand sides. Where nothing converged, the iterate with the smallest
-        residual norm of all runs.
+        (n,), or (n, k) for k right-hand sides.
     info : int, or (k,) array of int
-        0: converged. Positive: the number of iterations of all runs together, not converged. Negative: a
-        `solvers.Status`, such as SINGULAR or UNATTAINABLE. A RuntimeWarning names the cause. It has the
-        attribute `report`, a `SolveReport`.
-
-    Raises
-    ------
-    Interrupted
-        A KeyboardInterrupt with the best iterate of all runs, after Ctrl-C; the report is filled.
+        0 where it converged; see `Solver.solve`. It has the attribute `report`, a `SolveReport`.
 
     See Also
     --------
@@ -365,4 +346,4 @@ def auto(
     b = x = A.backend.xp.asarray(random.astype(A.dtype))
     if A.centered or A.zero_rows.size > 0:  # b must be in the range of A
         b = A @ shifted(x, -max(0, A.largest_exponent))
-    return OneSolve(system, options, b).settled()
+    return OneSolve(system, options, b).chooser.settled()

@@ -109,9 +109,9 @@ class System:
     def factors_may_have_paid(self) -> bool:
         """Whether earlier iterations may have taken longer than factors would."""
         choice = self.choice
-        if choice is None or choice.candidate.is_direct or not choice.spent:
+        if choice is None or choice.candidate.is_direct:
             return False
-        return self.factorization.may_take(choice.spent)
+        return choice.spent > 0 and self.factorization.may_take(choice.spent)
 
     def candidates(self, method: str, seed: int = 0) -> list[Candidate]:
         """The candidates for A, or the one that `method` names."""
