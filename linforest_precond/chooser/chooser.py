@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from linforest_precond.chooser.candidates import Candidate
 from linforest_precond.chooser.costs import CostModel
-from linforest_precond.chooser.facts import Facts
+from linforest_precond.chooser.facts import Facts, bound
 from linforest_precond.chooser.trials import HORIZON, Trial
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.status import Status
@@ -36,20 +36,12 @@ TOTAL, SINGULAR = 6, 120
 
 
 class Chooser:
-    """Trials of candidates on one problem.
+    """Trials of candidates on one problem, appended to `trials`.
 
-    Parameters
-    ----------
-    start
-        Sets up a candidate: `start(candidate, method, present)` gives its trial with a Krylov method, which
-        starts from the x of the present one, or None where the setup fails.
-    forecast
-        The seconds of a factorization, counted; infinite where they are more than the given number, or where
-        it does not fit.
-    digits, maxiter
-        By how many digits residuals are to be reduced, and the most iterations of a trial.
-    seconds_left, trials
-        The time until the limit, and the list that all trials are appended to.
+    `start(candidate, method, present)` gives a trial with a Krylov method, which starts from the x of the
+    present one, or None where the setup fails. `forecast(most)` are the seconds of a factorization, counted;
+    infinite where counting ended at `most`, or where it does not fit. Residuals are to be reduced by so many
+    `digits`, in at most `maxiter` iterations of a trial, while there are `seconds_left()`.
     """
 
     def __init__(
@@ -78,7 +70,7 @@ class Chooser:
             name for name, fits in zip(("cg", "minres", "bicgstab"), fitting, strict=True) if fits
         ]
         self._factor = cost.expected_factors(facts.looks_easy, facts.separator)
-        self._known, self._bound = facts.expected_iterations(digits), facts.most_iterations(digits)
+        self._known, self._bound = facts.expected_iterations(digits), bound(facts.row_ratio, digits)
         self._jacobi = min(self._known or float(MANY), self._bound)
 
     @property
@@ -103,8 +95,6 @@ class Chooser:
                 self._take_over(math.inf)
         else:
             self.present, self._margin = first, MARGIN if first.is_stale else PAUSED
-            own = {each.name: each for each in self._all}  # of this matrix
-            first.candidate = own.get(first.candidate.name, first.candidate)
             if not first.is_stale:
                 self._remove(first.candidate)
         while self.present is not None:

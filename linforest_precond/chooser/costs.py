@@ -40,6 +40,10 @@ METHODS = {
 }
 
 
+# Of a matching of rows and columns with large entries.
+MATCHING = Cost(5000, 600)
+
+
 @dataclass(frozen=True)
 class CostModel:
     """Seconds of all work on one system.
@@ -109,10 +113,6 @@ class CostModel:
     def factorization_on_gpu(self, flops: float) -> float:
         """By cuDSS, whose analysis is on the host."""
         return (30_000 + 8.9 * self.rows) * self.host.call + flops / self.machine.flops
-
-    def matching(self) -> float:
-        """Of a matching of rows and columns with large entries."""
-        return self.seconds(Cost(5000, 600))
 
     def substitution(self, entries: float) -> float:
         """Of both substitutions with factors."""

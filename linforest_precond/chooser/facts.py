@@ -97,10 +97,6 @@ class Facts:
         found = of_width / self.surplus if self.has_boundaries else bound(1 - self.surplus, digits)
         return found if found <= of_width * 1.5 * self.rows**0.5 else 0.0
 
-    def most_iterations(self, digits: float) -> float:
-        """A bound on the iterations with Jacobi, infinite where rows are not dominant."""
-        return bound(self.row_ratio, digits)
-
     @property
     def has_boundaries(self) -> bool:
         """Whether most rows have the sum 0, so that those with others are at boundaries."""
@@ -148,7 +144,8 @@ class Facts:
 
 
 def bound(q: float, digits: float) -> float:
-    """Iterations of CG with Jacobi where all eigenvalues of D^-1 A lie in [1 - q, 1 + q]."""
+    """A bound on the iterations of CG with Jacobi: eigenvalues of D^-1 A lie in [1 - q, 1 + q] for the largest
+    ratio q of a row's off-diagonal magnitudes to its diagonal entry."""
     return math.inf if q >= 1 else 0.5 * math.sqrt((1 + q) / (1 - q)) * (digits + 0.3) * math.log(10)
 
 

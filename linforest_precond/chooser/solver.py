@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -119,7 +118,7 @@ class Solver(Printed):
             seed=seed, calibration=calibration, verbose=verbose,
         )  # fmt: skip
         # Replaced as a whole, so that a solve in another thread has one matrix from its beginning to its end.
-        self._system = System.of(checked(native_matrix("A", A)))
+        self._system = System(checked(native_matrix("A", A)))
         self._lock = threading.RLock()
         self.report = SolveReport()
         if method != "auto":
@@ -237,7 +236,7 @@ class Solver(Printed):
 def _restored(options: Options, A: MatrixLike, choice: Choice | None) -> Solver:
     """The solver of a pickle, with its choice."""
     solver = Solver(A)
-    solver._options, solver._system = options, replace(solver._system, choice=choice)
+    solver._options, solver._system = options, solver._system.chosen(choice)
     return solver
 
 
@@ -337,7 +336,7 @@ def auto(
     >>> M.kind
     'direct'
     """
-    system = System.of(checked(native_matrix("A", A)))
+    system = System(checked(native_matrix("A", A)))
     A = system.A
     options = Options.of(rtol=rtol, seed=seed, calibration=calibration)
     if not A.n:
