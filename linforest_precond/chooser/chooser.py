@@ -24,11 +24,11 @@ KNOWN = 16
 # The share of the least expected seconds that a few iterations with Jacobi may take; and of the predicted
 # iterations, after which a choice is final where nothing but the choice is wanted.
 PROBE = 0.15
-# The first iterations of a run; the factor by which they grow from one look to the next; and the calls that
-# the iterations between two looks take at least, since a look waits for the device.
-FIRST, CHECK, LOOK = 4, 1.3, 150
-# What is expected in place of the present run must be smaller by this factor; by more in place of what an
-# earlier solve chose, and what was paused: its first residuals predict too little.
+# The first iterations of a run; the factor by which they grow from one look to the next; and the least time
+# between looks, in units of what another candidate takes, and in calls, since a look waits for the device.
+FIRST, CHECK, PATIENCE, LOOK = 4, 1.3, 0.03, 150
+# What is expected in place of the present run must be smaller by this factor; the rest of a run that was
+# paused by more, since its first residuals predict too little.
 MARGIN, PAUSED = 1.1, 2.0
 # Iterations of all runs together, in units of the most that one may make; and those that are made still where
 # A is known to be singular: enough for a b in its range.
@@ -64,7 +64,6 @@ class Chooser:
         self._digits, self._seconds_left = digits, seconds_left
         self._most = min(TOTAL * maxiter, SINGULAR if facts.structural_rank < facts.rows else math.inf)
         self.has_no_factors = self._is_pivoted = False
-        self._margin = MARGIN
         fitting = facts.may_be_definite, facts.has_definite_diagonal, True
         self._methods = [
             name for name, fits in zip(("cg", "minres", "bicgstab"), fitting, strict=True) if fits
@@ -94,7 +93,7 @@ class Chooser:
             if best is None or not self._begin(best):
                 self._take_over(math.inf)
         else:
-            self.present, self._margin = first, MARGIN if first.is_stale else PAUSED
+            self.present = first
             if not first.is_stale:
                 self._remove(first.candidate)
         while self.present is not None:
@@ -214,7 +213,7 @@ class Chooser:
         rest = self._rest(present)
         present.predicted = present.seconds + rest
         why = f"{present.candidate.name} needs more after {present.iterations} iterations"
-        return self._take_over(rest / self._margin, why)
+        return self._take_over(rest / MARGIN, why)
 
     def _take_over(self, rest: float, why: str = "") -> bool:
         """Whether the best of the others, a candidate or a paused run, is expected to end within `rest`
@@ -236,8 +235,9 @@ class Chooser:
                 return True
 
     def _go_on(self, present: Trial) -> None:
-        """Make iterations until the next look."""
-        step = math.ceil((CHECK - 1) * present.iterations)
+        """Make iterations until the next look: few beside those made, or what another one would cost."""
+        least = min(filter(math.isfinite, map(self._expected, self.untried)), default=0.0)
+        step = max(math.ceil((CHECK - 1) * present.iterations), int(PATIENCE * least / present.iteration))
         advance(present, step, self._cost, self._seconds_left())
 
     def _is_over(self, failed: Trial) -> bool:

@@ -144,8 +144,8 @@ class Facts:
 
 
 def bound(q: float, digits: float) -> float:
-    """A bound on the iterations of CG with Jacobi: eigenvalues of D^-1 A lie in [1 - q, 1 + q] for the largest
-    ratio q of a row's off-diagonal magnitudes to its diagonal entry."""
+    """A bound on the iterations of CG with Jacobi: all eigenvalues of D^-1 A lie in [1 - q, 1 + q] if no row
+    has more than q times the magnitude of its diagonal entry beside it."""
     return math.inf if q >= 1 else 0.5 * math.sqrt((1 + q) / (1 - q)) * (digits + 0.3) * math.log(10)
 
 
