@@ -236,7 +236,7 @@ class Chooser:
 
     def _go_on(self, present: Trial) -> None:
         """Make iterations until the next look: few beside those made, or what another one would cost."""
-        least = min(filter(math.isfinite, map(self._expected, self.untried)), default=0.0)
+        least = min(map(self._expected, self.untried), default=0.0)
         step = max(math.ceil((CHECK - 1) * present.iterations), int(PATIENCE * least / present.iteration))
         advance(present, step, self._cost, self._seconds_left())
 

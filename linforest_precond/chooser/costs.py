@@ -1,8 +1,7 @@
 """The cost model: seconds of setups, iterations and factorizations, from counted bytes, calls and flops.
 
-A setup or an application is a number of calls and of products with A; an iteration moves counted bytes. A
-machine's bandwidth, its time of a call and its rate of a factorization turn them into seconds, so that the
-same counts serve other machines, and the choice repeats as long as these numbers stay the same.
+A machine's bandwidth, its time of a call and its rate of a factorization turn counts into seconds, so that
+the same counts serve other machines, and the choice repeats as long as these numbers stay the same.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from linforest_precond.solvers.minres import Minres
 
 
 class Cost(NamedTuple):
-    """Calls, and products with A, that take as long."""
+    """Calls, and products with A, that take as long as a setup or an application."""
 
     calls: float
     products: float
@@ -38,8 +37,6 @@ METHODS = {
     "bicgstab": KrylovMethod(Bicgstab, 2, 17),
     "minres": KrylovMethod(Minres, 1, 16),
 }
-
-
 # Of a matching of rows and columns with large entries.
 MATCHING = Cost(5000, 600)
 

@@ -88,8 +88,7 @@ class Facts:
 
         Few rows with sums above 0 are at Dirichlet boundaries: their share is the reciprocal of the width of
         the domain in grid points, to which iterations are proportional. Sums above 0 in all rows are a shift,
-        which bounds the condition number of a Hermitian matrix; one that is too small for that says nothing,
-        for graphs without boundaries may need few iterations at any size.
+        which bounds the condition number of a Hermitian matrix; a small one says nothing of a graph.
         """
         if not (self.is_elliptic and self.surplus and (self.hermitian or self.has_boundaries)):
             return 0.0
@@ -138,8 +137,7 @@ class Facts:
 
     @property
     def needs_matching(self) -> bool:
-        """Whether rows have to be permuted to get large entries onto the diagonal; where A may be definite,
-        tiny ones are a matter of scales."""
+        """Whether rows have to be permuted to get large entries onto the diagonal."""
         return self.zero_diagonal + self.tiny_diagonal > 0 and not self.has_definite_diagonal
 
 
@@ -150,10 +148,7 @@ def bound(q: float, digits: float) -> float:
 
 
 class Scans:
-    """The matrix that facts are about, whose entries are in the safe range, and scans of all its rows.
-
-    `whole` has what is known of the rows together.
-    """
+    """Scans of all rows of a matrix with entries in the safe range; `whole` has what is known of it."""
 
     def __init__(self, csr: CheckedMatrix) -> None:
         self.csr, self.entries = csr, csr.nnz

@@ -1,7 +1,6 @@
 """The calibration of a machine: bandwidth, call time and factorization rate, measured once, or defaults.
 
-They are measured by the backend's room `runtime.calibration`. The file ``calibration.json`` in the cache
-folder keeps them, by the machine's name; `Machine.of` reads it.
+The file ``calibration.json`` in the cache folder keeps what `backends/*/runtime/calibration.py` measured.
 """
 
 from __future__ import annotations

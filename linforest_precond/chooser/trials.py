@@ -90,8 +90,7 @@ class Trial:
     def take(
         self, x: Array, norms: npt.NDArray[np.float64], seconds: float, is_contradicted: bool = False
     ) -> None:
-        """Take x by factors, with its residual norms, if it meets the tolerance, or if no x does; start from
-        it if it is better than x0."""
+        """Take x by factors, if it meets the tolerance or no x does; else start from it if it is better."""
         problem, history, is_solved = self.problem, self.history, (norms <= self.problem.targets).all()
         if is_solved or is_contradicted:
             status = Status.CONVERGED if is_solved else Status.SINGULAR
