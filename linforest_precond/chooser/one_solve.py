@@ -40,17 +40,7 @@ SMALL = 16_000
 
 
 class OneSolve:
-    """A solve with one matrix.
-
-    Attributes
-    ----------
-    problem
-        The checked arguments.
-    trials
-        Those that were made, in order.
-    choice
-        What converged, for later solves; None where nothing did.
-    """
+    """A solve with one matrix; `choice` is what converged, for later solves, None where nothing did."""
 
     def __init__(
         self,
@@ -172,16 +162,12 @@ class OneSolve:
 
     def _start(self, candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
         """A trial from the x of the present one if that is given and better than x0."""
-        # Factors that are asked for again did not suffice.
-        system, M = self._system, None if candidate.is_direct else self._made.get(candidate.name)
+        factorization, M, setup = self._system.factorization, self._made.get(candidate.name), 0.0
         try:
-            if candidate.make is None:
-                setup, M = system.factorization.expected, system.factorization.made()
+            if candidate.make is None:  # factors that are asked for again did not suffice
+                setup, M = factorization.expected, factorization.made()
             elif M is None:
-                setup = self._cost.seconds(candidate.setup)
-                M = quietly(candidate.make, system.A)
-            else:
-                setup = 0.0
+                setup, M = self._cost.seconds(candidate.setup), quietly(candidate.make, self._system.A)
         except (MemoryError, OverflowError, ValueError) as error:
             if candidate.name == "jacobi":
                 raise

@@ -29,15 +29,7 @@ SHARE, NAMED = 0.1, 5
 
 @dataclass(frozen=True)
 class Contradiction:
-    """What no x can satisfy.
-
-    Attributes
-    ----------
-    rows
-        Those with the largest parts in the combination, ascending.
-    gap
-        The norm of the residual that remains, relative to that of b.
-    """
+    """The rows with the largest parts in the combination, and the relative residual that remains."""
 
     rows: list[int]
     gap: float

@@ -55,20 +55,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Choice:
-    """The method that solved a system, and its setup.
+    """The preconditioner and the Krylov method that solved a system, and its iterations.
 
-    Attributes
-    ----------
-    candidate
-        With the iterations that were expected of it.
-    M, method
-        The preconditioner, and the Krylov method for it.
-    iterations
-        Of the solve that chose it.
-    is_stale
-        Whether M is that of an earlier matrix.
-    spent
-        Seconds of all iterations with this matrix so far, by the cost model.
+    M may be stale, that of an earlier matrix. `spent` are the seconds of all iterations with this matrix so
+    far, by the cost model.
     """
 
     candidate: Candidate
