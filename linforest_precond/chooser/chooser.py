@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from linforest_precond.chooser.candidates import Candidate
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import Facts, bound
-from linforest_precond.chooser.trials import HORIZON, Trial
+from linforest_precond.chooser.trials import Trial
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.status import Status
 
@@ -195,13 +195,10 @@ class Chooser:
 
     def _predicted(self, trial: Trial) -> float:
         """Iterations with Jacobi that the progress of a run stands for, at most what dominance allows."""
-        share = trial.candidate.share
+        total = (trial.iterations + trial.remaining()) / trial.candidate.share
         if trial.is_hovering:
-            least = self._known or MANY
-            return min(max(least, HORIZON * (trial.iterations / share - least)), self._bound)
-        scale = max(1.0, self._digits / max(trial.digits[0], 1.0))  # it may have started from another one's x
-        total = scale * (trial.iterations + trial.remaining()) / share
-        if self._known:
+            total = max(total, self._known or MANY)
+        elif self._known:
             weight = KNOWN / (KNOWN + trial.iterations)
             total = total ** (1 - weight) * self._known**weight
         return max(1.0, min(total, self._bound))
