@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from linforest_precond.chooser.candidates import Candidate
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import Facts, bound
-from linforest_precond.chooser.trials import Trial
+from linforest_precond.chooser.trials import HORIZON, Trial
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.status import Status
 
@@ -195,9 +195,10 @@ class Chooser:
 
     def _predicted(self, trial: Trial) -> float:
         """Iterations with Jacobi that the progress of a run stands for, at most what dominance allows."""
-        total = (trial.iterations + trial.remaining()) / trial.candidate.share
+        made, least = trial.iterations / trial.candidate.share, self._known or MANY
+        total = made + trial.remaining() / trial.candidate.share
         if trial.is_hovering:
-            total = max(total, self._known or MANY)
+            total = max(least, HORIZON * (made - least))
         elif self._known:
             weight = KNOWN / (KNOWN + trial.iterations)
             total = total ** (1 - weight) * self._known**weight

@@ -153,14 +153,10 @@ class TridiagonalSolver(Printed):
         if steps.warns and (self.lifted or self.regularized):
             of = "of the tridiagonal system"
             if self.regularized:
-                row, rows = f"row {of} has been", f"rows {of} have been"
-                repair = f"{agreeing(self.regularized, row, rows)} regularized"
+                repair = agreeing(self.regularized, f"row {of} has", f"rows {of} have") + " been regularized"
             else:
-                pivot, pivots = (
-                    f"{of}'s pivots was tiny and has been",
-                    f"{of}'s pivots were tiny and have been",
-                )
-                repair = f"{agreeing(self.lifted, pivot, pivots)} perturbed"
+                was, were = f"{of}'s pivots was tiny and has", f"{of}'s pivots were tiny and have"
+                repair = agreeing(self.lifted, was, were) + " been perturbed"
             warn_user(f"{repair}: it is numerically singular, and a nearby system is solved instead")
 
     @without_numpy_warnings
