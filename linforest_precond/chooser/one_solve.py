@@ -19,9 +19,9 @@ from linforest_precond.chooser.chooser import FIRST, Chooser, advance
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import facts_of
 from linforest_precond.chooser.machine import Machine
-from linforest_precond.chooser.outcome import complaint, info_of, is_inconsistent, quietly, with_report
+from linforest_precond.chooser.outcome import complaint, info_of, quietly, with_report
 from linforest_precond.chooser.report import SolveReport, TrialReport
-from linforest_precond.chooser.singularity import Contradiction, contradiction
+from linforest_precond.chooser.singularity import contradiction
 from linforest_precond.chooser.system import Choice, Options, System, tolerance
 from linforest_precond.chooser.trials import Trial, method_for
 from linforest_precond.precond.preconditioner import Preconditioner
@@ -29,7 +29,7 @@ from linforest_precond.solvers.driver import SLACK, Callback, checked_history
 from linforest_precond.solvers.history import History
 from linforest_precond.solvers.problem import Problem, checked_problem
 from linforest_precond.solvers.scaling import unscaled_callback
-from linforest_precond.solvers.singular import LastFinite
+from linforest_precond.solvers.singular import LastFinite, has_constant_part
 from linforest_precond.solvers.status import Interrupted, Status
 
 # The most iterations of a run, unless the user says otherwise.
@@ -69,7 +69,7 @@ class OneSolve:
         self.trials = list[Trial]()
         self.choice: Choice | None = None
         self._made: dict[str, Preconditioner] = {}
-        self._contradiction: Contradiction | None = None
+        self._contradiction = ""  # why no x solves the system
 
     @cached_property
     def _cost(self) -> CostModel:
@@ -101,7 +101,8 @@ class OneSolve:
             return with_report(problem.b.copy(), info, problem.one, self._report)
         if problem.x0 is not None and (self._norms(problem.x0) <= problem.targets).all():
             return self._ended(problem.x0.copy(), np.zeros(columns, np.int64), None)
-        if self._options.nullspace is None and is_inconsistent(problem, self._system.A):
+        is_refuted = problem.zero_rows or (self._system.A.centered and has_constant_part(problem).any())
+        if self._options.nullspace is None and is_refuted:
             x, norms = self._best()
             return self._ended(x, np.full(norms.shape, int(Status.SINGULAR)), None)
         try:
@@ -175,7 +176,7 @@ class OneSolve:
             if candidate.is_direct and isinstance(error, np.linalg.LinAlgError):
                 self.chooser.has_no_factors = True
                 self._contradiction = self._found_contradiction(None)
-                if self._contradiction is not None:
+                if self._contradiction:
                     self.chooser.give_up()
             return None
         self._made[candidate.name] = M
@@ -222,13 +223,13 @@ class OneSolve:
         norms = self._norms(x)
         if not trial.is_stale and not (norms <= problem.targets).all():
             self._contradiction = self._found_contradiction(trial.M)
-        if self._contradiction is not None:  # x is far off in the directions that A maps to 0
+        if self._contradiction:  # x is far off in the directions that A maps to 0
             x = problem.backend.xp.zeros_like(problem.b) if start is None else start
             norms = self._norms(x)
-        trial.take(x, norms, time.perf_counter() - began, self._contradiction is not None)
+        trial.take(x, norms, time.perf_counter() - began, bool(self._contradiction))
 
-    def _found_contradiction(self, M: Preconditioner | None) -> Contradiction | None:
-        return contradiction(self.problem, self._system.A, M) if self._is_plain else None
+    def _found_contradiction(self, M: Preconditioner | None) -> str:
+        return contradiction(self.problem, self._system.A, M) if self._is_plain else ""
 
     def _norms(self, x: Array) -> npt.NDArray[np.float64]:
         """Norms of b - A x; infinite where the problem is not plain, or x is not finite."""

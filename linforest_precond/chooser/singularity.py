@@ -8,7 +8,6 @@ rounding errors of A x exceed it (Golub & Van Loan, Matrix Computations, section
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,25 +26,8 @@ STEPS = 4
 SHARE, NAMED = 0.1, 5
 
 
-@dataclass(frozen=True)
-class Contradiction:
-    """The rows with the largest parts in the combination, and the relative residual that remains."""
-
-    rows: list[int]
-    gap: float
-
-    @property
-    def in_words(self) -> str:
-        rows = ", ".join(map(str, self.rows))
-        return (
-            "A is singular to working precision, and no x solves the system: a combination of its rows, "
-            f"most of it rows {rows}, is 0, but not that of b. The relative residual is at least "
-            f"{self.gap:.1e}. Check these equations, or use scipy.sparse.linalg.lsqr."
-        )
-
-
-def contradiction(problem: Problem, A: CheckedMatrix, M: Preconditioner | None) -> Contradiction | None:
-    """The contradiction of a system that factors M of A did not solve; None where none is found.
+def contradiction(problem: Problem, A: CheckedMatrix, M: Preconditioner | None) -> str:
+    """Why no x solves a system that factors M of A did not solve; empty where no such combination is found.
 
     Without M, elimination met a zero pivot: A + shift I is factored in place of A.
     """
@@ -65,13 +47,17 @@ def contradiction(problem: Problem, A: CheckedMatrix, M: Preconditioner | None) 
             sizes = (abs(matrix).T @ abs(u)).max(axis=0)
             gaps = abs((u.conj() * problem.b).sum(axis=0)) / xp.sqrt((abs(u) ** 2).sum(axis=0))
     except (np.linalg.LinAlgError, MemoryError, OverflowError):
-        return None
+        return ""
     # stall: the failure is explained once
     products, sizes, gaps, parts = (on_host(each) for each in (products, sizes, gaps, abs(u)))
     found = np.flatnonzero((products <= ROUNDING * unit * sizes) & (gaps > 2 * problem.targets))
     if not found.size:
-        return None
+        return ""
     c = int(found[0])
     rows = np.argsort(-parts[:, c], kind="stable")[:NAMED]
-    largest = [row for row in rows.tolist() if parts[row, c] >= SHARE * parts[rows[0], c]]
-    return Contradiction(sorted(largest), float(gaps[c] / problem.norms[c]))
+    largest = sorted(row for row in rows.tolist() if parts[row, c] >= SHARE * parts[rows[0], c])
+    return (
+        "A is singular to working precision, and no x solves the system: a combination of its rows, "
+        f"most of it rows {', '.join(map(str, largest))}, is 0, but not that of b. The relative residual is "
+        f"at least {gaps[c] / problem.norms[c]:.1e}. Check these equations, or use scipy.sparse.linalg.lsqr."
+    )
