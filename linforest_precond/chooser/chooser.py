@@ -64,10 +64,9 @@ class Chooser:
         self._digits, self._seconds_left = digits, seconds_left
         self._most = min(TOTAL * maxiter, SINGULAR if facts.structural_rank < facts.rows else math.inf)
         self.has_no_factors = self._is_pivoted = False
-        fitting = facts.may_be_definite, facts.has_definite_diagonal, True
-        self._methods = [
-            name for name, fits in zip(("cg", "minres", "bicgstab"), fitting, strict=True) if fits
-        ]
+        # CG breaks down where A is not definite, MINRES where M is not.
+        fitting = ["cg"] * facts.may_be_definite + ["minres"] * facts.has_definite_diagonal
+        self._methods = [*fitting, "bicgstab"]
         self._factor = cost.expected_factors(facts.looks_easy, facts.separator)
         self._known, self._bound = facts.expected_iterations(digits), bound(facts.row_ratio, digits)
         self._jacobi = min(self._known or float(MANY), self._bound)
