@@ -26,7 +26,7 @@ class Candidate:
     name, call
         Its name in reports, and how a user makes it.
     make
-        The setup, for a matrix and a seed; None of the direct one, which a `Factorization` makes.
+        The setup, for a matrix; None of the direct one, which a `Factorization` makes.
     setup, application
         Costs of the setup and of an application, as measured.
     share, cycles
@@ -38,7 +38,7 @@ class Candidate:
 
     name: str
     call: str
-    make: Callable[[Any, int], Preconditioner] | None
+    make: Callable[[Any], Preconditioner] | None
     setup: Cost
     application: Cost
     share: float
@@ -58,88 +58,71 @@ class Candidate:
 DIRECT = Candidate("direct", "lf.direct(A)", None, Cost(0, 0), Cost(0, 0), 0.0, is_definite=False)
 
 
-def candidates_on(backend: str, facts: Facts) -> list[Candidate]:
+def candidates_on(backend: str, facts: Facts, seed: int = 0) -> list[Candidate]:
     """The candidates that make sense for a matrix on a backend."""
-    own = _on_cpu(facts) if backend == "cpu" else _on_gpu(facts)
+    own = (_on_cpu if backend == "cpu" else _on_gpu)(facts, seed)
     return own if facts.is_singular else [DIRECT, *own]
 
 
-def _on_cpu(facts: Facts) -> list[Candidate]:
+def _on_cpu(facts: Facts, seed: int) -> list[Candidate]:
     """Costs are the geometric means of those on two cores of an Arm Neoverse N1 and of an Intel Xeon."""
+    in_order, inverse = partial(ilu, ordering="natural", seed=seed), partial(approximate_inverse, entries=10)
     found = [
-        _own(jacobi, Cost(560, 3), Cost(0, 0.3), 1.0),
-        _own(tridiagonal, Cost(3e3, 50), Cost(100, 0.9), _forest(facts)),
-        _own(ilu, Cost(2e3, 90), Cost(90, 6.0), 0.35, ordering="natural"),
-        _own(approximate_inverse, Cost(6e3, 1250), Cost(50, 3.0), 0.5, 10),
-        _multigrid(facts, Cost(7.5e3, 210), Cost(150, 7.0), max_coarse=300),
-    ]
+        Candidate("jacobi", "lf.jacobi(A)", jacobi, Cost(560, 3), Cost(0, 0.3), 1.0),
+        _forest(facts, seed, Cost(3e3, 50), Cost(100, 0.9)),
+        Candidate("ilu", 'lf.ilu(A, ordering="natural")', in_order, Cost(2e3, 90), Cost(90, 6.0), 0.35),
+        Candidate(
+            "approximate_inverse", "lf.approximate_inverse(A, 10)", inverse,
+            Cost(6e3, 1250), Cost(50, 3.0), 0.5,
+        ),
+        _multigrid(facts, seed, Cost(7.5e3, 210), Cost(150, 7.0), max_coarse=300),
+    ]  # fmt: skip
     if facts.needs_matching:
-        found.append(_own(ilu, Cost(8e3, 800), Cost(100, 8.0), 0.3, scaling="matching"))
+        found.append(_matched(partial(ilu, seed=seed), "ilu", Cost(8e3, 800), Cost(100, 8.0)))
     return found
 
 
-def _on_gpu(facts: Facts) -> list[Candidate]:
+def _on_gpu(facts: Facts, seed: int) -> list[Candidate]:
+    in_colors = partial(ilu, ordering="colors", seed=seed)
     found = [
-        _own(jacobi, Cost(240, 1), Cost(0.4, 0.3), 1.0),
-        _own(tridiagonal, Cost(360, 10), Cost(1.5, 0.5), _forest(facts)),
-        _own(ilu, Cost(600, 130), Cost(6.4, 3.3), 0.42, ordering="colors"),
-        _own(approximate_inverse, Cost(400, 200), Cost(0.8, 2.5), 0.25),
-        _multigrid(facts, Cost(700, 110), Cost(3.5, 8.0)),
-    ]
-    if not facts.looks_easy:  # its bands would be solved with pivoting, which is slow on a GPU
-        found = [each for each in found if each.name != "tridiagonal"]
+        Candidate("jacobi", "lf.jacobi(A)", jacobi, Cost(240, 1), Cost(0.4, 0.3), 1.0),
+        Candidate("ilu", 'lf.ilu(A, ordering="colors")', in_colors, Cost(600, 130), Cost(6.4, 3.3), 0.42),
+        Candidate(
+            "approximate_inverse", "lf.approximate_inverse(A)", approximate_inverse,
+            Cost(400, 200), Cost(0.8, 2.5), 0.25,
+        ),
+        _multigrid(facts, seed, Cost(700, 110), Cost(3.5, 8.0)),
+    ]  # fmt: skip
+    if facts.looks_easy:  # else the bands would be solved with pivoting, which is slow on a GPU
+        found.insert(1, _forest(facts, seed, Cost(360, 10), Cost(1.5, 0.5)))
     if facts.needs_matching:
-        found.append(_own(approximate_inverse, Cost(600, 600), Cost(0.8, 2.0), 0.3, scaling="matching"))
+        found.append(_matched(approximate_inverse, "approximate_inverse", Cost(600, 600), Cost(0.8, 2.0)))
     return found
 
 
-def _forest(facts: Facts) -> float:
+def _forest(facts: Facts, seed: int, setup: Cost, application: Cost) -> Candidate:
     """Couplings on paths are solved exactly. With layers, the share 1 - w that others have of the weight
     divides the condition number, whose square root the iterations follow; paths cover less of other graphs.
     """
-    return 1.0 if facts.needs_matching else max(1e-4, 1 - facts.heavy_share**1.5) ** 0.5
+    share = 1.0 if facts.needs_matching else max(1e-4, 1 - facts.heavy_share**1.5) ** 0.5
+    make = partial(tridiagonal, seed=seed)
+    return Candidate("tridiagonal", "lf.tridiagonal(A)", make, setup, application, share)
 
 
-def _own(
-    make: Callable[..., Preconditioner],
-    setup: Cost,
-    application: Cost,
-    share: float,
-    *arguments: int,
-    **options: str,
-) -> Candidate:
-    name, is_matched = make.__name__, "scaling" in options
-    words = ["A", *map(str, arguments), *(f'{key}="{value}"' for key, value in options.items())]
-    return Candidate(
-        f"{name} + matching" if is_matched else name,
-        f"lf.{name}({', '.join(words)})",
-        partial(_made, make, arguments, options),
-        setup,
-        application,
-        share,
-        is_definite=not is_matched,
-    )
-
-
-def _made(make: Any, arguments: Any, options: Any, A: Any, seed: int) -> Preconditioner:
-    seeds = {"seed": seed} if make in (tridiagonal, ilu) else {}
-    return make(A, *arguments, **options, **seeds)
-
-
-def _multigrid(facts: Facts, setup: Cost, application: Cost, **options: Any) -> Candidate:
+def _multigrid(facts: Facts, seed: int, setup: Cost, application: Cost, **options: int) -> Candidate:
     """For scalar equations, 18 iterations are expected for 8 digits."""
     words = "".join(f", {key}={value}" for key, value in options.items())
-    return Candidate(
-        "multilevel",
-        f"lf.multilevel(A{words}).aspreconditioner()",
-        partial(_cycle, **options),
-        setup,
-        application,
-        share=0.35,
-        cycles=18.0 if facts.is_elliptic or facts.is_scalar_stiffness else 0.0,
-        is_definite=False,
-    )
+    cycles = 18.0 if facts.is_elliptic or facts.is_scalar_stiffness else 0.0
+    call = f"lf.multilevel(A{words}).aspreconditioner()"
+    make = partial(_cycle, seed=seed, **options)
+    return Candidate("multilevel", call, make, setup, application, 0.35, cycles, is_definite=False)
 
 
-def _cycle(A: Any, seed: int, **options: Any) -> Preconditioner:
-    return multilevel(A, seed=seed, **options).aspreconditioner()
+def _matched(make: Callable[..., Preconditioner], name: str, setup: Cost, application: Cost) -> Candidate:
+    """Rows are permuted to get large entries onto the diagonal."""
+    call, make = f'lf.{name}(A, scaling="matching")', partial(make, scaling="matching")
+    return Candidate(f"{name} + matching", call, make, setup, application, 0.3, is_definite=False)
+
+
+def _cycle(A: Any, **options: Any) -> Preconditioner:
+    return multilevel(A, **options).aspreconditioner()

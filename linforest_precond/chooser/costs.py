@@ -1,8 +1,7 @@
 """The cost model: seconds of setups, iterations and factorizations, from counted bytes, calls and flops.
 
-A setup or an application is a number of calls and of products with A; an iteration moves counted bytes. A
-machine's bandwidth, its time of a call and its rate of a factorization turn them into seconds, so that the
-same counts serve other machines, and the choice repeats as long as these numbers stay the same.
+A machine's bandwidth, its time of a call and its rate of a factorization turn counts into seconds, so that
+the same counts serve other machines, and the choice repeats as long as these numbers stay the same.
 """
 
 from __future__ import annotations
@@ -11,23 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from linforest_precond.backends.annotations import DType
 from linforest_precond.chooser.machine import Machine
-from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.solvers.bicgstab import Bicgstab
 from linforest_precond.solvers.cg import Cg, Fcg
 from linforest_precond.solvers.minres import Minres
 
 
 class Cost(NamedTuple):
-    """Calls, and products with A, that take as long."""
+    """Calls, and products with A, that take as long as a setup or an application."""
 
     calls: float
     products: float
 
 
 class KrylovMethod(NamedTuple):
-    """A Krylov method; an iteration makes `products` with A, as many with M, and moves `vectors`."""
+    """An iteration makes `products` with A, as many with M, and moves `vectors`."""
 
     make: Callable[[], Any]
     products: int
@@ -40,6 +37,8 @@ METHODS = {
     "bicgstab": KrylovMethod(Bicgstab, 2, 17),
     "minres": KrylovMethod(Minres, 1, 16),
 }
+# Of a matching of rows and columns with large entries.
+MATCHING = Cost(5000, 600)
 
 
 @dataclass(frozen=True)
@@ -63,11 +62,6 @@ class CostModel:
     backend: str
 
     @classmethod
-    def of(cls, A: CheckedMatrix, dtype: DType, columns: int, machine: Machine, host: Machine) -> CostModel:
-        types = A.data.dtype.itemsize, A.indptr.dtype.itemsize, dtype.itemsize
-        return cls.of_sizes(A.n, A.nnz, types, columns, machine, host, A.backend.name)
-
-    @classmethod
     def of_sizes(
         cls,
         rows: int,
@@ -85,7 +79,6 @@ class CostModel:
         return cls(rows, entries, moved, vector, machine, host, backend)
 
     def seconds(self, cost: Cost) -> float:
-        """Of calls and products."""
         return cost.calls * self.machine.call + cost.products * self.product / self.machine.bandwidth
 
     def iteration(self, method: str, application: Cost) -> float:
@@ -117,10 +110,6 @@ class CostModel:
     def factorization_on_gpu(self, flops: float) -> float:
         """By cuDSS, whose analysis is on the host."""
         return (30_000 + 8.9 * self.rows) * self.host.call + flops / self.machine.flops
-
-    def matching(self) -> float:
-        """Of a matching of rows and columns with large entries."""
-        return self.seconds(Cost(5000, 600))
 
     def substitution(self, entries: float) -> float:
         """Of both substitutions with factors."""

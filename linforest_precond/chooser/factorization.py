@@ -8,7 +8,7 @@ from functools import cached_property
 from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.chooser.costs import CostModel
+from linforest_precond.chooser.costs import MATCHING, CostModel
 from linforest_precond.graph.reordering.minimum_degree import predicted_fill, triangular_fill
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.direct.direct import direct, unverified
@@ -30,28 +30,20 @@ MATCHED, PARTIAL = 2.0, 3.0
 class Factorization:
     """The factors of one matrix: their order and size when first asked for.
 
-    The counts are exact for pivots on the diagonal. A pattern far from symmetric is counted with each row on
-    a column where it has an entry.
-
-    `counted` are the order and the fill, where they are known of an earlier matrix with the same pattern.
+    `counted` are the order and the fill, where they are known of an earlier matrix with the same pattern. The
+    counts are exact for pivots on the diagonal. A pattern far from symmetric is counted with each row on a
+    column where it has an entry.
     """
 
     def __init__(self, A: CheckedMatrix, counted: tuple[Array, Fill] | None = None) -> None:
         self._A, self.counted = A, counted
-        self._are_made, self._on_host, self._is_matched = False, True, True
+        self._pivoting, self._on_host = "", True  # the pivoting is empty before it is decided
         self.expected = 0.0  # seconds; where its fill is not counted, a lower bound
 
     @cached_property
     def _has_own_library(self) -> bool:
         """Whether the GPU can factor it."""
         return library_of(self._A, "auto", "diagonal") is not backend_named("cpu")
-
-    @cached_property
-    def is_plain(self) -> bool:
-        """Whether diagonal pivots are likely to do: in an order for A + A^T, or where A is triangular."""
-        if is_nearly_symmetric(self._A):
-            return has_pivots(self._A)
-        return self._triangular is not None
 
     @cached_property
     def _triangular(self) -> Array | None:
@@ -64,30 +56,15 @@ class Factorization:
         return (2 if self.counted is None else 1) * self.expected <= most
 
     def seconds(self, cost: CostModel, most: float) -> float:
-        """Seconds of a factorization; infinite above `most`, or where it does not fit into memory.
-
-        On a GPU, the host's are taken where they are fewer.
-        """
+        """Seconds of a factorization; infinite where counting ended at `most`, or where it does not fit into
+        memory."""
         if self.counted is None and self.may_take(most):
             self.expected = most
             self.counted = self._count(cost.flops_in(most, not self._has_own_library))
         if self.counted is None:
             return math.inf
-        fill = self.counted[1]
-        held = (1.0 if self.is_plain else MATCHED) * fill.memory(self._A.dtype, lu=True)
-        if held > backend_named("cpu").runtime.calibration.free_bytes():
-            self.expected = math.inf
-            return math.inf
-        seconds, matched, partial = (
-            cost.factorization(growth * fill.lu_entries, growth**2 * fill.lu_flops)
-            for growth in (1.0, MATCHED, PARTIAL)
-        )
-        if not self.is_plain:
-            matched += cost.matching()
-            self._is_matched, seconds = matched < partial, min(matched, partial)
-        on_gpu = math.inf if self._triangular is not None else cost.factorization_on_gpu(fill.lu_flops)
-        self._on_host = not self._has_own_library or seconds <= on_gpu
-        self.expected = seconds if self._on_host else on_gpu
+        if not self._pivoting:
+            self._decide(cost, self.counted[1])
         return self.expected
 
     def _count(self, most_flops: float) -> tuple[Array, Fill] | None:
@@ -98,15 +75,30 @@ class Factorization:
             return self._triangular, triangular_fill(on_host(self._A.indptr))  # stall: once
         return predicted_fill(matched_pattern(self._A), most_flops)
 
+    def _decide(self, cost: CostModel, fill: Fill) -> None:
+        """Diagonal pivots, in an order for A + A^T or where A is triangular, where these are likely to do;
+        else what is expected to take less time. On a GPU, the host factors where it takes less time."""
+        symmetric = is_nearly_symmetric(self._A)
+        is_plain = has_pivots(self._A) if symmetric else self._triangular is not None
+        plain, matched, partial = (
+            cost.factorization(growth * fill.lu_entries, growth**2 * fill.lu_flops)
+            for growth in (1.0, MATCHED, PARTIAL)
+        )
+        pivoted = min((cost.seconds(MATCHING) + matched, "as needed"), (partial, "partial"))
+        seconds, self._pivoting = (plain, "diagonal") if is_plain else pivoted
+        on_gpu = math.inf if self._triangular is not None else cost.factorization_on_gpu(fill.lu_flops)
+        self._on_host = not self._has_own_library or seconds <= on_gpu
+        held = (1.0 if is_plain else MATCHED) * fill.memory(self._A.dtype, lu=True)
+        fits = held <= backend_named("cpu").runtime.calibration.free_bytes()
+        self.expected = min(seconds, on_gpu if self._has_own_library else math.inf) if fits else math.inf
+
     def made(self) -> Preconditioner:
-        """Factors with diagonal pivots in the order that was found, with a matching or partial pivoting where
-        that is expected to take less time; when asked again, with what is needed.
-        """
-        if self.counted is None or self._are_made or (self._is_matched and not self.is_plain):
+        """Factors with the pivoting that was decided; when asked again, with what is needed."""
+        pivoting, self._pivoting = self._pivoting, "as needed"
+        if self.counted is None or pivoting not in ("diagonal", "partial"):
             return direct(self._A)
-        self._are_made = True
         order, fill = self.counted
-        if not self.is_plain:
+        if pivoting == "partial":
             return unverified(self._A, "colamd", "partial", fill.lu_flops, "")
         reason = "it is expected to take less time" if self._on_host and self._has_own_library else ""
         return unverified(self._A, order if self._on_host else "auto", "diagonal", fill.lu_flops, reason)

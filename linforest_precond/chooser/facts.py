@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,6 @@ from linforest_precond.precond.scaling.scaling import count_tiny_diagonal
 
 # CG with Jacobi takes about this many iterations for each grid point along a side, for 8 digits.
 BOUNDARY_ITERATIONS = 3.0
-# A shift s bounds them by sqrt(2 / s) log(2e8) / 2, of which nine tenths are usual, in these units.
-SHIFTED = 4.0
 # Rows are nearly dominant if their off-diagonal magnitudes add up to at most this multiple of the diagonal:
 # those of differences of fourth order add up to 1.13 of it.
 NEARLY_DOMINANT = 1.25
@@ -31,19 +30,18 @@ class Facts:
 
     Attributes
     ----------
-    hermitian
-        Whether A equals its conjugate transpose, up to rounding.
+    hermitian, rounding
+        Whether A equals its conjugate transpose, up to rounding; that in words, where it is not exact.
     positive_diagonal
         Whether the diagonal entries of all rows with entries are real and positive.
     zero_diagonal, tiny_diagonal
         Rows whose diagonal entry is 0, and those where it is tiny compared to the row; the latter are not
         counted where A may be definite.
-    dominant_share, m_matrix_share
-        The share of diagonally dominant rows, and of those whose couplings all have the opposite sign of the
-        diagonal.
+    dominant_share, m_matrix_share, constant_share
+        The share of diagonally dominant rows; of those whose couplings all have the opposite sign of the
+        diagonal; and of those whose entries, with their signs, add up to 0.
     row_ratio
-        The largest ratio of a row's off-diagonal magnitudes to its diagonal entry: below 1, it bounds the
-        iterations with Jacobi.
+        The largest ratio of a row's off-diagonal magnitudes to its diagonal entry.
     heavy_share
         At most this share of the off-diagonal weight (scaled by the diagonal) lies on two couplings a row: a
         bound on what a linear forest covers.
@@ -51,13 +49,9 @@ class Facts:
         Whether A is Hermitian and maps constants to 0: it is singular.
     surplus, zero_sum_share
         The mean over all rows of 1 - sum |a_ij| / |a_ii|, where that is positive; the share where it is 0.
-    constant_share
-        The share of rows whose entries, with their signs, add up to 0: such rows map constants to 0.
     structural_rank, dependent_rows
         The most rows that can be matched to columns where they have an entry, which is the largest rank that
         any values in A's pattern give; and the first few rows that are left over then.
-    rounding
-        In words, that A is Hermitian to rounding; empty where it is exactly, or not at all.
     """
 
     rows: int
@@ -89,20 +83,18 @@ class Facts:
     def has_definite_diagonal(self) -> bool:
         return self.hermitian and self.positive_diagonal
 
-    @property
-    def elliptic_iterations(self) -> float:
+    def expected_iterations(self, digits: float) -> float:
         """Iterations with Jacobi to expect for an elliptic matrix, 0 where nothing is known.
 
         Few rows with sums above 0 are at Dirichlet boundaries: their share is the reciprocal of the width of
         the domain in grid points, to which iterations are proportional. Sums above 0 in all rows are a shift,
-        which bounds the condition number of a Hermitian matrix; one that is too small for that says nothing,
-        for graphs without boundaries may need few iterations at any size.
+        which bounds the condition number of a Hermitian matrix; a small one says nothing of a graph.
         """
-        if not self.is_elliptic or not (self.hermitian or self.has_boundaries):
+        if not (self.is_elliptic and self.surplus and (self.hermitian or self.has_boundaries)):
             return 0.0
-        surplus = max(self.surplus, 1e-12)
-        width = 1 / surplus if self.has_boundaries else SHIFTED / surplus**0.5
-        return BOUNDARY_ITERATIONS * width if width <= 1.5 * self.rows**0.5 else 0.0
+        of_width = BOUNDARY_ITERATIONS * digits / 8
+        found = of_width / self.surplus if self.has_boundaries else bound(1 - self.surplus, digits)
+        return found if found <= of_width * 1.5 * self.rows**0.5 else 0.0
 
     @property
     def has_boundaries(self) -> bool:
@@ -112,9 +104,8 @@ class Facts:
     @property
     def separator(self) -> float:
         """Vertices that cut an elliptic mesh of known width into halves, at most as in a cube; else 0."""
-        if not self.elliptic_iterations or not self.has_boundaries:
-            return 0.0
-        return min(self.rows * BOUNDARY_ITERATIONS / self.elliptic_iterations, self.rows ** (2 / 3))
+        is_known = self.has_boundaries and self.expected_iterations(8) > 0
+        return min(self.rows * self.surplus, self.rows ** (2 / 3)) if is_known else 0.0
 
     @property
     def is_singular(self) -> bool:
@@ -146,28 +137,22 @@ class Facts:
 
     @property
     def needs_matching(self) -> bool:
-        """Whether rows have to be permuted to get large entries onto the diagonal; where A may be definite,
-        tiny ones are a matter of scales."""
+        """Whether rows have to be permuted to get large entries onto the diagonal."""
         return self.zero_diagonal + self.tiny_diagonal > 0 and not self.has_definite_diagonal
 
 
-class Scans:
-    """The matrix that facts are about, whose entries are in the safe range, and scans of all its rows.
+def bound(q: float, digits: float) -> float:
+    """A bound on the iterations of CG with Jacobi: all eigenvalues of D^-1 A lie in [1 - q, 1 + q] if no row
+    has more than q times the magnitude of its diagonal entry beside it."""
+    return math.inf if q >= 1 else 0.5 * math.sqrt((1 + q) / (1 - q)) * (digits + 0.3) * math.log(10)
 
-    `whole` has what is known of the rows together.
-    """
+
+class Scans:
+    """Scans of all rows of a matrix with entries in the safe range; `whole` has what is known of it."""
 
     def __init__(self, csr: CheckedMatrix) -> None:
-        self.csr = csr
+        self.csr, self.entries = csr, csr.nnz
         self.whole: Any = csr
-
-    @property
-    def entries(self) -> int:
-        return self.csr.nnz
-
-    @property
-    def rounding(self) -> str:
-        return self.csr.rounding_in_words
 
     def count(self, flags: Array) -> int:
         """How many flags of all rows are set."""
@@ -202,62 +187,40 @@ def facts_of(csr: CheckedMatrix) -> Facts:
 @without_numpy_warnings
 def found_by(scans: Scans) -> Facts:
     """The facts that scans find."""
-    csr, whole = scans.csr, scans.whole
-    if not whole.n:
+    csr, whole, rows = scans.csr, scans.whole, scans.whole.n
+    if not rows:
         return Facts(0, 0, True, True, 0, 0, 1.0, 1.0, 0.0, 1.0, False)
+    xp = csr.backend.xp
     diagonal, (magnitudes, sums) = abs(csr.diagonal), csr.backend.multigrid.strength.row_sums(csr)
     is_stored = magnitudes > 0  # empty rows have no equation
     zero = scans.count((diagonal == 0) & is_stored)  # stall: decides whether rows are matched
     positive = (csr.diagonal.real > 0) & (csr.diagonal.imag == 0)
     is_positive = not scans.count(~positive & is_stored)  # stall: CG or not
-    may_be_definite = whole.hermitian and is_positive
     has_diagonal = not (zero or scans.count(~is_stored))  # stall: a full diagonal has full rank
     unmatched = np.empty(0, np.int64) if has_diagonal else scans.unmatched()
+    # Couplings have the opposite sign of a_ii where |a_ii + sum a_ij| is ||a_ii| - sum |a_ij||.
+    has_one_sign = abs(abs(2 * diagonal - magnitudes) - sums) <= ROUNDING * magnitudes
+    ratios = magnitudes / (diagonal + ~is_stored)
+    surplus = 2 - ratios
+    couplings, strongest = scans.couplings()
+    weight = scans.total(couplings)  # stall: decides whether a forest is expected to pay
+    heavy = scans.total(xp.minimum(2 * strongest, couplings))
     return Facts(
-        rows=whole.n,
+        rows=rows,
         entries=scans.entries,
         hermitian=whole.hermitian,
         positive_diagonal=is_positive,
         zero_diagonal=zero,
-        tiny_diagonal=0 if may_be_definite else scans.tiny_diagonal() - zero,
+        tiny_diagonal=0 if whole.hermitian and is_positive else scans.tiny_diagonal() - zero,
         dominant_share=whole.facts.dominant_share,
-        heavy_share=_heavy_share(scans),
-        structural_rank=whole.n - unmatched.size,
-        dependent_rows=tuple(unmatched[:5].tolist()),
+        m_matrix_share=scans.count(has_one_sign) / rows,  # stall: whether multigrid is expected to work
+        row_ratio=scans.largest(ratios) - 1.0,  # stall: bounds iterations
+        heavy_share=heavy / weight if weight else 1.0,
         centered=whole.centered,
-        rounding=scans.rounding,
-        **_row_facts(scans, diagonal, magnitudes, sums, zero > 0),
+        surplus=scans.total(xp.maximum(surplus, 0)) / rows,  # stall: predicts iterations
+        zero_sum_share=scans.count(abs(surplus) <= ROUNDING**0.5) / rows,  # stall: the same
+        constant_share=scans.count(sums <= ROUNDING**0.5 * magnitudes) / rows,  # stall: the same
+        structural_rank=rows - unmatched.size,
+        dependent_rows=tuple(unmatched[:5].tolist()),
+        rounding=csr.rounding_in_words,
     )
-
-
-def _row_facts(
-    scans: Scans, diagonal: Array, magnitudes: Array, sums: Array, has_zeros: bool
-) -> dict[str, float]:
-    """The facts of sum |a_ij| and |sum a_ij| of all rows; ratios to a_ii are unknown where some are 0.
-
-    Couplings have the sign opposite to a_ii where |a_ii + sum a_ij| is |a_ii| - sum |a_ij|, or its negative.
-    """
-    one_sign = abs(abs(2 * diagonal - magnitudes) - sums) <= ROUNDING * magnitudes
-    rows = scans.whole.n
-    found = {
-        "m_matrix_share": scans.count(one_sign) / rows,  # stall: whether multigrid is expected to work
-        "constant_share": scans.count(sums <= ROUNDING**0.5 * magnitudes) / rows,  # stall: the same
-    }
-    if has_zeros:
-        return {**found, "row_ratio": float("inf")}
-    ratios = magnitudes / (diagonal + (magnitudes == 0))  # empty rows have no equation
-    surplus = 2 - ratios
-    return {
-        **found,
-        "row_ratio": scans.largest(ratios) - 1.0,  # stall: bounds iterations
-        "surplus": scans.total((surplus > 0) * surplus) / rows,  # stall: predicts iterations
-        "zero_sum_share": scans.count(abs(surplus) <= ROUNDING**0.5) / rows,  # stall: the same
-    }
-
-
-def _heavy_share(scans: Scans) -> float:
-    """The share of all couplings' weight in twice the largest coupling of each row."""
-    totals, strongest = scans.couplings()
-    total = scans.total(totals)  # stall: decides whether a forest is expected to pay
-    heavy = scans.csr.backend.xp.minimum(2 * strongest, totals)
-    return scans.total(heavy) / total if total else 1.0

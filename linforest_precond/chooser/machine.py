@@ -1,7 +1,6 @@
 """The calibration of a machine: bandwidth, call time and factorization rate, measured once, or defaults.
 
-They are measured by the backend's room `runtime.calibration`. The file ``calibration.json`` in the cache
-folder keeps them, by the machine's name; `Machine.of` reads it.
+The file ``calibration.json`` in the cache folder keeps what `backends/*/runtime/calibration.py` measured.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import platform
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from linforest_precond.backends import Backend, backend_named
@@ -57,7 +55,9 @@ def _kept(backend_name: str) -> Machine:
     backend = backend_named(backend_name)
     name = f"{backend.name}: {_machine_name(backend)}"
     path = cache_folder() / "calibration.json"
-    known = _read(path)
+    known: dict[str, Any] = {}
+    with suppress(OSError, TypeError, ValueError):
+        known = dict(json.loads(path.read_text(encoding="utf-8")))
     with suppress(KeyError, TypeError, ValueError):
         numbers = [float(known[name][field]) for field in ("bandwidth", "call", "flops")]
         if all(0 < number < math.inf for number in numbers):
@@ -76,10 +76,3 @@ def _machine_name(backend: Backend) -> str:
     threads = os.environ.get("NUMBA_NUM_THREADS", os.cpu_count())
     host = f"{platform.node()}, {platform.machine()}, {threads} threads, measured by products"
     return host + backend.runtime.calibration.device()
-
-
-def _read(path: Path) -> dict[str, Any]:
-    with suppress(OSError, ValueError):
-        known = json.loads(path.read_text(encoding="utf-8"))
-        return known if isinstance(known, dict) else {}
-    return {}

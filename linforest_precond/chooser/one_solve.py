@@ -15,13 +15,13 @@ from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.chooser.candidates import DIRECT, Candidate
-from linforest_precond.chooser.chooser import Chooser, begin
+from linforest_precond.chooser.chooser import FIRST, Chooser, advance
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import facts_of
 from linforest_precond.chooser.machine import Machine
-from linforest_precond.chooser.outcome import complaint, info_of, is_inconsistent, quietly, with_report
+from linforest_precond.chooser.outcome import complaint, info_of, quietly, with_report
 from linforest_precond.chooser.report import SolveReport, TrialReport
-from linforest_precond.chooser.singularity import Contradiction, contradiction
+from linforest_precond.chooser.singularity import contradiction
 from linforest_precond.chooser.system import Choice, Options, System, tolerance
 from linforest_precond.chooser.trials import Trial, method_for
 from linforest_precond.precond.preconditioner import Preconditioner
@@ -29,7 +29,7 @@ from linforest_precond.solvers.driver import SLACK, Callback, checked_history
 from linforest_precond.solvers.history import History
 from linforest_precond.solvers.problem import Problem, checked_problem
 from linforest_precond.solvers.scaling import unscaled_callback
-from linforest_precond.solvers.singular import LastFinite
+from linforest_precond.solvers.singular import LastFinite, has_constant_part
 from linforest_precond.solvers.status import Interrupted, Status
 
 # The most iterations of a run, unless the user says otherwise.
@@ -40,17 +40,7 @@ SMALL = 16_000
 
 
 class OneSolve:
-    """A solve with one matrix.
-
-    Attributes
-    ----------
-    problem
-        The checked arguments.
-    trials
-        Those that were made, in order.
-    choice
-        What converged, for later solves; None where nothing did.
-    """
+    """A solve with one matrix; `choice` is what converged, for later solves, None where nothing did."""
 
     def __init__(
         self,
@@ -79,19 +69,24 @@ class OneSolve:
         self.trials = list[Trial]()
         self.choice: Choice | None = None
         self._made: dict[str, Preconditioner] = {}
-        self._contradiction: Contradiction | None = None
+        self._contradiction = ""  # why no x solves the system
 
     @cached_property
     def _cost(self) -> CostModel:
-        A, calibration = self._system.A, self._options.calibration
-        machine, host = (Machine.of(each, calibration) for each in (A.backend, backend_named("cpu")))
-        return CostModel.of(A, self.problem.b.dtype, max(1, self.problem.b.shape[1]), machine, host)
+        A, b = self._system.A, self.problem.b
+        types = A.data.dtype.itemsize, A.indptr.dtype.itemsize, b.dtype.itemsize
+        machine, host = (
+            Machine.of(on, self._options.calibration) for on in (A.backend, backend_named("cpu"))
+        )
+        return CostModel.of_sizes(A.n, A.nnz, types, b.shape[1], machine, host, A.backend.name)
 
     @cached_property
-    def _chooser(self) -> Chooser:
+    def chooser(self) -> Chooser:
+        candidates = self._system.candidates(self._options.method, self._options.seed)
         return Chooser(
-            self._system.candidates(self._options.method), self._system.facts, self._cost, self._start,
-            self._forecast, digits_of(self.problem), self._most, self._seconds_left, self.trials,
+            candidates, self._system.facts, self._cost, self._start,
+            partial(self._system.factorization.seconds, self._cost), digits_of(self.problem), self._most,
+            self._seconds_left, self.trials,
         )  # fmt: skip
 
     def _seconds_left(self) -> float:
@@ -106,7 +101,8 @@ class OneSolve:
             return with_report(problem.b.copy(), info, problem.one, self._report)
         if problem.x0 is not None and (self._norms(problem.x0) <= problem.targets).all():
             return self._ended(problem.x0.copy(), np.zeros(columns, np.int64), None)
-        if self._options.nullspace is None and is_inconsistent(problem, self._system.A):
+        is_refuted = problem.zero_rows or (self._system.A.centered and has_constant_part(problem).any())
+        if self._options.nullspace is None and is_refuted:
             x, norms = self._best()
             return self._ended(x, np.full(norms.shape, int(Status.SINGULAR)), None)
         try:
@@ -120,7 +116,8 @@ class OneSolve:
             self._record(None, None)
             raise Interrupted(x.reshape(-1) if problem.one else x) from None
         finally:
-            self._close()
+            for trial in self.trials:
+                trial.close()
         if chosen is not None:
             kept = self._system.choice
             spent = chosen.iterations * chosen.iteration + (0.0 if kept is None else kept.spent)
@@ -129,79 +126,58 @@ class OneSolve:
             )
         return self._ended(x, info, chosen)
 
-    def settled(self) -> Preconditioner:
-        """The preconditioner of the run that ends soonest, or came closest."""
-        return self._chooser.settled()
-
-    def _close(self) -> None:
-        for trial in self.trials:
-            trial.close()
-
     def _run(self) -> Trial | None:
-        """The trial that converged. Where small factors or what an earlier solve chose suffice, the facts are
-        not asked for."""
-        kept = self._system.choice
-        if kept is None:
-            first, usual = self._of_small_factors(), 0
-        elif self._system.factors_may_have_paid and self._factors_have_paid(kept):
-            first, usual = self._of_factors(), 0
-        else:
+        """The trial that converged. Where factors or what an earlier solve chose suffice, the facts are not
+        asked for."""
+        kept, step, first = self._system.choice, FIRST, None
+        if self._factors_pay(kept):
+            first = self._start(DIRECT, "cg" if self._system.A.definite else "bicgstab", None)
+        elif kept is not None:
             first = self._trial(kept.candidate, kept.M, kept.method, 0.0, None, kept.is_stale)
-            usual = kept.iterations
+            step = 1 if kept.is_stale else max(FIRST, 2 * kept.iterations)
         if first is not None:
             self.trials.append(first)
-            begin(first, self._cost, self._seconds_left(), usual)
+            advance(first, step, self._cost, self._seconds_left())
             if first.has_converged:
                 return first
-        return self._chooser.run(first)
+        return self.chooser.run(first)
 
-    def _of_small_factors(self) -> Trial | None:
-        """A trial with factors that take less time than to find the facts and choose; None for others."""
-        cost, options, factorization = self._cost, self._options, self._system.factorization
-        A = self._system.A
-        most = SMALL * cost.host.call
-        if options.method not in ("auto", DIRECT.name) or options.nullspace is not None or A.centered:
-            return None
-        if cost.expected_factors(easy=True) > most or factorization.seconds(cost, most) > most:
-            return None
-        return self._of_factors()
-
-    def _of_factors(self) -> Trial | None:
-        return self._start(DIRECT, "cg" if self._system.A.definite else "bicgstab", None)
-
-    def _factors_have_paid(self, kept: Choice) -> bool:
-        """Whether iterations for earlier right-hand sides have taken longer than factors would.
+    def _factors_pay(self, kept: Choice | None) -> bool:
+        """Whether factors take less time than to find the facts and choose; or, after a choice, than the
+        iterations for earlier right-hand sides.
 
         How many will follow is not known. All solves together then take at most twice the time of the better
         of both ways.
         """
-        system, options = self._system, self._options
-        if options.method != "auto" or options.nullspace is not None:
+        system, options, cost = self._system, self._options, self._cost
+        if options.nullspace is not None or system.A.centered:
             return False
-        most = min(kept.spent, self._seconds_left())
-        return not system.facts.is_singular and system.factorization.seconds(self._cost, most) <= most
+        if kept is None:
+            most = SMALL * cost.host.call
+            may_pay = options.method in ("auto", DIRECT.name) and cost.expected_factors(easy=True) <= most
+        else:
+            most = min(kept.spent, self._seconds_left())
+            may_pay = options.method == "auto" and system.factors_may_have_paid
+            may_pay = may_pay and not system.facts.is_singular
+        return may_pay and system.factorization.seconds(cost, most) <= most
 
     def _start(self, candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
         """A trial from the x of the present one if that is given and better than x0."""
-        # Factors that are asked for again did not suffice.
-        system, M = self._system, None if candidate.is_direct else self._made.get(candidate.name)
+        factorization, M, setup = self._system.factorization, self._made.get(candidate.name), 0.0
         try:
-            if candidate.make is None:
-                setup, M = system.factorization.expected, system.factorization.made()
+            if candidate.make is None:  # factors that are asked for again did not suffice
+                setup, M = factorization.expected, factorization.made()
             elif M is None:
-                setup = self._cost.seconds(candidate.setup)
-                M = quietly(candidate.make, system.A, self._options.seed)
-            else:
-                setup = 0.0
+                setup, M = self._cost.seconds(candidate.setup), quietly(candidate.make, self._system.A)
         except (MemoryError, OverflowError, ValueError) as error:
             if candidate.name == "jacobi":
                 raise
-            self._chooser.events.append(f"{candidate.name} cannot be set up: {error}")
+            self.chooser.events.append(f"{candidate.name} cannot be set up: {error}")
             if candidate.is_direct and isinstance(error, np.linalg.LinAlgError):
-                self._chooser.has_no_factors = True
+                self.chooser.has_no_factors = True
                 self._contradiction = self._found_contradiction(None)
-                if self._contradiction is not None:
-                    self._chooser.give_up()
+                if self._contradiction:
+                    self.chooser.give_up()
             return None
         self._made[candidate.name] = M
         x = present.x.copy() if present is not None and present.is_better_than_its_start else None
@@ -247,21 +223,18 @@ class OneSolve:
         norms = self._norms(x)
         if not trial.is_stale and not (norms <= problem.targets).all():
             self._contradiction = self._found_contradiction(trial.M)
-        if self._contradiction is not None:  # x is far off in the directions that A maps to 0
+        if self._contradiction:  # x is far off in the directions that A maps to 0
             x = problem.backend.xp.zeros_like(problem.b) if start is None else start
             norms = self._norms(x)
-        trial.take(x, norms, time.perf_counter() - began, self._contradiction is not None)
+        trial.take(x, norms, time.perf_counter() - began, bool(self._contradiction))
 
-    def _found_contradiction(self, M: Preconditioner | None) -> Contradiction | None:
-        return contradiction(self.problem, self._system.A, M) if self._is_plain else None
+    def _found_contradiction(self, M: Preconditioner | None) -> str:
+        return contradiction(self.problem, self._system.A, M) if self._is_plain else ""
 
     def _norms(self, x: Array) -> npt.NDArray[np.float64]:
         """Norms of b - A x; infinite where the problem is not plain, or x is not finite."""
         norms = self.problem.residual_norms(x) if self._is_plain else np.full(x.shape[1], np.inf)
         return np.where(np.isfinite(norms), norms, np.inf)
-
-    def _forecast(self, most: float) -> float:
-        return self._system.factorization.seconds(self._cost, most)
 
     def _solution(self, chosen: Trial | None) -> tuple[Array, npt.NDArray[np.int64]]:
         """The solution, or the best iterates, and info."""
@@ -272,7 +245,7 @@ class OneSolve:
                 return x, chosen.info
         x, norms = self._best()
         total = max(1, sum(trial.iterations for trial in self.trials))
-        failed = info_of(self._chooser, self._seconds_left() <= 0) or total
+        failed = info_of(self.chooser, self._seconds_left() <= 0) or total
         return x, np.where(norms <= self.problem.targets * SLACK, 0, failed).astype(np.int64)
 
     def _best(self) -> tuple[Array, npt.NDArray[np.float64]]:
@@ -303,7 +276,7 @@ class OneSolve:
     def _ended(self, x: Array, info: npt.NDArray[np.int64], chosen: Trial | None) -> tuple[Array, Any]:
         words = ""
         if info.any():
-            words = complaint(self._chooser, self.problem, info, self._relative(x), self._contradiction)
+            words = complaint(self.chooser, self.problem, info, self._relative(x), self._contradiction)
         self._fill(chosen if not info.any() else None, words)
         self._record(chosen, info)
         if words:
@@ -313,7 +286,7 @@ class OneSolve:
     def _fill(self, chosen: Trial | None, advice: str) -> None:
         lines = [TrialReport.of(trial) for trial in self.trials]
         found = None if chosen is None else lines[self.trials.index(chosen)]
-        events = list(self._chooser.events) if "_chooser" in self.__dict__ else []
+        events = list(self.chooser.events) if "chooser" in self.__dict__ else []
         facts = self._system.known_facts or partial(facts_of, self._system.A)
         self._report.fill(facts, lines, events, found, advice)
         if self._options.verbose:

@@ -12,10 +12,7 @@ import numpy.typing as npt
 from linforest_precond.backends.annotations import Array
 from linforest_precond.chooser.chooser import Chooser
 from linforest_precond.chooser.report import SolveReport
-from linforest_precond.chooser.singularity import Contradiction
-from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.solvers.problem import Problem
-from linforest_precond.solvers.singular import has_constant_part
 from linforest_precond.solvers.status import Status
 
 Made = TypeVar("Made")
@@ -70,11 +67,6 @@ def quietly(make: Callable[..., Made], *arguments: Any) -> Made:
         return make(*arguments)
 
 
-def is_inconsistent(problem: Problem, A: CheckedMatrix) -> bool:
-    """Whether some b is not 0 in a zero row of A; or A is Hermitian and centered, and some b has a mean."""
-    return bool(problem.zero_rows) or (A.centered and bool(has_constant_part(problem).any()))
-
-
 def info_of(chooser: Chooser, is_late: bool) -> int:
     """The status of a solve that did not converge; 0 where it is the number of iterations."""
     if is_late:
@@ -93,7 +85,7 @@ def complaint(
     problem: Problem,
     info: npt.NDArray[np.int64],
     relative_residual: float,
-    contradiction: Contradiction | None,
+    contradiction: str | None,
 ) -> str:
     """The cause, and one cure, in at most 300 characters."""
     facts, status = chooser.facts, int(info.min())
@@ -118,8 +110,8 @@ def complaint(
             "A is singular: it maps constants to 0, and b has a constant part, so that no x solves the "
             'system. Pass nullspace="constant" to project it out.'
         )
-    if contradiction is not None:
-        return contradiction.in_words
+    if contradiction:
+        return contradiction
     if status == Status.SINGULAR:
         return (
             f"A is singular to working precision, or nearly so: {reached}. Check the equations, raise rtol, "

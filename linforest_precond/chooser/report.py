@@ -14,17 +14,7 @@ from linforest_precond.solvers.history import History
 if TYPE_CHECKING:
     from linforest_precond.chooser.trials import Trial
 
-HEAD = (
-    "candidate",
-    "solver",
-    "setup",
-    "iterations",
-    "from",
-    "to",
-    "predicted",
-    "seconds",
-    "outcome",
-)
+HEAD = "candidate", "solver", "setup", "iterations", "from", "to", "predicted", "seconds", "outcome"
 
 
 @dataclass(frozen=True)
@@ -143,13 +133,8 @@ class SolveReport(Printed):
         advice: str,
     ) -> None:
         """Start over with the results of a solve; facts that it did not need are found when asked for."""
-        self._facts, self.trials, self.events, self.chosen, self.advice = (
-            facts,
-            trials,
-            events,
-            chosen,
-            advice,
-        )
+        self._facts, self.trials, self.events = facts, trials, events
+        self.chosen, self.advice = chosen, advice
 
     @property
     def facts(self) -> Facts | None:

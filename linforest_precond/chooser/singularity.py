@@ -8,7 +8,6 @@ rounding errors of A x exceed it (Golub & Van Loan, Matrix Computations, section
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,65 +20,44 @@ from linforest_precond.solvers.problem import Problem
 # u^H A is 0 to rounding if it is at most this multiple of the rounding error of |u|^H |A|. With factors that
 # are backward stable it is a few of them.
 ROUNDING = 64
-# Steps of inverse iteration with the factors of A, and with those of A + shift I, which converge linearly.
-STEPS, SHIFTED_STEPS = 2, 4
+# Steps of inverse iteration: 2 suffice with the factors of A, but those of A + shift I converge linearly.
+STEPS = 4
 # At most NAMED rows are named: those whose part in the combination is at least this share of the largest.
 SHARE, NAMED = 0.1, 5
 
 
-@dataclass(frozen=True)
-class Contradiction:
-    """What no x can satisfy.
-
-    Attributes
-    ----------
-    rows
-        Those with the largest parts in the combination, ascending.
-    gap
-        The norm of the residual that remains, relative to that of b.
-    """
-
-    rows: list[int]
-    gap: float
-
-    @property
-    def in_words(self) -> str:
-        rows = ", ".join(map(str, self.rows))
-        return (
-            "A is singular to working precision, and no x solves the system: a combination of its rows, "
-            f"most of it rows {rows}, is 0, but not that of b. The relative residual is at least "
-            f"{self.gap:.1e}. Check these equations, or use scipy.sparse.linalg.lsqr."
-        )
-
-
-def contradiction(problem: Problem, A: CheckedMatrix, M: Preconditioner | None) -> Contradiction | None:
-    """The contradiction of a system that factors M of A did not solve; None where none is found.
+def contradiction(problem: Problem, A: CheckedMatrix, M: Preconditioner | None) -> str:
+    """Why no x solves a system that factors M of A did not solve; empty where no such combination is found.
 
     Without M, elimination met a zero pivot: A + shift I is factored in place of A.
     """
-    xp, unit, steps = A.backend.xp, float(np.finfo(A.dtype).eps), STEPS
+    xp, unit = A.backend.xp, float(np.finfo(A.dtype).eps)
     matrix = A.backend.sparse.csr_matrix((A.data, A.indices, A.indptr), shape=A.shape)
     try:
         if M is None:
             shift = math.sqrt(unit) * math.ldexp(1.0, A.largest_exponent)
             shifted = matrix + shift * A.backend.sparse.eye(A.n, dtype=A.dtype, format="csr")
-            M, steps = direct(shifted, pivoting="partial"), SHIFTED_STEPS
+            M = direct(shifted, pivoting="partial")
         u = problem.b
         with np.errstate(all="ignore"):
-            for _ in range(steps):
+            for _ in range(STEPS):
                 u = M.rmatmat(u)
                 u = u / xp.maximum(abs(u).max(axis=0), np.finfo(u.real.dtype).tiny)
             products = abs(matrix.T @ u.conj()).max(axis=0)
             sizes = (abs(matrix).T @ abs(u)).max(axis=0)
             gaps = abs((u.conj() * problem.b).sum(axis=0)) / xp.sqrt((abs(u) ** 2).sum(axis=0))
     except (np.linalg.LinAlgError, MemoryError, OverflowError):
-        return None
+        return ""
     # stall: the failure is explained once
     products, sizes, gaps, parts = (on_host(each) for each in (products, sizes, gaps, abs(u)))
     found = np.flatnonzero((products <= ROUNDING * unit * sizes) & (gaps > 2 * problem.targets))
     if not found.size:
-        return None
+        return ""
     c = int(found[0])
     rows = np.argsort(-parts[:, c], kind="stable")[:NAMED]
-    largest = [row for row in rows.tolist() if parts[row, c] >= SHARE * parts[rows[0], c]]
-    return Contradiction(sorted(largest), float(gaps[c] / problem.norms[c]))
+    largest = sorted(row for row in rows.tolist() if parts[row, c] >= SHARE * parts[rows[0], c])
+    return (
+        "A is singular to working precision, and no x solves the system: a combination of its rows, "
+        f"most of it rows {', '.join(map(str, largest))}, is 0, but not that of b. The relative residual is "
+        f"at least {gaps[c] / problem.norms[c]:.1e}. Check these equations, or use scipy.sparse.linalg.lsqr."
+    )

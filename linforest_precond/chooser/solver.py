@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -118,7 +118,7 @@ class Solver(Printed):
             seed=seed, calibration=calibration, verbose=verbose,
         )  # fmt: skip
         # Replaced as a whole, so that a solve in another thread has one matrix from its beginning to its end.
-        self._system = System.of(checked(native_matrix("A", A)))
+        self._system = System(checked(native_matrix("A", A)))
         self._lock = threading.RLock()
         self.report = SolveReport()
         if method != "auto":
@@ -193,27 +193,15 @@ class Solver(Printed):
         if report is not None and not isinstance(report, SolveReport):
             raise TypeError(f"report must be None or a SolveReport, got a {type(report).__name__}")
         report = SolveReport() if report is None else report
-        system = self._system
-        if system.choice is not None and not system.factors_may_have_paid:
-            return self._solved(b, x0, callback, report, history)
-        with self._lock:  # other threads wait for the choice
-            return self._solved(b, x0, callback, report, history)
-
-    def _solved(
-        self,
-        b: Array,
-        x0: Array | None,
-        callback: Callback | None,
-        report: SolveReport,
-        history: History | None,
-    ) -> tuple[Array, Any]:
-        system, self.report = self._system, report
-        solve = OneSolve(system, self._options, b, x0, callback, report, history)
-        x, info = solve.result()
-        if solve.choice is not None and solve.choice != system.choice:
-            with self._lock:
-                if self._system is system:  # not updated meanwhile
-                    self._system = system.chosen(solve.choice)
+        is_chosen = self._system.choice is not None and not self._system.factors_may_have_paid
+        with nullcontext() if is_chosen else self._lock:  # other threads wait for the choice
+            system, self.report = self._system, report
+            solve = OneSolve(system, self._options, b, x0, callback, report, history)
+            x, info = solve.result()
+            if solve.choice not in (None, system.choice):
+                with self._lock:
+                    if self._system is system:  # not updated meanwhile
+                        self._system = system.chosen(solve.choice)
         return x, info
 
     def update(self, A: MatrixLike) -> Self:
@@ -248,7 +236,7 @@ class Solver(Printed):
 def _restored(options: Options, A: MatrixLike, choice: Choice | None) -> Solver:
     """The solver of a pickle, with its choice."""
     solver = Solver(A)
-    solver._options, solver._system = options, replace(solver._system, choice=choice)
+    solver._options, solver._system = options, solver._system.chosen(choice)
     return solver
 
 
@@ -290,17 +278,9 @@ def solve(
     Returns
     -------
     x : array
-        (n,), or (n, k) for k right-hand sides. Where nothing converged, the iterate with the smallest
-        residual norm of all runs.
+        (n,), or (n, k) for k right-hand sides.
     info : int, or (k,) array of int
-        0: converged. Positive: the number of iterations of all runs together, not converged. Negative: a
-        `solvers.Status`, such as SINGULAR or UNATTAINABLE. A RuntimeWarning names the cause. It has the
-        attribute `report`, a `SolveReport`.
-
-    Raises
-    ------
-    Interrupted
-        A KeyboardInterrupt with the best iterate of all runs, after Ctrl-C; the report is filled.
+        0 where it converged; see `Solver.solve`. It has the attribute `report`, a `SolveReport`.
 
     See Also
     --------
@@ -356,7 +336,7 @@ def auto(
     >>> M.kind
     'direct'
     """
-    system = System.of(checked(native_matrix("A", A)))
+    system = System(checked(native_matrix("A", A)))
     A = system.A
     options = Options.of(rtol=rtol, seed=seed, calibration=calibration)
     if not A.n:
@@ -365,4 +345,4 @@ def auto(
     b = x = A.backend.xp.asarray(random.astype(A.dtype))
     if A.centered or A.zero_rows.size > 0:  # b must be in the range of A
         b = A @ shifted(x, -max(0, A.largest_exponent))
-    return OneSolve(system, options, b).settled()
+    return OneSolve(system, options, b).chooser.settled()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -54,20 +55,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Choice:
-    """The method that solved a system, and its setup.
+    """The preconditioner and the Krylov method that solved a system, and its iterations.
 
-    Attributes
-    ----------
-    candidate
-        With the iterations that were expected of it.
-    M, method
-        The preconditioner, and the Krylov method for it.
-    iterations
-        Of the solve that chose it.
-    is_stale
-        Whether M is that of an earlier matrix.
-    spent
-        Seconds of all iterations with this matrix so far, by the cost model.
+    M may be stale, that of an earlier matrix. `spent` are the seconds of all iterations with this matrix so
+    far, by the cost model.
     """
 
     candidate: Candidate
@@ -84,17 +75,14 @@ class Choice:
         return name if self.candidate.is_direct else f"{name} with {self.method}"
 
 
-@dataclass(frozen=True, eq=False)
 class System:
-    """A matrix, its facts and factors, and the choice for it, None before the first solve."""
+    """A matrix, its facts and factors, and the choice for it, None before the first solve.
 
-    A: CheckedMatrix
-    factorization: Factorization
-    choice: Choice | None = None
+    `counted` are the order and fill of an earlier matrix with the same pattern.
+    """
 
-    @classmethod
-    def of(cls, A: CheckedMatrix, choice: Choice | None = None) -> System:
-        return cls(A, Factorization(A), choice)
+    def __init__(self, A: CheckedMatrix, choice: Choice | None = None, counted: Any = None) -> None:
+        self.A, self.choice, self.factorization = A, choice, Factorization(A, counted)
 
     @cached_property
     def facts(self) -> Facts:
@@ -109,15 +97,15 @@ class System:
     def factors_may_have_paid(self) -> bool:
         """Whether earlier iterations may have taken longer than factors would."""
         choice = self.choice
-        if choice is None or choice.candidate.is_direct or not choice.spent:
+        if choice is None or choice.candidate.is_direct:
             return False
-        return self.factorization.may_take(choice.spent)
+        return choice.spent > 0 and self.factorization.may_take(choice.spent)
 
-    def candidates(self, method: str) -> list[Candidate]:
+    def candidates(self, method: str, seed: int = 0) -> list[Candidate]:
         """The candidates for A, or the one that `method` names."""
-        found = candidates_on(self.A.backend.name, self.facts)
+        found = candidates_on(self.A.backend.name, self.facts, seed)
         if method == "auto":
-            return list(found)
+            return found
         named = [each for each in found if each.name == method]
         if not named:
             names = ", ".join(f'"{each.name}"' for each in found)
@@ -127,11 +115,10 @@ class System:
             )
         return named
 
-    def chosen(self, choice: Choice) -> System:
+    def chosen(self, choice: Choice | None) -> System:
         """This system with a choice; facts that were found are kept."""
-        system = replace(self, choice=choice)
-        if self.known_facts is not None:
-            system.__dict__["facts"] = self.known_facts
+        system = copy(self)
+        system.choice = choice
         return system
 
     def updated(self, A: CheckedMatrix) -> System:
@@ -139,15 +126,16 @@ class System:
 
         Factors are not made anew: the next solve tries the old ones first.
         """
-        if self.choice is None or A.backend is not self.A.backend:
-            return System.of(A)
-        choice, M = self.choice, self.choice.M
+        choice = self.choice
+        if choice is None or A.backend is not self.A.backend:
+            return System(A)
         try:
             if choice.candidate.is_direct:
-                M._pattern.require_same(pattern_digest(A))
-                return System(A, Factorization(A, self.factorization.counted), replace(choice, is_stale=True))
-            M = M.frozen()
-            quietly(M.update, A)
+                choice.M._pattern.require_same(pattern_digest(A))
+                kept = replace(choice, is_stale=True)
+            else:
+                kept = replace(choice, M=choice.M.frozen(), spent=0.0)
+                quietly(kept.M.update, A)
         except ValueError:  # another pattern, or values that it cannot take
-            return System.of(A)
-        return System(A, Factorization(A, self.factorization.counted), replace(choice, M=M, spent=0.0))
+            return System(A)
+        return System(A, kept, self.factorization.counted)

@@ -76,6 +76,11 @@ class Printed:
         return self._printout().as_html()
 
 
+def agreeing(count: int, one: str, more: str) -> str:
+    """A count, and the words that agree with it."""
+    return f"{count} {one if count == 1 else more}"
+
+
 def escape(text: str) -> str:
     """Text for HTML, without characters that are not allowed in it or reverse the text around it."""
     return html.escape(printable(text, keep="\n\t"))

@@ -157,7 +157,7 @@ class TestCholesky:
     def test_a_singular_matrix(self, backend):
         A = sp.diags_array([-1.0, 2, -1], offsets=[-1, 0, 1], shape=(9, 9)).tolil()
         A[0, 0] = A[8, 8] = 1.0
-        with pytest.warns(RuntimeWarning, match="1 pivots") as told:
+        with pytest.warns(RuntimeWarning, match="1 pivot of") as told:
             M = lf.ilu(backend.csr(sp.csr_array(A)), ordering="natural")
         assert len(told) == 1 and M._part.cholesky
         assert np.linalg.eigvalsh(dense(backend, M)).min() > 0
@@ -184,7 +184,7 @@ class TestPivots:
     def test_zeros_on_the_diagonal(self, backend):
         """Stored or not, a tiny pivot becomes sqrt(eps) times the largest entry of its row."""
         A = sp.csr_array(np.array([[0.0, 2, 0], [1, 5, 1], [0, 4, 0]]))
-        with pytest.warns(RuntimeWarning, match="1 pivots of the incomplete factorization") as told:
+        with pytest.warns(RuntimeWarning, match="1 pivot of the incomplete factorization was tiny") as told:
             M = lf.ilu(backend.csr(A), ordering="natural")
         assert len(told) == 1 and told[0].filename == __file__
         repaired = A.toarray()
@@ -198,7 +198,7 @@ class TestPivots:
 
     @pytest.mark.parametrize("size", [1, 3])
     def test_empty_rows(self, backend, size):
-        with pytest.warns(RuntimeWarning, match=f"{size} pivots"):
+        with pytest.warns(RuntimeWarning, match=f"{size} pivots? of"):
             M = lf.ilu(backend.csr(sp.csr_array((size, size))))
         np.testing.assert_array_equal(dense(backend, M), np.eye(size))
 

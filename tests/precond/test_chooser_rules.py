@@ -3,14 +3,17 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from chooser_oracle import FACTS, alone, chosen_among, cost_of
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import linforest_precond as lf
 from linforest_precond.chooser.candidates import candidates_on
 from linforest_precond.chooser.chooser import MARGIN, SINGULAR, TOTAL
 from linforest_precond.chooser.costs import Cost
+from linforest_precond.chooser.one_solve import OneSolve
 from linforest_precond.chooser.trials import GROWTH, HORIZON, LINEAR, remaining
 from linforest_precond.solvers.status import Status
 
@@ -57,6 +60,25 @@ class TestCosts:
         assert cost.factorization(2e6, 0.0) - base == pytest.approx(2 * (cost.factorization(1e6, 0.0) - base))
         assert cost.factorization(0, 1e9) - base == pytest.approx(1e9 / cost.machine.flops)
         assert cost.flops_in(2.0) == cost.machine.flops
+
+
+def test_the_example_of_the_page_by_hand():
+    """Milliseconds in docs/chooser.md: what each candidate is expected to take, and counted factors."""
+    solver = lf.Solver(lf.matrices.poisson((100, 100)), calibration="default")
+    chooser = OneSolve(solver._system, solver._options, np.ones(10_000)).chooser
+    expected = {each.name: 1e3 * chooser._expected(each) for each in chooser.untried}
+    assert expected == pytest.approx(
+        {
+            "direct": 5.0 + 16.3,
+            "jacobi": 68.4,
+            "tridiagonal": 82.7,
+            "ilu": 70.2,
+            "approximate_inverse": 137,
+            "multilevel": 29.4,
+        },
+        rel=4e-3,
+    )
+    assert 1e3 * chooser._forecast(math.inf) == pytest.approx(26.5, rel=1e-3)
 
 
 @pytest.mark.parametrize("iterations", [1, 3, 8])

@@ -71,7 +71,7 @@ class TestSweeps:
 
     def test_zeros_on_the_diagonal_count_as_one(self, backend):
         A = sp.csr_array(np.array([[2.0, 1, 0], [1, 0, 1], [0, 0, 4]]))
-        with pytest.warns(RuntimeWarning, match="1 pivots count as 1: the diagonal of A has zeros") as told:
+        with pytest.warns(RuntimeWarning, match="1 pivot counts as 1: the diagonal of A has zeros") as told:
             M = lf.gauss_seidel(backend.csr(A))
         assert len(told) == 1 and M.repairs == {"pivots_perturbed": 1} and not M.positive_definite
         repaired = A.toarray() + np.diag([0.0, 1, 0])

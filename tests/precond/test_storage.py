@@ -73,7 +73,7 @@ class TestRoundTrip:
             assert again.forest.order.dtype == index_dtype
             assert state(backend, again) == state(backend, M)
 
-    @pytest.mark.filterwarnings("ignore:.*pivots")
+    @pytest.mark.filterwarnings("ignore:.*pivot")
     def test_repairs_are_remembered_in_silence(self, backend, way, tmp_path, recwarn):
         singular = sp.csr_array(np.diag([1.0, 0.0, 3.0]))
         clipped = sp.csr_array(np.eye(9) + 0.9 * (np.eye(9, k=1) + np.eye(9, k=-1)))

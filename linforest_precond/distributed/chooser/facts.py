@@ -20,11 +20,7 @@ class RankScans(Scans):
 
     def __init__(self, A: Matrix) -> None:
         self.whole = RankLevelMatrix(A)
-        self.A, self.comm, self.csr = A, A.comm, self.whole.csr
-
-    @property
-    def entries(self) -> int:
-        return self.whole.entries
+        self.A, self.comm, self.csr, self.entries = A, A.comm, self.whole.csr, self.whole.entries
 
     def count(self, flags: Array) -> int:
         return self.comm.total(super().count(flags))

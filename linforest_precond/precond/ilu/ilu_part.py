@@ -28,7 +28,7 @@ from linforest_precond.precond.parts.number_types import stored_array
 from linforest_precond.precond.parts.part import Repairs, happened, in_words
 from linforest_precond.precond.storage import schema
 from linforest_precond.records.forest import Ordering, magnitudes_of
-from linforest_precond.records.printing import numbers_of
+from linforest_precond.records.printing import agreeing, numbers_of
 
 # The first shift of the diagonal, relative to the rows, and the factor by which the next one is larger.
 FIRST_SHIFT, SHIFT_GROWTH = 1e-3, 2.0
@@ -108,10 +108,12 @@ class IluPart(TriangularSolves):
     def warned(self) -> IluPart:
         """Warn about perturbed pivots, and return this part."""
         if self.findings.perturbed:
-            warn_user(
-                f"{self.findings.perturbed} pivots of the incomplete factorization were tiny and have been "
-                "perturbed: the diagonal of A has zeros, or A is close to a singular matrix"
+            found = agreeing(
+                self.findings.perturbed,
+                "pivot of the incomplete factorization was tiny and has been",
+                "pivots of the incomplete factorization were tiny and have been",
             )
+            warn_user(f"{found} perturbed: the diagonal of A has zeros, or A is close to a singular matrix")
         return self
 
     @classmethod

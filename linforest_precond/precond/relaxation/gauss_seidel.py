@@ -36,6 +36,7 @@ from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.storage import schema
 from linforest_precond.precond.storage.record_schemas import MATRIX
 from linforest_precond.records.forest import Ordering
+from linforest_precond.records.printing import agreeing
 
 MOST_SWEEPS = 1000
 
@@ -207,7 +208,8 @@ class GaussSeidelPart(TriangularSolves):
     def warned(self) -> GaussSeidelPart:
         """Warn about zeros on the diagonal, and return this part."""
         if self.lifted:
-            warn_user(f"{self.lifted} pivots count as 1: the diagonal of A has zeros")
+            found = agreeing(self.lifted, "pivot counts", "pivots count")
+            warn_user(f"{found} as 1: the diagonal of A has zeros")
         return self
 
     @classmethod

@@ -19,6 +19,7 @@ from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
 from linforest_precond.precond.storage import schema
+from linforest_precond.records.printing import agreeing
 
 LARGEST_BLOCK = 32
 
@@ -152,10 +153,12 @@ class JacobiPart(OnBackend, schema.Stored):
         inverse, report = backend.matrix.diagonal_blocks.invert(stored_array(blocks, stored))
         lifted, not_definite = (int(count) for count in report.tolist())  # stall: reported to the user
         if lifted:
-            warn_user(
-                f"{lifted} pivots of the diagonal blocks were tiny and have been perturbed: "
-                "the diagonal of A has zeros, or its blocks are singular"
+            found = agreeing(
+                lifted,
+                "pivot of the diagonal blocks was tiny and has been",
+                "pivots of the diagonal blocks were tiny and have been",
             )
+            warn_user(f"{found} perturbed: the diagonal of A has zeros, or its blocks are singular")
         return cls(kind, csr.n, inverse, lifted, not_definite == 0, coverage, identity_coverage)
 
     def refreshed(self, csr: CheckedMatrix) -> JacobiPart:

@@ -18,7 +18,7 @@ from linforest_precond.precond.tridiagonal.elimination import Elimination, Facto
 from linforest_precond.precond.tridiagonal.repair import Decision
 from linforest_precond.precond.tridiagonal.segments import backend_of_bands
 from linforest_precond.records.forest import Bands
-from linforest_precond.records.printing import Printed, Printout
+from linforest_precond.records.printing import Printed, Printout, agreeing
 
 BLOCK_SIZES = (1, 2, 4)
 
@@ -151,9 +151,12 @@ class TridiagonalSolver(Printed):
         held = () if self.pivoted else (bands[0], inverse, bands[2])
         self.nbytes = method.nbytes_extra + sum(array.nbytes for array in held)
         if steps.warns and (self.lifted or self.regularized):
-            repair = f"{self.lifted} of the tridiagonal system's pivots were tiny and have been perturbed"
+            of = "of the tridiagonal system"
             if self.regularized:
-                repair = f"{self.regularized} rows of the tridiagonal system have been regularized"
+                repair = agreeing(self.regularized, f"row {of} has", f"rows {of} have") + " been regularized"
+            else:
+                was, were = f"{of}'s pivots was tiny and has", f"{of}'s pivots were tiny and have"
+                repair = agreeing(self.lifted, was, were) + " been perturbed"
             warn_user(f"{repair}: it is numerically singular, and a nearby system is solved instead")
 
     @without_numpy_warnings
