@@ -21,6 +21,7 @@ from linforest_precond.records.progress import showing
 from linforest_precond.study import cases, run_study, timing
 from linforest_precond.study.forests import FORESTS, performance, settings, warm
 from linforest_precond.study.forests import coverage as coverage_part
+from linforest_precond.study.forests import plots as described
 from linforest_precond.study.forests.convergence import (
     FURTHER,
     ROWS_TOGETHER,
@@ -33,7 +34,7 @@ from linforest_precond.study.forests.convergence import (
 )
 from linforest_precond.study.forests.coverage import coverages, running_sum
 from linforest_precond.study.forests.performance_tables import Timings
-from linforest_precond.study.forests.plots import PRECONDITIONERS, colour_of
+from linforest_precond.study.forests.plots import colour_of
 from linforest_precond.study.forests.settings import PARTS, ForestSettings
 from linforest_precond.study.report import write_report
 from linforest_precond.study.store import case_file, plain, write_json
@@ -185,7 +186,7 @@ class TestConvergence:
         plain = preconditioners("md5", "index", "none")
         more = preconditioners("md5", "index", "none", ["ilu", "multilevel"])
         assert list(more) == [*plain, "ILU(0)", "Multilevel"]
-        further = {name for name, line in PRECONDITIONERS.items() if line["further"]}
+        further = {name for name, line in described.PRECONDITIONERS.items() if line["further"]}
         assert further == {name for name, _ in FURTHER.values()}
         assert len({colour_of(name) for name in (*more, "another")}) == len(more) + 1
         assert tuple(FURTHER) == settings.FURTHER
