@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
 
-from linforest_precond.backends import Backend
+from linforest_precond.backends import Backend, backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.similarity.candidates import TOLERANCE, required_overlap
@@ -21,6 +22,8 @@ from linforest_precond.similarity.pairs import SetPairs, batches, on_device
 CELLS = {"cpu": 2**21, "cuda": 2**26}
 # Bytes per weight, with the heap of a greedy matching or SciPy's copy for an exact one.
 BYTES_PER_CELL = 16
+# Bytes per weight of a CSR matrix, with the ends of its edges and their order.
+BYTES_PER_EDGE = 64
 
 MATCHINGS = ("greedy", "locally_dominant", "paz_schwartzman", "exact")
 
@@ -39,6 +42,7 @@ class Weigher:
     """Similarities of the elements of pairs of sets, on one device; `name_of` a set is for messages."""
 
     backend: Backend
+    on_host: tuple[Sets, Symbols]
     sets: Sets
     symbols: Symbols
     similarity: str
@@ -48,19 +52,35 @@ class Weigher:
     def on(
         cls, backend: Backend, sets: Sets, symbols: Symbols, similarity: str, name_of: Callable[[int], str]
     ) -> Weigher:
-        return cls(backend, on_device(sets, backend), on_device(symbols, backend), similarity, name_of)
+        there = on_device(sets, backend), on_device(symbols, backend)
+        return cls(backend, (sets, symbols), *there, similarity, name_of)
 
     def __call__(self, pairs: SetPairs) -> Array:
-        self._check_memory(pairs)
+        if pairs.cells > CELLS[self.backend.name]:
+            self._check_memory(pairs, BYTES_PER_CELL * pairs.cells, self.backend)
         module = self.backend.similarity.set_pairs
         weigh = module.jaccard_weights if self.similarity == "jaccard" else module.edit_weights
         return weigh(self.sets, self.symbols, pairs)
 
-    def _check_memory(self, pairs: SetPairs) -> None:
-        """Raise if a pair of sets, too large for a batch, has more weights than fit into memory."""
-        if pairs.cells <= CELLS[self.backend.name]:
-            return
-        needed, free = BYTES_PER_CELL * pairs.cells, self.backend.runtime.calibration.free_bytes()
+    def sparse(self, pairs: SetPairs) -> csr_array | None:
+        """The nonzero weights of a pair too large for a batch, on the host; None if they are many."""
+        if pairs.cells <= CELLS[self.backend.name] or self.similarity != "jaccard":
+            return None
+        (sets, symbols), host = self.on_host, backend_named("cpu")
+        elements = (
+            sets.elements[sets.indptr[i] : sets.indptr[i + 1]] for i in (pairs.lefts[0], pairs.rights[0])
+        )
+        weights = host.similarity.sparse_weights
+        left, right = (weights.token_matrix(symbols, each) for each in elements)
+        needed = BYTES_PER_EDGE * int(left.sum(axis=0) @ right.sum(axis=0))  # an edge for each common token
+        if needed > BYTES_PER_CELL * pairs.cells:
+            return None
+        self._check_memory(pairs, needed, host)
+        return weights.jaccard_weights(left, right)
+
+    def _check_memory(self, pairs: SetPairs, needed: int, backend: Backend) -> None:
+        """Raise if the weights of a pair of sets, too large for a batch, do not fit into memory."""
+        free = backend.runtime.calibration.free_bytes()
         if needed > free:
             left, right = (self.name_of(int(side[0])) for side in (pairs.lefts, pairs.rights))
             raise MemoryError(
@@ -91,24 +111,26 @@ class Verifier:
             yield self._verify(pairs)
 
     def _verify(self, pairs: SetPairs) -> Verified:
+        sparse = self.weigher.sparse(pairs)
+        if sparse is not None:
+            return self._of_edges(pairs, sparse)
         backend = self.weigher.backend
         there = pairs.on(backend)
         weights = self.weigher(there)
         # stall: chooses the pairs that are matched
         bounds = on_host(backend.similarity.set_matchings.largest_weight_bounds(weights, there))
-        possible = bounds >= self._required(pairs) * (1.0 - 2.0 * TOLERANCE)
+        possible = self._possible(pairs, bounds)
         pairs, bounds = pairs[possible], bounds[possible]
         if self.matching == "exact":
-            return self._exact(pairs, weights)
+            overlaps = exact_overlaps(pairs, weights)
+            return self._similar(pairs, overlaps, overlaps)
         return self._approximate(pairs, weights, bounds)
+
+    def _possible(self, pairs: SetPairs, bounds: Array) -> Array:
+        return bounds >= self._required(pairs) * (1.0 - 2.0 * TOLERANCE)
 
     def _required(self, pairs: SetPairs) -> Array:
         return required_overlap(self.threshold, pairs.rows + pairs.columns)
-
-    def _exact(self, pairs: SetPairs, weights: Array) -> Verified:
-        overlaps = exact_overlaps(pairs, weights)
-        similar = overlaps >= self._required(pairs) * (1.0 - TOLERANCE)
-        return Verified(*(array[similar] for array in (pairs.lefts, pairs.rights, overlaps, overlaps)))
 
     def _approximate(self, pairs: SetPairs, weights: Array, bounds: Array) -> Verified:
         backend, there = self.weigher.backend, pairs.on(self.weigher.backend)
@@ -122,8 +144,31 @@ class Verifier:
             limits = on_host(matchings.dual_bounds(weights, there, *duals))
         else:
             limits = self._factor * overlaps  # at most the sum of the duals, and free
-        bounds = np.maximum(np.minimum(bounds, limits), overlaps)  # at least the overlap, despite rounding
-        reached, slack = (bounds, 2.0) if self.bound == "upper" else (overlaps, 1.0)
+        return self._similar(pairs, overlaps, np.minimum(bounds, limits))
+
+    def _of_edges(self, pairs: SetPairs, weights: csr_array) -> Verified:
+        """The same for one large pair, from the weights that are not zero."""
+        module = backend_named("cpu").similarity.sparse_weights
+        bounds = np.array([module.largest_weight_bound(weights)])
+        pairs = pairs[possible := self._possible(pairs, bounds)]
+        if not possible.any():
+            return self._similar(pairs, bounds[possible], bounds[possible])
+        if self.matching == "exact":
+            overlaps = np.array([module.overlap(weights, module.exact(weights))])
+            return self._similar(pairs, overlaps, overlaps)
+        paz_schwartzman = self.matching == "paz_schwartzman"
+        mates, *duals = (
+            module.paz_schwartzman(weights, self.epsilon) if paz_schwartzman else module.greedy(weights)
+        )
+        overlaps = np.array([module.overlap(weights, mates)])
+        limits = module.dual_bound(weights, *duals) if self.bound == "upper" else self._factor * overlaps
+        return self._similar(pairs, overlaps, np.minimum(bounds, limits))
+
+    def _similar(self, pairs: SetPairs, overlaps: Array, bounds: Array) -> Verified:
+        """The pairs that reach the threshold, by their bounds or by what was matched."""
+        bounds = np.maximum(bounds, overlaps)  # despite rounding
+        by_bound = self.bound == "upper" and self.matching != "exact"
+        reached, slack = (bounds, 2.0) if by_bound else (overlaps, 1.0)
         similar = reached >= self._required(pairs) * (1.0 - slack * TOLERANCE)
         return Verified(*(array[similar] for array in (pairs.lefts, pairs.rights, overlaps, bounds)))
 

@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import linforest_precond as lf
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.similarity import (
     candidates,
     fuzzy_join,
@@ -215,7 +216,7 @@ class TestBounds:
     def test_more_weights_than_memory(self, monkeypatch, matching):
         free = 10**8
         monkeypatch.setattr("linforest_precond.backends.cpu.runtime.calibration.free_bytes", lambda: free)
-        words = [f"w{number}" for number in range(3000)]
+        words = [f"word {number}" for number in range(3000)]
         tracemalloc.start()
         try:
             with pytest.raises(
@@ -230,6 +231,42 @@ class TestBounds:
         with pytest.raises(MemoryError, match="set_r and set_s must .* split .* parts of 2,500 elements"):
             match_sets(words, words, matching=matching)
 
+    def test_weights_of_large_sets_are_sparse(self):
+        words = random_words(np.random.default_rng(3), 30_000)
+        tracemalloc.start()
+        try:
+            found = fuzzy_join([words, words[1:] + ["other"]])
+            assert tracemalloc.get_traced_memory()[1] < 3 * 10**8  # 14 GB as a block
+        finally:
+            tracemalloc.stop()
+        assert found.overlap == pytest.approx(len(words) - 1, abs=1)
+
     def test_more_weights_than_indices(self):
         with pytest.raises(ValueError, match="set_s must have at most 32,768 elements, got 40,000; split it"):
             match_sets(["a"], map(str, range(40_000)))
+
+
+def random_words(random, count):
+    return sorted(
+        {"".join(map(chr, random.integers(97, 123, length))) for length in random.integers(4, 9, count)}
+    )
+
+
+@pytest.mark.parametrize("bound", ["matching", "upper"])
+@pytest.mark.parametrize("matching", ["greedy", "locally_dominant", "paz_schwartzman", "exact"])
+def test_pairs_too_large_for_a_batch(backend, monkeypatch, matching, bound):
+    """The weights that are not zero give the bits of the dense block."""
+    random = np.random.default_rng(5)
+    words = random_words(random, 120)
+    sets = [words, [word if random.random() < 0.5 else word[:-1] + "x" for word in words], words[:90]]
+    options = {"threshold": 0.3, "matching": matching, "bound": bound, "device": backend.name}
+    dense = fuzzy_join(sets, **options)
+    monkeypatch.setitem(verification.CELLS, backend.name, 10)
+    sparse = fuzzy_join(sets, **options)
+    assert dense.left.size > 0
+    for field in ("left", "right", "overlap", "overlap_bound"):
+        wanted, found = (on_host(getattr(each, field)) for each in (dense, sparse))
+        if matching == "exact":  # ties, and another order of the sum
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)
+        else:
+            np.testing.assert_array_equal(found, wanted)
