@@ -46,6 +46,18 @@ def large_graph(kind: str, scale: int) -> Any:
     return A
 
 
+def bytes_needed(scale: int, device: str) -> int:
+    """The most bytes of the host's memory that a study of such a graph holds at once.
+
+    While it is generated: a key for each end of an edge, and the graph. While it is measured: the graph, and
+    a second time in pinned memory for the GPU, or its values for the CPU.
+    """
+    vertices, ends = 1 << scale, 2 * EDGE_FACTOR << scale
+    index, word = index_type(None, max(vertices, ends)).itemsize, 8
+    graph = (vertices + 1) * index + ends * (index + word)
+    return graph + max(ends * word, graph if device == "cuda" else 0)
+
+
 mix = numba.njit(mixed)  # 64 bits
 
 
