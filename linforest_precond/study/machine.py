@@ -21,7 +21,7 @@ CPU_INFO = Path("/proc/cpuinfo")
 
 
 def surroundings(device: str) -> JsonObject:
-    """Machine, versions and commit in the format of a study; `gpu` and the version of CuPy are None on the CPU."""
+    """Machine, versions and commit as in a study; `gpu` and the version of CuPy are None on the CPU."""
     found = machine(device)
     return {
         "processor": found["cpu"],

@@ -52,8 +52,8 @@ NUMBER = re.compile(r"(?<![\w.^])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 # Parts of sentences whose numbers name something: tables, configurations, machines, limits, a maximum.
 NAMES = re.compile(
     r"tables? [\d.]+( and [\d.]+)?|figures? [\d.]+|Eq. \d|Algorithm \d|k?_?m = \d|24 n|\d\^\d+|\d+ × \d+|"
-    r"\d+ threads|8 GPUs|\d+ batch(es)?|at most \d times|(\d+ to )?\d+ ranks|√p allows \d|at least 100,000 entries|"
-    r"Refining [\d.]+ %|maximum at 0.53406"
+    r"\d+ threads|8 GPUs|\d+ batch(es)?|at most \d times|(\d+ to )?\d+ ranks|√p allows \d|"
+    r"at least 100,000 entries|Refining [\d.]+ %|maximum at 0.53406"
 )
 
 

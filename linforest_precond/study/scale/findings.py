@@ -6,7 +6,7 @@ import math
 from statistics import fmean
 
 from linforest_precond.study.findings import Findings
-from linforest_precond.study.number_formats import count, digits3, listed, one_digit, percent, spread
+from linforest_precond.study.number_formats import count, listed, one_digit, percent, spread
 from linforest_precond.study.published import named_rows, published_number
 from linforest_precond.study.results import JsonObject, done
 from linforest_precond.study.scale.tables import (
@@ -111,7 +111,7 @@ def _streaming(rows: list[JsonObject]) -> str:
         text = f"{text} {spread(times)} times as long as the whole graph on the device"
         text += f" ({spread(pinned)} from pinned memory)" if pinned else ""
         met = " and ".join(
-            f"{sum(each <= aimed for each in found)} from {kind} memory"
+            f"{sum(each <= aimed for each in found)} ({kind})"
             for kind, found in (("pageable", times), ("pinned", pinned))
             if found
         )
@@ -131,7 +131,8 @@ def _copies(cases: list[JsonObject]) -> str | None:
     one, many = ([each[place]["mmeps"] / each[place]["bound"] for each in rows] for place in (0, -1))
     link = spread([each["link"] / 1e9 for each in found])
     text = f"The link takes {link} GB/s from pinned memory. Of what it allows for the bytes that are sent"
-    return f"{text}, one batch reaches {spread(one, percent)}, 8 batches {spread(many, percent)} from pageable memory."
+    text = f"{text}, from pageable memory"
+    return f"{text} one batch reaches {spread(one, percent)}, 8 batches {spread(many, percent)}."
 
 
 @findings.about("Batches", "batches")
