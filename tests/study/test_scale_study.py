@@ -235,10 +235,10 @@ def test_sentences_of_streaming_name_what_is_aimed_for_and_what_the_link_forbids
     said = {found.topic: found.sentence for found in findings.findings({"cases": [few, many]})}
     assert said["Streaming"] == (
         "1 batch takes 6.00 to 10.0 times as long as the whole graph on the device (1.50 to 6.00 from pinned "
-        "memory); at most 2 times, as aimed for, on 0 from pageable memory and 1 from pinned memory of 2 graphs, "
-        "and the bytes over the link alone forbid it on 1. 8 batches take 9.00 to 20.0 times as long as the whole "
-        "graph on the device (3.00 to 7.00 from pinned memory); at most 4 times, as aimed for, on 0 from pageable "
-        "memory and 1 from pinned memory of 2 graphs, and the bytes over the link alone forbid it on 1."
+        "memory); at most 2 times, as aimed for, on 0 (pageable) and 1 (pinned) of 2 graphs, and the bytes "
+        "over the link alone forbid it on 1. 8 batches take 9.00 to 20.0 times as long as the whole graph on "
+        "the device (3.00 to 7.00 from pinned memory); at most 4 times, as aimed for, on 0 (pageable) and "
+        "1 (pinned) of 2 graphs, and the bytes over the link alone forbid it on 1."
     )
     assert (
         "2.50 times as long as locally dominant ones, at most 3 times on 2 of 2"
