@@ -6,12 +6,7 @@ from functools import partial
 from statistics import fmean
 
 from linforest_precond.study.listings import Cell, Column, Tables
-from linforest_precond.study.matching.measures import (
-    LARGE_ENTRIES,
-    LARGE_PERMUTATIONS,
-    METHODS,
-    PROPOSALS,
-)
+from linforest_precond.study.matching.measures import METHODS, PROPOSALS
 from linforest_precond.study.number_formats import (
     count,
     difference,
@@ -167,10 +162,7 @@ def arrangement(study: JsonObject) -> list[JsonObject]:
 
 
 def variables(study: JsonObject) -> JsonObject:
-    """The published numbers, the threads of the timed calls, and the orders of large graphs."""
+    """The published numbers, the threads of the timed calls, and the numbers of orders."""
     threads = max((case["times"]["threads"] for case in done(study, "times")), default=None)
-    return {
-        "published": keyed_numbers("matching"),
-        "threads": threads,
-        "large": (LARGE_ENTRIES, LARGE_PERMUTATIONS),
-    }
+    orders = sorted({case["quality"]["permutations"] for case in done(study, "quality")})
+    return {"published": keyed_numbers("matching"), "threads": threads, "orders": orders}
