@@ -164,7 +164,9 @@ def test_batches_are_the_same_matching(backend):
     assert all(row["same"] and row["mmeps"] > 0 for row in found["batched"].values())
     sizes = [row["largest_batch"] for row in found["batched"].values()]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] == batches.entry_bytes(W)
+    assert found["augmented"]["seconds"] > 0 and found["edges"] == lf.graph.matching(W).size
     if backend.name == "cuda":
+        assert all(row["pinned"] > 0 for row in found["batched"].values())
         sent = [row["sent"] for row in found["batched"].values()]
         assert sent[0] == sent[1] == batches.entry_bytes(W) + W.indptr.nbytes < sent[3]
         assert found["link"] > 1e9 and 0 < found["occupancy"] <= 1
