@@ -62,9 +62,14 @@ def merged(runs: list[dict[str, Any]]) -> dict[str, Any]:
         for case in run["cases"]:
             found = cases.setdefault(case["name"], case)
             found |= {key: thinned(value) for key, value in case.items() if value is not None}
+    machine = runs[0].get("machine") or {}
+    commits = dict.fromkeys((run.get("machine") or {}).get("commit") for run in runs)
+    if any(commits):
+        machine |= {"commit": ", ".join(commit or "unknown" for commit in commits)}
     settings = (runs[0].get("settings") or {}) | {"parts": [*parts] if len(runs) == 1 else []}
     return runs[0] | {
         "finished": runs[-1].get("finished"),
+        "machine": machine,
         "settings": settings,
         "cases": list(cases.values()),
     }

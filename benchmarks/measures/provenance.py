@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from linforest_precond.study.machine import machine, output_of, versions
+from linforest_precond.study.machine import commit, machine, versions
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "linforest_precond"
@@ -54,8 +53,3 @@ def hash_of(*places) -> str:
             source = path.read_bytes().replace(b"\r\n", b"\n")
             digest.update(f"{name} {len(source)}\n".encode() + source)
     return digest.hexdigest()
-
-
-def commit() -> str:
-    """The commit by LINFOREST_COMMIT or by git; uncommitted edits change the hashes instead."""
-    return os.environ.get("LINFOREST_COMMIT") or output_of("git", "-C", ROOT, "rev-parse", "HEAD")

@@ -16,11 +16,12 @@ import linforest_precond
 from linforest_precond.study.results import JsonObject
 
 UNKNOWN = "unknown"
+ROOT = Path(__file__).resolve().parents[2]
 CPU_INFO = Path("/proc/cpuinfo")
 
 
 def surroundings(device: str) -> JsonObject:
-    """Machine and versions in the format of a study; `gpu` and the version of CuPy are None on the CPU."""
+    """Machine, versions and commit as in a study; `gpu` and the version of CuPy are None on the CPU."""
     found = machine(device)
     return {
         "processor": found["cpu"],
@@ -29,7 +30,15 @@ def surroundings(device: str) -> JsonObject:
         "memory_gib": found["memory_gib"],
         "system": found["system"],
         "versions": {"cupy": None, **versions(device), "linforest_precond": linforest_precond.__version__},
+        "commit": commit(),
     }
+
+
+def commit() -> str:
+    """The commit by LINFOREST_COMMIT, or by git in a checkout; uncommitted edits are not seen."""
+    # An installed package may lie in the checkout of another project.
+    found = output_of("git", "-C", ROOT, "rev-parse", "HEAD") if (ROOT / ".git").exists() else UNKNOWN
+    return os.environ.get("LINFOREST_COMMIT") or found
 
 
 def machine(device: str) -> JsonObject:

@@ -231,11 +231,12 @@ class Session:
 
 
 def free_memory(device: str) -> None:
-    """Release the blocks of CuPy's memory pool: the next matrix may need all memory."""
+    """Release the blocks of CuPy's memory pools: the next matrix may need all memory."""
     if device == "cuda":
         import cupy
 
         cupy.get_default_memory_pool().free_all_blocks()
+        cupy.get_default_pinned_memory_pool().free_all_blocks()
 
 
 def _line(record: JsonObject) -> str:

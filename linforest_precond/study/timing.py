@@ -84,9 +84,14 @@ def time_of(call: Callable[[], T], device: str) -> tuple[float, T]:
     return sample / 1e3, result
 
 
-def median_time(call: Callable[[], T], repeats: int, device: str) -> tuple[float, T]:
-    """The median seconds of up to `repeats` calls, after one that compiles, and the last result."""
-    samples, result = _repeated(call, repeats, device)
+def median_time(
+    call: Callable[[], T], repeats: int, device: str, compiling: Call | None = None
+) -> tuple[float, T]:
+    """The median seconds of up to `repeats` calls, after one that compiles, and the last result.
+
+    `compiling` is a short call that compiles as much.
+    """
+    samples, result = _repeated(call, repeats, device, compiling)
     return statistics.median(samples), result
 
 
@@ -96,8 +101,10 @@ def least_time(call: Callable[[], T], repeats: int, device: str) -> tuple[float,
     return min(samples), result
 
 
-def _repeated(call: Callable[[], T], repeats: int, device: str) -> tuple[list[float], T]:
-    result: T | None = time_of(call, device)[1]
+def _repeated(
+    call: Callable[[], T], repeats: int, device: str, compiling: Call | None = None
+) -> tuple[list[float], T]:
+    result: T | None = time_of(compiling or call, device)[1]
     samples: list[float] = []
     while not samples or (len(samples) < repeats and sum(samples) < LONG_SECONDS):
         result = None  # releases its memory before the next call

@@ -148,9 +148,11 @@ class TestOutOfCore:
 
     @pytest.mark.parametrize("room", [None, 0])
     @pytest.mark.parametrize("slot", [64, 1000])
-    def test_parts_of_batches(self, cuda, monkeypatch, slot, room):
-        """Rows end anywhere in a slot, and are longer than one."""
+    @pytest.mark.parametrize("small", [0, 2**16])
+    def test_parts_of_batches(self, cuda, monkeypatch, slot, small, room):
+        """Rows end anywhere in a slot, and are longer than one; sent by threads, or without."""
         monkeypatch.setattr(uploads, "SLOT_BYTES", slot)
+        monkeypatch.setattr(uploads, "SMALL_BYTES", small)
         for A in HOST_GRAPHS.values():
             graph = checked(A).graph
             mate, _ = out_of_core_matching.match(graph, KEY, 3, room)
@@ -215,6 +217,7 @@ class TestOutOfCore:
             raise MemoryError("told to")
 
         before = threading.active_count()
+        monkeypatch.setattr(uploads, "SMALL_BYTES", 0)
         monkeypatch.setattr(cpu.matching.out_of_core_matching, "gather_entries", failing)
         with pytest.raises(MemoryError, match="told to"):
             out_of_core_matching.match(checked(HOST_GRAPHS["grid"]).graph, KEY, batches=4, room=0)

@@ -206,6 +206,7 @@ def study(cases=None, **changes):
             "gpu": None,
             "memory_gib": 31.2,
             "versions": {"python": "3.11.9", "numpy": "2.1.0", "cupy": None, "linforest_precond": "0.1.0"},
+            "commit": "0123456789abcdef",
         },
         "settings": {
             "rtol": 1e-10,

@@ -36,3 +36,17 @@ def test_the_processor_has_a_name(monkeypatch, tmp_path, cpuinfo, commands, proc
     monkeypatch.setattr(machine.platform, "machine", lambda: "aarch64")
     monkeypatch.setattr(machine.platform, "processor", lambda: processor)
     assert machine._cpu_model() == name
+
+
+@pytest.mark.parametrize(
+    ("named", "checkout", "commit"),
+    [("abc", True, "abc"), ("", True, "def"), ("abc", False, "abc"), ("", False, machine.UNKNOWN)],
+)
+def test_the_commit_is_of_the_variable_or_of_the_checkout(monkeypatch, tmp_path, named, checkout, commit):
+    """The checkout around an installed package is another project's."""
+    if checkout:
+        (tmp_path / ".git").touch()
+    monkeypatch.setenv("LINFOREST_COMMIT", named)
+    monkeypatch.setattr(machine, "ROOT", tmp_path)
+    monkeypatch.setattr(machine, "output_of", lambda *command: "def")
+    assert machine.surroundings("cpu")["commit"] == commit

@@ -141,7 +141,31 @@ def test_a_full_study_has_fifty_graphs_and_the_orders_of_the_paper():
     assert (MatchingSettings(full=True).orders, MatchingSettings(full=True, permutations=3).orders) == (32, 3)
 
 
-def test_edges_are_counted_without_the_diagonal():
+def test_large_graphs_have_few_orders():
+    quick, full, given = MatchingSettings(), MatchingSettings(full=True), MatchingSettings(permutations=20)
+    assert [each.orders_of(measures.LARGE_ENTRIES) for each in (quick, full, given)] == [8, 32, 20]
+    assert [each.orders_of(measures.LARGE_ENTRIES + 1) for each in (quick, full, given)] == [8, 8, 20]
+
+
+def test_sequential_times_follow_a_call_that_compiles_on_no_vertex(monkeypatch):
+    """The first call of a type compiles; on the largest graphs one of the graph itself takes ten seconds."""
+    calls = []
+    match_in_order = measures.match_in_order
+    monkeypatch.setattr(
+        measures, "match_in_order", lambda *given: calls.append(given[3].size) or match_in_order(*given)
+    )
+    found = measures.times(lf.matrices.poisson((12, 12)), None, FEW)
+    assert calls == 2 * [0, *[144] * measures.SEQUENTIAL_REPEATS]
+    assert all(seconds > 0 for seconds in found["seconds"].values())
+
+
+def test_edges_are_counted_without_the_diagonal_and_zeros():
+    A = graphs.random_graph(50, "ties", 2)
+    A.data[A.indices == 7] = 0
+    A = (A.T + A).tocsr()
+    graph = checked(A).graph
+    counts = algorithms.count_degrees(graph.indptr, graph.indices, graph.values)
+    assert counts.tolist() == ((A.toarray() != 0) & ~np.eye(50, dtype=bool)).sum(axis=1).tolist()
     A = lf.matrices.poisson((10, 10))
     assert (A.diagonal() != 0).all()
     found = measures.times(A, None, MatchingSettings())

@@ -144,7 +144,7 @@ def test_header_shows_mode_device_machine_versions_and_dates(mixed):
     (lead,) = mixed[2].all("p", **{"class": "lead"})
     for words in (
         "quick study on the CPU", "4 of 6 cases", "1 of them a stand-in", "A Processor 9000", "8 cores",
-        "31 GiB", "numpy 2.1.0", "2026-01-05 10:00 UTC", "2026-01-05 10:12 UTC",
+        "31 GiB", "numpy 2.1.0", "Commit 0123456789abcdef", "2026-01-05 10:00 UTC", "2026-01-05 10:12 UTC",
     ):  # fmt: skip
         assert words in lead["text"]
     assert "cupy" not in lead["text"]

@@ -37,6 +37,14 @@ def test_two_runs_make_one_page(reproduce, tmp_path):
     assert len(list((page.parent / "forests").iterdir())) == 2 + 6  # panels, then figures 3, 5 and 6
 
 
+def test_runs_of_several_commits_are_named(reproduce):
+    runs = [study([case()]), study([case()]), study([case()])]
+    runs[1]["machine"]["commit"] = "fedcba"
+    del runs[2]["machine"]["commit"]
+    assert reproduce.merged(runs)["machine"]["commit"] == "0123456789abcdef, fedcba, unknown"
+    assert "commit" not in reproduce.merged(runs[2:])["machine"]
+
+
 def test_curves_keep_their_ends(reproduce):
     history = {"iterations": list(range(601)), "residuals": [0.5**k for k in range(601)]}
     few = reproduce.thinned({"runs": [{"history": history}]})["runs"][0]["history"]

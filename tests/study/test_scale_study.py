@@ -18,7 +18,8 @@ from linforest_precond.study import run_paper, timing
 from linforest_precond.study.cases import Case, Source
 from linforest_precond.study.paper import Settings
 from linforest_precond.study.published import named_rows
-from linforest_precond.study.scale import batches, findings, measures
+from linforest_precond.study.scale import batches, findings, measures, tables
+from linforest_precond.study.scale import graphs as scale_graphs
 from linforest_precond.study.scale.graphs import (
     fetch,
     large_graph,
@@ -28,6 +29,7 @@ from linforest_precond.study.scale.graphs import (
     uniform_graph,
     weighted,
 )
+from linforest_precond.study.scale.large_graphs import BLOCKS, BUCKETS, bytes_needed
 from linforest_precond.study.scale.measures import visits
 
 TRANSCRIPTION = Path(__file__).parent / "published" / "scale.txt"
@@ -134,6 +136,8 @@ def test_large_graphs(kind):
     rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
     assert A.shape == (4096, 4096) and (np.diff(rows * A.shape[0] + A.indices) > 0).all()
     assert (A != A.T).nnz == 0 and (A.diagonal() == 0).all()
+    peak, _ = timing.host_peak(lambda: large_graph(kind, 14))
+    assert bytes_needed(14, "cpu") / 2 < peak < bytes_needed(14, "cpu") + 4 * 8 * BLOCKS * BUCKETS
     assert A.data.min() > 0 and A.data.max() <= 1 and abs(A.data.mean() - 0.5) < 0.01
     small = weighted(uniform_graph(12) if kind == "urand" else lf.matrices.rmat(12))[0]
     assert abs(A.nnz / small.nnz - 1) < 0.02
@@ -160,7 +164,9 @@ def test_batches_are_the_same_matching(backend):
     assert all(row["same"] and row["mmeps"] > 0 for row in found["batched"].values())
     sizes = [row["largest_batch"] for row in found["batched"].values()]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] == batches.entry_bytes(W)
+    assert found["augmented"]["seconds"] > 0 and found["edges"] == lf.graph.matching(W).size
     if backend.name == "cuda":
+        assert all(row["pinned"] > 0 for row in found["batched"].values())
         sent = [row["sent"] for row in found["batched"].values()]
         assert sent[0] == sent[1] == batches.entry_bytes(W) + W.indptr.nbytes < sent[3]
         assert found["link"] > 1e9 and 0 < found["occupancy"] <= 1
@@ -199,6 +205,59 @@ def test_the_whole_study(tmp_path):
     assert "Quality against the optimum" in text and "6.38" in text
 
 
+def test_a_graph_larger_than_the_memory_is_refused(monkeypatch):
+    """Before anything is allocated; the formula covers the arrays of the generator."""
+    monkeypatch.setattr(scale_graphs, "free_bytes", lambda: 135e9)
+    with pytest.raises(MemoryError, match="kron:27 takes 140 GB of the host's memory, and 135 GB are free"):
+        fetch(Source("cuda"), own_case("kron:27"))  # no array is made there, nor a GPU needed
+    with pytest.raises(MemoryError, match="urand:28 takes 208 GB"):
+        fetch(Source("cpu"), own_case("urand:28"))
+    scale_graphs.check_memory("kron:26", 26, "cuda")
+
+
+def test_sentences_of_streaming_name_what_is_aimed_for_and_what_the_link_forbids():
+    def case(name, whole, times):
+        rows = {
+            number: {
+                "seconds": seconds,
+                "pinned": pinned,
+                "sent": sent,
+                "bound": 1.0,
+                "mmeps": 1.0,
+                "same": True,
+            }
+            for number, (seconds, pinned, sent) in times.items()
+        }
+        found = {"whole": {"seconds": whole, "mmeps": 1.0}, "augmented": {"seconds": 2.5 * whole}}
+        found |= {"link": 10.0, "batched": rows}
+        return {"name": name, "status": "done", "rows": 10, "nnz": 30, "batches": found}
+
+    few = case("few", 1.0, {"1": (6.0, 1.5, 10), "8": (9.0, 3.0, 20)})
+    many = case("many", 2.0, {"1": (20.0, 12.0, 60), "8": (40.0, 14.0, 90)})
+    said = {found.topic: found.sentence for found in findings.findings({"cases": [few, many]})}
+    assert said["Streaming"] == (
+        "1 batch takes 6.00 to 10.0 times as long as the whole graph on the device (1.50 to 6.00 from pinned "
+        "memory); at most 2 times, as aimed for, on 0 (pageable) and 1 (pinned) of 2 graphs, and the bytes "
+        "over the link alone forbid it on 1. 8 batches take 9.00 to 20.0 times as long as the whole graph on "
+        "the device (3.00 to 7.00 from pinned memory); at most 4 times, as aimed for, on 0 (pageable) and "
+        "1 (pinned) of 2 graphs, and the bytes over the link alone forbid it on 1."
+    )
+    assert (
+        "2.50 times as long as locally dominant ones, at most 3 times on 2 of 2"
+        in said["Time of augmentations"]
+    )
+
+
+def test_sizes_say_why_a_graph_of_the_thesis_is_not_here_itself():
+    own = {"name": "mycielskian:18", "paper": "mycielskian18", "at_paper_size": True}
+    small = {"name": "kron:8", "paper": "GAP-kron", "at_paper_size": False}
+    cases = [case | {"status": "done", "rows": 9, "nnz": 20} for case in (own, small)]
+    found = {row["graph"]: row for row in tables.sizes({"cases": cases})}
+    assert len(found) == 14 and found["mycielskian18"]["itself"] and not found["GAP-kron"]["itself"]
+    assert (found["GAP-kron"]["own_vertices"], found["GAP-kron"]["own_edges"]) == (9, 10)
+    assert "140 GB" in found["GAP-kron"]["reason"] and "collection" in found["HV15R"]["reason"]
+
+
 def test_a_missing_graph_is_missing(tmp_path):
     case = Case("./nonesuch.mtx", "nonesuch", "file")
     with pytest.raises(Exception, match="nonesuch"):
@@ -210,7 +269,8 @@ def test_findings_say_of_which_graphs_they_are():
         times = {"seconds": 1.0, "mmeps": rate, "same": True}
         memory = {"peak": 2 if nnz < findings.MANY_ENTRIES else 1, "graph": 10, "given": 1}
         found = {"whole": times, "batched": {"8": times}}
-        return {"name": name, "status": "done", "nnz": nnz, "batches": found, "memory": memory}
+        sizes = {"rows": nnz // 10, "nnz": nnz, "at_paper_size": False}
+        return {"name": name, "status": "done", **sizes, "batches": found, "memory": memory}
 
     study = {"cases": [case("small", 10, 0.1), case("large", 10**6, 5.0), case("larger", 10**7, 9.0)]}
     said = {finding.topic: finding.sentence for finding in findings.findings(study)}

@@ -343,7 +343,7 @@ def test_matching_select():
 
     assert ([case.name for case in MATCHING.select()][:2], len(MATCHING.select(full=True))) == (
         ["standin:ecology1/10", "aniso2:200"],
-        52,
+        57,
     )
 
 

@@ -459,7 +459,7 @@ class TestRun:
     def test_the_file_conforms_to_its_schema(self, study, backend):
         found = study(["aniso2:20"], parts=PARTS, permutations=1, device=backend.name)
         assert set(found) == STUDY_KEYS and found["schema"] == 1 and not found["interrupted"]
-        assert set(found["machine"]) >= {"processor", "cores", "gpu", "memory_gib", "versions"}
+        assert set(found["machine"]) >= {"processor", "cores", "gpu", "memory_gib", "versions", "commit"}
         settings = {"rtol", "maxiter", "permutations", "parts", "precond", *MULTIGRID, *RULES}
         assert set(found["settings"]) == settings
         (case,) = found["cases"]

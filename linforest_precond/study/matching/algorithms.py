@@ -78,6 +78,16 @@ def match_in_order(
     return size, total
 
 
+# Each vertex's edges: stored entries but the diagonal and explicit zeros.
+@numba.njit
+def count_degrees(indptr: Any, indices: Any, values: Any) -> Any:
+    degrees = np.zeros(indptr.size - 1, np.int64)
+    for v in range(degrees.size):
+        for slot in range(indptr[v], indptr[v + 1]):
+            degrees[v] += indices[slot] != v and values[slot] != 0
+    return degrees
+
+
 def independent_matched(graph: Graph, blue: Any, random: np.random.Generator) -> int:
     """The red vertices that are chosen where each blue one chooses among its red neighbours at random."""
     arrays = graph.indptr, graph.indices, graph.values, blue

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,6 @@ import numpy as np
 import scipy.sparse
 from scipy.optimize import brentq
 
-from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import device_name, xp_of
 from linforest_precond.graph.matching.matching import matching
 from linforest_precond.graph.reordering.permute import permute
@@ -23,6 +22,7 @@ from linforest_precond.matrix.graphs import Graph
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
 from linforest_precond.study.matching.algorithms import (
+    count_degrees,
     host_graph,
     independent_matched,
     match,
@@ -35,6 +35,8 @@ from linforest_precond.study.results import JsonObject
 
 # Random orders of the vertices over which qualities are averaged; the paper has 32.
 QUICK_PERMUTATIONS, PAPER_PERMUTATIONS = 8, 32
+# Graphs with more entries have at most that many orders, since a sequential matching takes a second or more.
+LARGE_ENTRIES, LARGE_PERMUTATIONS = 20_000_000, 8
 PROPOSALS = ("random", "weighted")
 DOMINANT = ("locally_dominant", "suitor")
 MOST_ROUNDS = 60
@@ -54,7 +56,7 @@ SPEEDUPS = {
     "locally_dominant_greedy": ("locally_dominant", "greedy"),
     "suitor_greedy": ("suitor", "greedy"),
 }
-REPEATS = 5
+REPEATS, SEQUENTIAL_REPEATS = 5, 3
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,11 @@ class MatchingSettings(Settings):
         if self.permutations is not None:
             return self.permutations
         return PAPER_PERMUTATIONS if self.full else QUICK_PERMUTATIONS
+
+    def orders_of(self, entries: int) -> int:
+        """The random orders for a graph: few for a large one, unless their number was given."""
+        few = self.permutations is None and entries > LARGE_ENTRIES
+        return min(self.orders, LARGE_PERMUTATIONS) if few else self.orders
 
 
 def rounds(A: Any, case: Case, settings: Settings) -> JsonObject:
@@ -157,7 +164,7 @@ def quality(A: Any, case: Case, settings: MatchingSettings) -> JsonObject:
     2; ``serial``: Algorithm 1 / Algorithm 2; ``dominant``: our locally dominant and suitor matchings /
     Algorithm 2; ``md5``: weighted proposals with the colours of Algorithm 4 / with ours.
     """
-    graph, csr, seeds = host_graph(A), checked(A), range(settings.orders)
+    graph, csr, seeds = host_graph(A), checked(A), range(settings.orders_of(A.nnz))
     random, weighted = serial_matchings(graph, (False, True), seeds)
     sizes = [float(matching(csr, "random", seed=seed).size) for seed in seeds]
     weights = [matching(csr, "weighted", seed=seed).weight for seed in seeds]
@@ -165,8 +172,8 @@ def quality(A: Any, case: Case, settings: MatchingSettings) -> JsonObject:
     best = greedy_weight(csr)
     dominant = {method: share(matching(csr, method).weight, best) for method in DOMINANT}
     return {
-        "permutations": settings.orders,
-        "edges": int(edge_weights(graph).size),
+        "permutations": len(seeds),
+        "edges": int(count_degrees(graph.indptr, graph.indices, graph.values).sum()) // 2,
         **compared("size", sizes, statistics.fmean(size for size, _ in random)),
         **compared("gain", weights, statistics.fmean(weight for _, weight in weighted)),
         **compared("greedy", weights, best),
@@ -193,13 +200,6 @@ def compared(name: str, values: list[float], reference: float) -> JsonObject:
 
 def share(part: float, whole: float, empty: float = 1.0) -> float:
     return part / whole if whole else empty
-
-
-def edge_weights(graph: Graph) -> Array:
-    """The weight of each edge, once."""
-    rows = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
-    values: Any = np.abs(graph.values)
-    return values[(graph.indices > rows) & (values > 0)]
 
 
 def arrangement(A: Any, case: Case, settings: Settings) -> JsonObject:
@@ -242,12 +242,16 @@ def times(A: Any, case: Case, settings: Settings) -> JsonObject:
     """Median times on the graph with its vertices in random order, as in the paper."""
     B = permute(A, xp_of(A).asarray(np.random.default_rng(0).permutation(A.shape[0])))
     host, device = host_graph(B), device_name(B)
-    seconds = {name: timing.median_time(call, REPEATS, "cpu")[0] for name, call in _sequential(host).items()}
+    empty = replace(host, indptr=host.indptr[:1], indices=host.indices[:0], values=host.values[:0])
+    compiling = _sequential(empty)
+    seconds = {
+        name: timing.median_time(call, SEQUENTIAL_REPEATS, "cpu", compiling[name])[0]
+        for name, call in _sequential(host).items()
+    }
     graph = checked(B).graph
     for method in METHODS:
         seconds[method] = timing.median_time(partial(match, graph, method), REPEATS, device)[0]
-    rows = np.repeat(np.arange(host.n), np.diff(host.indptr))
-    degrees = np.bincount(rows[(host.indices != rows) & (host.values != 0)], minlength=host.n)
+    degrees = count_degrees(host.indptr, host.indices, host.values)
     return {
         "vertices": host.n,
         "edges": int(degrees.sum() // 2),

@@ -52,7 +52,10 @@ def _averages(study: JsonObject) -> list[JsonObject]:
     """The averages beside the paper's, which has a lower bound for sizes."""
     known = keyed_numbers("matching")
     paper = {"gain": known["gain"], "greedy": known["greedy"], "serial": known["greedy"] / known["gain"]}
-    row: JsonObject = {"name": Cell("average", best=True), "edges": Cell("")}
+    row: JsonObject = {
+        "name": Cell("average", best=True),
+        **dict.fromkeys(("edges", "permutations"), Cell("")),
+    }
     row |= {"size": Cell(three_digits(average(study, "size")), f"> {known['size']}")}
     for key, theirs in paper.items():
         value = average(study, key) or 0.0
@@ -99,7 +102,7 @@ def threads(study: JsonObject) -> list[JsonObject]:
 @TABLES.listing(
     Column("name", "Matrix"),
     Column("edges", "Edges", count),
-    "permutations",
+    Column("permutations", "Orders", count),
     *(Column(partial(_ratio, key=key), heading) for key, heading in RATIOS.items()),
     *(f"{key}{end}" for key in RATIOS for end in ("", "_deviation", "_paper")),
     Column("locally_dominant", "Locally dominant / Alg. 2", three_digits),
@@ -159,6 +162,7 @@ def arrangement(study: JsonObject) -> list[JsonObject]:
 
 
 def variables(study: JsonObject) -> JsonObject:
-    """The published numbers, and the threads of the timed calls."""
+    """The published numbers, the threads of the timed calls, and the numbers of orders."""
     threads = max((case["times"]["threads"] for case in done(study, "times")), default=None)
-    return {"published": keyed_numbers("matching"), "threads": threads}
+    orders = sorted({case["quality"]["permutations"] for case in done(study, "quality")})
+    return {"published": keyed_numbers("matching"), "threads": threads, "orders": orders}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.host_numbers import batch_ends
 from linforest_precond.graph.matching.matching import match_graph, matching, tie_key_of
 from linforest_precond.matrices.arrays import from_host
-from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.study import timing
 from linforest_precond.study.cases import Case
@@ -23,6 +25,8 @@ from linforest_precond.study.results import JsonObject
 
 BATCHES = (1, 2, 4, 8)
 REPEATS = 5
+# The methods that are timed on the whole graph, and their fields.
+RESIDENT = {"locally_dominant": "whole", "suitor": "suitor", "augmented": "augmented"}
 # The memory budget of a graph: its arrays of vertices, and this share of its entries.
 GIVEN_SHARE = 1 / 8
 # Buffers of the size of a batch: on the CPU one, and one for the remaining rows; on the GPU two, so that
@@ -36,37 +40,55 @@ LINK_BYTES = 2**28
 def batches(W: Any, case: Case, settings: Settings) -> JsonObject:
     """Seconds and rates (MMEPS, million matched edges per second) of locally dominant matching in batches.
 
-    Beside them the ``whole`` graph on the device, ``suitor`` likewise, and ``resident``, the bytes of the
-    arrays of all vertices, and ``size``, those of the entries. On the GPU, ``link`` is the rate of copies to
-    it from pinned memory in bytes per second, ``sent`` are the bytes that a matching copies, and ``bound`` is
-    the rate if nothing but these copies took time. ``occupancy`` is the one that registers and shared memory
-    allow the kernel of the whole graph.
+    Beside them the ``whole`` graph on the device, ``suitor`` and ``augmented`` likewise, and ``resident``,
+    the bytes of the arrays of all vertices, and ``size``, those of the entries. On the GPU, ``pinned`` are
+    the seconds from pinned memory, ``link`` is the rate of copies from it in bytes per second, ``sent`` are
+    the bytes that a matching copies, and ``bound`` is the rate if nothing but these copies took time.
+    ``occupancy`` is the one that registers and shared memory allow the kernel of the whole graph.
     """
-    device = settings.device
-    csr = checked(W)
-    whole = matching(csr)
-    on_device = (csr if device == "cpu" else checked(from_host(W, W.dtype, device, None))).graph
-    rate = partial(_rated, whole.size)
+    device, on_gpu, graph = settings.device, settings.device == "cuda", checked(W).graph
+    on_device = _on(device, W).graph
+    whole = on_host(match_graph(on_device, "locally_dominant")[0])
     found: JsonObject = {
-        "edges": whole.size,
+        "edges": edge_count(whole),
         "size": entry_bytes(W),
         "resident": vertex_bytes(W),
-        "whole": rate(_seconds(partial(match_graph, on_device, "locally_dominant"), device)),
-        "suitor": rate(_seconds(partial(match_graph, on_device, "suitor"), device)),
-        "link": 1e9 * max(timing.upload_bandwidths(LINK_BYTES, REPEATS)) if device == "cuda" else None,
-        "occupancy": occupancy(on_device) if device == "cuda" else None,
+        **{key: _rated(partial(match_graph, on_device, name), device)[0] for name, key in RESIDENT.items()},
+        "link": 1e9 * max(timing.upload_bandwidths(LINK_BYTES, REPEATS)) if on_gpu else None,
+        "occupancy": occupancy(on_device) if on_gpu else None,
         "batched": {},
     }
+    pinned = _pinned(graph) if on_gpu else None
     for count in BATCHES:
-        call = _batched_call(csr.graph, count, device)
-        mates, sent = call()
-        found["batched"][str(count)] = rate(_seconds(call, device)) | {
-            "largest_batch": largest_batch(csr.graph, count),
-            "sent": sent,
-            "bound": whole.size / (sent / found["link"]) / 1e6 if sent else None,
-            "same": bool((mates == whole.mate).all()),
-        }
+        row, mates, sent = _rated(_batched_call(graph, count, device), device)
+        row |= {"largest_batch": largest_batch(graph, count), "same": bool((mates == whole).all())}
+        row |= {"sent": sent, "bound": found["edges"] / (sent / found["link"]) / 1e6 if sent else None}
+        if pinned:
+            other, mates, _ = _rated(_batched_call(pinned, count, device), device)
+            row |= {"pinned": other["seconds"], "same": row["same"] and bool((mates == whole).all())}
+        found["batched"][str(count)] = row
     return found
+
+
+def _on(device: str, W: Any) -> CheckedMatrix:
+    """The matrix, or a copy of it on the GPU."""
+    return checked(W if device == "cpu" else from_host(W, W.dtype, device, None))
+
+
+def _pinned(graph: Graph) -> Graph:
+    """The graph with copies of its arrays in pinned memory of the host."""
+    from linforest_precond.backends.cuda.runtime.uploads import pinned_empty
+
+    arrays = {}
+    for name in ("indptr", "indices", "values"):
+        source = getattr(graph, name)
+        arrays[name] = pinned_empty(source.size, source.dtype)
+        arrays[name][:] = source
+    return replace(graph, **arrays)
+
+
+def edge_count(mates: Any) -> int:
+    return int((mates >= 0).sum()) // 2
 
 
 def occupancy(graph: Any) -> float:
@@ -83,12 +105,10 @@ def occupancy(graph: Any) -> float:
     return float(resident_blocks(kernel, search.shared_memory) * BLOCK / most)
 
 
-def _seconds(call: Callable[[], Any], device: str) -> float:
-    return timing.median_time(call, REPEATS, device)[0]
-
-
-def _rated(edges: int, seconds: float) -> JsonObject:
-    return {"seconds": seconds, "mmeps": edges / seconds / 1e6}
+def _rated(call: Callable[[], tuple[Any, Any]], device: str) -> tuple[JsonObject, Any, Any]:
+    """Seconds and rate of a call that returns mates and something more, and these two."""
+    seconds, (mates, more) = timing.median_time(call, REPEATS, device)
+    return {"seconds": seconds, "mmeps": edge_count(mates) / seconds / 1e6}, mates, more
 
 
 def _batched_call(graph: Graph, count: int, device: str) -> Callable[[], tuple[Any, int | None]]:
@@ -99,9 +119,9 @@ def _batched_call(graph: Graph, count: int, device: str) -> Callable[[], tuple[A
 
         room = STAYING * largest_batch(graph, count)
         return lambda: out_of_core_matching.match_counted(graph, key, count, room)[::2]
-    from linforest_precond.backends.cpu.matching import out_of_core_matching as on_host
+    from linforest_precond.backends.cpu.matching import out_of_core_matching as through_files
 
-    return lambda: (on_host.match(graph, key, count)[0], None)
+    return lambda: (through_files.match(graph, key, count)[0], None)
 
 
 def vertex_bytes(W: Any) -> int:
@@ -126,17 +146,16 @@ def memory(W: Any, case: Case, settings: Settings) -> JsonObject:
     On the host the graph is in memory-mapped files, and the peak is that of NumPy's allocations. With the GPU
     the graph is on the host, and the peak is that of CuPy's pool.
     """
-    csr = checked(W)
-    given = vertex_bytes(W) + int(GIVEN_SHARE * entry_bytes(W))
-    count = fitting_batches(csr.graph, int(GIVEN_SHARE * entry_bytes(W)), BUFFERS[settings.device])
-    on_gpu = settings.device == "cuda"
-    peak, mates = _peak_on_gpu(csr.graph, count) if on_gpu else _peak_on_host(W, count)
+    graph, room = checked(W).graph, int(GIVEN_SHARE * entry_bytes(W))
+    count = fitting_batches(graph, room, BUFFERS[settings.device])
+    peak, mates = _peak_on_gpu(graph, count) if settings.device == "cuda" else _peak_on_host(W, count)
+    whole = on_host(match_graph(_on(settings.device, W).graph, "locally_dominant")[0])
     return {
         "graph": vertex_bytes(W) + entry_bytes(W),
-        "given": given,
+        "given": vertex_bytes(W) + room,
         "batches": count,
         "peak": peak,
-        "same": bool((mates == matching(csr).mate).all()),
+        "same": bool((mates == whole).all()),
     }
 
 

@@ -10,13 +10,14 @@ import numba
 import numpy as np
 import scipy.sparse
 
+from linforest_precond.backends.cpu.runtime.calibration import free_bytes
 from linforest_precond.matrices.arrays import from_host
 from linforest_precond.matrices.generators.random_graphs import rmat
 from linforest_precond.matrix.checked import checked
 from linforest_precond.study.cases import Case, Source, size_fields
 from linforest_precond.study.matching.algorithms import upper_weights
 from linforest_precond.study.results import JsonObject
-from linforest_precond.study.scale.large_graphs import large_graph
+from linforest_precond.study.scale.large_graphs import bytes_needed, large_graph
 
 SEED = 0
 EDGE_FACTOR = 16  # of GAP-kron and GAP-urand
@@ -68,10 +69,9 @@ STANDS_FOR = {
     "kron": ("GAP-kron", 27),
     "queen": ("Queen_4147", 111),
 }
-# Above this scale "kron" and "urand" are those of `large_graphs`, which all threads generate: here one thread
+# Above this scale these are those of `large_graphs`, which all threads generate: here one thread
 # sorts, and weighs the edges.
-LARGEST_SCALE = 20
-
+LARGE, LARGEST_SCALE = ("kron", "urand"), 20
 
 _NOTES = {"queen": "a grid of elements with as many entries in a row as Queen_4147"}
 
@@ -93,11 +93,31 @@ def own_case(name: str, full: bool = False) -> Case | None:
     )
 
 
+def why_not(graph: str) -> str:
+    """Why the study does not have a graph of the thesis itself."""
+    for kind, (name, size) in STANDS_FOR.items():
+        if name == graph and kind in LARGE:
+            gigabytes = bytes_needed(size, "cuda") / 1e9
+            return f"{kind}:{size}, generated likewise, takes {gigabytes:.0f} GB of the host's memory"
+    return "a file of the collection, which this run did not have"
+
+
+def check_memory(name: str, scale: int, device: str) -> None:
+    """Raise where the host has less free memory than a large graph takes, before anything is allocated."""
+    needed, free = bytes_needed(scale, device), free_bytes()
+    if needed > free:
+        raise MemoryError(
+            f"{name} takes {needed / 1e9:.0f} GB of the host's memory, and {free / 1e9:.0f} GB are free; "
+            "each step down in scale takes half as much"
+        )
+
+
 def fetch(source: Source, case: Case) -> tuple[Case, Any]:
     """The graph on the host, with uniform random weights where all of its own are equal, as in the thesis."""
     if own_case(case.name) is not None:
         kind, _, size = case.name.partition(":")
-        if kind in ("kron", "urand") and int(size) > LARGEST_SCALE:
+        if kind in LARGE and int(size) > LARGEST_SCALE:
+            check_memory(case.name, int(size), source.device)
             return case, large_graph(kind, int(size))
         found, A = case, GENERATED[kind](int(size))
     else:

@@ -16,7 +16,8 @@ from linforest_precond.study.number_formats import (
 )
 from linforest_precond.study.published import named_rows, published_number
 from linforest_precond.study.results import JsonObject, done
-from linforest_precond.study.scale.batches import BATCHES
+from linforest_precond.study.scale.batches import BATCHES, RESIDENT
+from linforest_precond.study.scale.graphs import why_not
 from linforest_precond.study.scale.measures import METHODS
 
 # Edges per matching of table 4.4, by the product of a rate with the time of table 4.1.
@@ -99,17 +100,44 @@ def rates(study: JsonObject) -> list[JsonObject]:
     ]
 
 
-@TABLES.listing("name edges batches seconds mmeps largest_batch sent bound same", name="batches")
+@TABLES.listing("name edges batches seconds pinned mmeps largest_batch sent bound same", name="batches")
 def times(study: JsonObject) -> list[JsonObject]:
     """Times and rates by the number of batches, as in table 4.4."""
     return [
         {"name": case, "edges": case["batches"]["edges"], "batches": name, **found}
         for case in done(study, "batches")
         for name, found in (
-            *((key, case["batches"][key]) for key in ("whole", "suitor")),
+            *((key, case["batches"][key]) for key in RESIDENT.values() if key in case["batches"]),
             *case["batches"]["batched"].items(),
         )
     ]
+
+
+@TABLES.listing(
+    GRAPH,
+    Column("augmented", "Augmented", digits3),
+    *(
+        Column(f"{field}_{number}", (f"{number} batch{'es' if number > 1 else ''}", heading), digits3)
+        for number in BATCHES
+        for field, heading in (("streamed", "pageable"), ("pinned", "pinned"), ("link", "bound"))
+    ),
+    missing=NONE,
+)
+def ratios(study: JsonObject) -> list[JsonObject]:
+    """Times over that of the locally dominant matching of the whole graph on the device.
+
+    ``streamed``: from pageable memory; ``link``: of nothing but the copies.
+    """
+    rows = []
+    for case in done(study, "batches"):
+        found, row = case["batches"], {"name": case}
+        whole = found["whole"]["seconds"]
+        times = {"augmented": found.get("augmented", {}).get("seconds")}
+        for number, each in found["batched"].items():
+            times |= {f"streamed_{number}": each["seconds"], f"pinned_{number}": each.get("pinned")}
+            times[f"link_{number}"] = each["sent"] / found["link"] if each.get("sent") else None
+        rows.append(row | {key: value and value / whole for key, value in times.items()})
+    return rows
 
 
 @TABLES.listing(
@@ -138,6 +166,35 @@ def bounds(study: JsonObject) -> list[JsonObject]:
         for found in (case["batches"],)
         if found.get("link")
     ]
+
+
+@TABLES.listing(
+    Column("graph", "Graph"),
+    Column("vertices", "Vertices", digits3),
+    Column("edges", "Edges", digits3),
+    Column("name", "Largest here"),
+    Column("own_vertices", "Vertices here", digits3),
+    Column("own_edges", "Edges here", digits3),
+    Column("reason", "Why not itself"),
+    missing=NONE,
+    csv=False,
+)
+def sizes(study: JsonObject) -> list[JsonObject]:
+    """The graphs of table 4.1, the largest of this study that each is, or that stands for it, and why."""
+    rows = []
+    for graph, row in named_rows("scale").items():
+        if "edges" not in row:
+            continue
+        cases = [case for case in done(study) if case.get("paper") == graph]
+        largest = max(cases, key=lambda case: case["nnz"], default=None)
+        itself = any(case["at_paper_size"] for case in cases)
+        found = {"graph": graph, "itself": itself, "reason": NONE if itself else why_not(graph)}
+        found |= {key: row[key] for key in ("vertices", "edges")}
+        if largest:
+            own = {"own_vertices": largest["rows"], "own_edges": largest["nnz"] / 2}
+            found |= {"name": largest, **own}
+        rows.append(found)
+    return rows
 
 
 @TABLES.listing(

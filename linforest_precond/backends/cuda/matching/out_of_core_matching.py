@@ -1,10 +1,11 @@
 """Out-of-core matching of locally dominant edges, for graphs larger than the GPU's memory.
 
 The graph stays on the host and is streamed through the GPU in batches of consecutive rows. Copies and
-computations overlap: two lanes alternate, each with its own stream. After the first round, only the rows of
+computations overlap: lanes alternate, each with its own stream. After the first round, only the rows of
 vertices that must set their pointers anew are sent.
 """
 
+import collections
 import dataclasses
 from typing import Any
 
@@ -27,6 +28,9 @@ STAYING_SHARE = 0.8
 # The largest batch of a graph that stays. Half as many bytes are more launches; with twice as many the last
 # batch, whose search no copy hides, is longer.
 STRIPE_BYTES = 2**25
+# Batches that are copied or searched at a time, each in memory of its own; and where the graph stays, whose
+# small batches share its memory: with two, no part is queued for some threads while a search is launched.
+LANES, STAYING_LANES = 2, 4
 
 # The struct Batch in out_of_core_matching.cu, and the words of the struct Report before those of the batches.
 BATCH = Struct("Batch", "matching/out_of_core_matching.cu")
@@ -76,7 +80,8 @@ class StreamedGraph:
         self.device_ends = cupy.asarray(self.ends)
         largest = int(np.diff(graph.indptr[self.ends], prepend=0).max())
         shared = self.empty_entries(entries) if self.stays else None
-        self.lanes = [Lane(self, shared, largest) for _ in range(min(2, self.ends.size))]
+        lanes = min(STAYING_LANES if self.stays else LANES, self.ends.size)
+        self.lanes = [Lane(self, shared, largest) for _ in range(lanes)]
         self._upload_now(lambda stream: uploads.copy(self.indptr, np.asarray(graph.indptr), stream))
 
     def _batches(self, asked):
@@ -111,18 +116,18 @@ class StreamedGraph:
         """Set the pointers of the vertices whose targets were matched; of all vertices in the first round."""
         if rounds:
             self._keep_rows(taken_only=True)
-        now, loaded = cupy.cuda.get_current_stream(), None
+        now, loading = cupy.cuda.get_current_stream(), collections.deque()
         ready = now.record()
         for lane in self.lanes:
             lane.stream.wait_event(ready)
             lane.search.arrays["indptr"] = self.kept if rounds else self.indptr
         for turn, batch in enumerate(batches):
             lane = self.lanes[turn % len(self.lanes)]
-            loading = lane, *lane.load(self, int(batch), rounds)
-            if loaded:
-                self._search(*loaded, rounds)
-            loaded = loading
-        self._search(*loaded, rounds)
+            loading.append((lane, *lane.load(self, int(batch), rounds)))
+            if len(loading) == len(self.lanes):
+                self._search(*loading.popleft(), rounds)
+        for loaded in loading:
+            self._search(*loaded, rounds)
         for lane in self.lanes:
             now.wait_event(lane.stream.record())
 

@@ -16,6 +16,8 @@ from .streams import finish_all
 # Bytes of a slot. Half as many double the overhead of the threads; with twice as many an upload begins and
 # ends later.
 SLOT_BYTES = 2**22
+# An upload of fewer bytes takes less time than handing it to a thread.
+SMALL_BYTES = 2**16
 # One thread copies about 8 GB/s, and the link of an H200 takes 50 GB/s.
 MOST_THREADS = 8
 # cudaMemoryTypeHost: allocated or registered by CUDA.
@@ -55,14 +57,17 @@ class Uploads:
     def fill(self, target, write, stream):
         """Start the upload of items that `write(first, last, out)` writes, on threads; returns futures.
 
-        Work that is launched on the stream once they are done follows the copies.
+        Work that is launched on the stream once they are done follows the copies. A small upload is started
+        here, and has no futures.
         """
         self.bytes += target.nbytes
         step = self._slot_bytes // target.itemsize
-        return [
-            self._threads.submit(self._send, target, write, first, min(first + step, target.size), stream)
+        send = self._threads.submit if target.nbytes > SMALL_BYTES else lambda call, *given: call(*given)
+        sent = [
+            send(self._send, target, write, first, min(first + step, target.size), stream)
             for first in range(0, target.size, step)
         ]
+        return list(filter(None, sent))
 
     def _send(self, target, write, first, last, stream):
         slot = self._slots.get()
