@@ -201,11 +201,11 @@ class LocalPart:
     backend: Backend  # of the blocks
 
     @classmethod
-    def of(cls, A: Matrix, make: Any, backend: Backend) -> LocalPart:
+    def of(cls, A: Matrix, make: Any, backend: Backend) -> tuple[LocalPart, int]:
         """`make` gives the preconditioner of a matrix on one device, that of `backend`."""
         operator = make(own_block(A.on(backend)))
         traffic = Traffic.of(A.comm, operator.nbytes)
-        return cls(operator, _all_definite(A, operator), traffic, backend)
+        return cls(operator, _all_definite(A, operator), traffic, backend), 0
 
     def refreshed(self, A: Matrix) -> tuple[LocalPart, int]:
         operator = self.operator.frozen()
