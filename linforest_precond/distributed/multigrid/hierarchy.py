@@ -40,6 +40,8 @@ class RankHierarchy(LevelsInterface):
         Of the whole matrix.
     """
 
+    _operator: RankPreconditioner
+
     def __init__(self, A: Matrix, operator: RankPreconditioner):
         self._A, self._operator = A, operator
 

@@ -8,10 +8,14 @@ import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.cpu.multigrid import vector_ops as local
 from linforest_precond.distributed.partition.chunk_sums import ChunkSums
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.halo import Halo
+from linforest_precond.distributed.partition.host import host
+
+local = host.multigrid.vector_ops
+KrylovSteps: Any = local.KrylovSteps
+DotProducts: Any = local.DotProducts
 
 
 class RankVectorOps:
@@ -71,11 +75,11 @@ class SumsOverRanks:
         return total
 
 
-class RankKrylovSteps(local.KrylovSteps):
+class RankKrylovSteps(KrylovSteps):  # type: ignore[misc]
     """The two Krylov steps of a K-cycle on vectors over ranks, on the host."""
 
     def __init__(self, ops: RankVectorOps, rows: int, columns: int, dtype: DType, definite: bool):
-        super().__init__(rows, columns, dtype, definite)  # type: ignore[no-untyped-call]
+        super().__init__(rows, columns, dtype, definite)
         self._ops, self._wide = ops, np.result_type(dtype, np.float64)
 
     def first_step(self, matrix: Any, c: Array, b: Array, v: Array, rest: Array) -> None:
@@ -137,11 +141,11 @@ class DeviceKrylovSteps:
         return self._ops.sums.total(terms)
 
 
-class RankDotProducts(local.DotProducts):
+class RankDotProducts(DotProducts):  # type: ignore[misc]
     """Dot products of columns over all ranks, on the host."""
 
     def __init__(self, ops: RankVectorOps, dtype: DType, count: int):
-        super().__init__(dtype, count)  # type: ignore[no-untyped-call]
+        super().__init__(dtype, count)
         self._ops = ops
 
     def multiply(self, number: int, matrix: Any, x: Array, y: Array) -> None:

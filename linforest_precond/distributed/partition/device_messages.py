@@ -184,14 +184,14 @@ class NcclMessages(Messages):
 
         self.comm, self._ranks, self._nccl = comm, ranks, nccl
 
-    def _allreduce(self, array: Array, operation: Operation) -> Array:
+    def _allreduce(self, array: Any, operation: Operation) -> Array:
         nccl, array = self._nccl, contiguous(array)
         kinds = {
             "int32": nccl.NCCL_INT32, "int64": nccl.NCCL_INT64, "uint64": nccl.NCCL_UINT64,
             "float32": nccl.NCCL_FLOAT32, "float64": nccl.NCCL_FLOAT64,
         }  # fmt: skip
         operations = {"sum": nccl.NCCL_SUM, "min": nccl.NCCL_MIN, "max": nccl.NCCL_MAX}
-        out = xp_of(array).empty_like(array)
+        out: Any = xp_of(array).empty_like(array)
         kind, combine = kinds[array.dtype.name], operations[operation]
         self._ranks.allReduce(array.data.ptr, out.data.ptr, array.size, kind, combine, self._stream)
         return out

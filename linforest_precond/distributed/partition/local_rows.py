@@ -12,8 +12,7 @@ import numpy as np
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.backends.cpu.matrix.entries import check_rows, rows_of
-from linforest_precond.backends.cpu.runtime.arrays import readonly
+from linforest_precond.distributed.partition.host import host, readonly
 from linforest_precond.matrix.checks import (
     check_arrays,
     check_lengths,
@@ -23,6 +22,8 @@ from linforest_precond.matrix.checks import (
 )
 from linforest_precond.matrix.conversion import is_csr
 from linforest_precond.matrix.rectangles import RectangularCSR
+
+check_rows, rows_of = host.matrix.entries.check_rows, host.matrix.entries.rows_of
 
 
 def checked_rows(A: Any, name: str = "A") -> RectangularCSR:

@@ -83,7 +83,7 @@ def tridiagonal(
     >>> bool(np.allclose(whole, lf.tridiagonal(A) @ r, rtol=1e-12))
     True
     """
-    backend, own = A.backend, {**options, "repair": repair}
+    backend, own = A.backend, Options(**options, repair=repair)
 
     def make(A: Matrix, agreed: Options, stored: DType) -> tuple[RankTridiagonalPart | LocalPart, int]:
         if scope == "local":
@@ -136,7 +136,7 @@ def block_tridiagonal(
     >>> distributed.simulate(2, blocks)
     [(225, 2, 2), (225, 2, 2)]
     """
-    backend, own = A.backend, {**options, "block_size": block_size, "m": m, "repair": repair}
+    backend, own = A.backend, Options(**options, block_size=block_size, m=m, repair=repair)
 
     def make(A: Matrix, agreed: Options, stored: DType) -> tuple[RankTridiagonalPart | LocalPart, int]:
         if scope == "local":

@@ -85,8 +85,37 @@ SCHEMA = schema.FieldsSpec(
 )
 
 
+class ApproximateInverse:
+    """What the parts on one device and over ranks share."""
+
+    method: str
+    dependent: int
+    empty: int
+
+    kind = "approximate_inverse"
+    forest = ordering = bands = None
+    coverage = 1.0
+
+    @property
+    def name(self) -> str:
+        return NAMES[self.method]
+
+    @property
+    def repairs(self) -> Repairs:
+        """The repairs of rows, by name."""
+        name = "rows_not_definite" if self.method == "fsai" else "rows_dependent"
+        return happened(**{name: self.dependent}, rows_of_identity=self.empty)
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.method == "fsai"
+
+    def _described(self, entries: str) -> list[tuple[str, str]]:
+        return [("entries", entries), ("repairs", in_words(self.repairs, self.positive_definite))]
+
+
 @dataclass(frozen=True, eq=False)
-class InversePart(OnBackend, schema.Stored):
+class InversePart(ApproximateInverse, OnBackend, schema.Stored):
     """CSR arrays of the factor G of FSAI, or of the inverse M of SPAI."""
 
     method: str
@@ -102,9 +131,6 @@ class InversePart(OnBackend, schema.Stored):
     # The transposed part, made on first use. `nbytes` counts neither it nor the work vectors.
     _mirror: dict[str, InversePart] = field(default_factory=dict, repr=False)
 
-    kind = "approximate_inverse"
-    forest = ordering = bands = None
-    coverage = 1.0
     schema = SCHEMA
 
     @classmethod
@@ -186,30 +212,9 @@ class InversePart(OnBackend, schema.Stored):
         adjoint = self._adjoint if self.method == "fsai" else ()
         return held_bytes(self.indptr, self.indices, self.data, adjoint)
 
-    @property
-    def name(self) -> str:
-        return NAMES[self.method]
-
-    @property
-    def repairs(self) -> Repairs:
-        return repairs_of(self.method, self.dependent, self.empty)
-
-    @property
-    def positive_definite(self) -> bool:
-        return self.method == "fsai"
-
     def described(self) -> list[tuple[str, str]]:
         mean = self.data.size / max(self.n, 1)
-        return [
-            ("entries", f"{self.data.size:,}, {mean:.1f} per row, at most {self.entries}"),
-            ("repairs", in_words(self.repairs, self.positive_definite)),
-        ]
-
-
-def repairs_of(method: str, dependent: int, empty: int) -> Repairs:
-    """The repairs of rows, by name."""
-    name = "rows_not_definite" if method == "fsai" else "rows_dependent"
-    return happened(**{name: dependent}, rows_of_identity=empty)
+        return self._described(f"{self.data.size:,}, {mean:.1f} per row, at most {self.entries}")
 
 
 def _functionals(csr: CheckedMatrix, method: str) -> Functionals:
