@@ -83,14 +83,14 @@ def tridiagonal(
     >>> bool(np.allclose(whole, lf.tridiagonal(A) @ r, rtol=1e-12))
     True
     """
-    backend, own = A.backend, Options(**options, repair=repair)
+    own = Options(**options, repair=repair)
 
-    def make(A: Matrix, agreed: Options, stored: DType) -> tuple[RankTridiagonalPart | LocalPart, int]:
+    def make(exact: Matrix, agreed: Options, stored: DType) -> tuple[RankTridiagonalPart | LocalPart, int]:
         if scope == "local":
-            return LocalPart.of(A, partial(one_rank.tridiagonal, dtype=stored, **own), backend)
-        graph = graph_of(A, backend)
+            return LocalPart.of(exact, partial(one_rank.tridiagonal, dtype=stored, **own), A.backend)
+        graph = graph_of(exact, A.backend)
         forest = forest_of(graph, propose_factor(graph, agreed["options"]))
-        return RankTridiagonalPart.of(A, "tridiagonal", forest, stored, repair)
+        return RankTridiagonalPart.of(exact, "tridiagonal", forest, stored, repair)
 
     return set_up_scaled(A, _checked(scope, repair, check_options, 2, **options), make, dtype, scaling)
 
@@ -136,13 +136,13 @@ def block_tridiagonal(
     >>> distributed.simulate(2, blocks)
     [(225, 2, 2), (225, 2, 2)]
     """
-    backend, own = A.backend, Options(**options, block_size=block_size, m=m, repair=repair)
+    own = Options(**options, block_size=block_size, m=m, repair=repair)
 
-    def make(A: Matrix, agreed: Options, stored: DType) -> tuple[RankTridiagonalPart | LocalPart, int]:
+    def make(exact: Matrix, agreed: Options, stored: DType) -> tuple[RankTridiagonalPart | LocalPart, int]:
         if scope == "local":
-            return LocalPart.of(A, partial(one_rank.block_tridiagonal, dtype=stored, **own), backend)
-        forest = best_block_forest(graph_of(A), agreed["options"])
-        return RankTridiagonalPart.of(A, "block_tridiagonal", forest, stored, repair)
+            return LocalPart.of(exact, partial(one_rank.block_tridiagonal, dtype=stored, **own), A.backend)
+        forest = best_block_forest(graph_of(exact), agreed["options"])
+        return RankTridiagonalPart.of(exact, "block_tridiagonal", forest, stored, repair)
 
     check = _checked(scope, repair, check_block_options, block_size, m, **options)
     return set_up_scaled(A, check, make, dtype)
@@ -225,10 +225,9 @@ def ilu(
     [28, 37, 42]
     """
     options: dict[str, Any] = {"ordering": ordering, "sweeps": sweeps, "seed": seed}
-    backend = A.backend
 
-    def make(A: Matrix, _: Any, stored: DType) -> tuple[LocalPart, int]:
-        return LocalPart.of(A, partial(incomplete_lu.ilu, dtype=stored, **options), backend)
+    def make(exact: Matrix, _: Any, stored: DType) -> tuple[LocalPart, int]:
+        return LocalPart.of(exact, partial(incomplete_lu.ilu, dtype=stored, **options), A.backend)
 
     return set_up_scaled(A, partial(checked_options, **options), make, dtype, scaling)
 
