@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.backends import Backend, backend_named
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.distributed.approximate_inverse.neighborhood import RankFunctionals
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.rectangles import RankRectangle, RankRows, in_ascending_order
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.entries import adjoint_of, transpose_of
-from linforest_precond.distributed.partition.host import host
 from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, scaled_into_range, with_values
 from linforest_precond.distributed.tridiagonal.preconditioner_parts import Traffic
 from linforest_precond.matrix.rectangles import RectangularCSR, kept
@@ -106,7 +106,7 @@ class RankInversePart(ApproximateInverse):
 
     def _of_transpose(self) -> tuple[Matrix, ...]:
         if not self._transposed:
-            host, own = backend_named("cpu"), self.matrices[0].backend
+            own = self.matrices[0].backend
             self._transposed.append(tuple(transpose_of(each.on(host)).on(own) for each in self.matrices))
         return self._transposed[0]
 

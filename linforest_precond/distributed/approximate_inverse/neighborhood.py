@@ -9,9 +9,9 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.distributed.multigrid.rectangles import RankRows, rows_in_order
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.halo import Halo
-from linforest_precond.distributed.partition.host import host
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.matrix.rectangles import kept
 

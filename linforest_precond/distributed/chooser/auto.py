@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import astuple, replace
 from typing import Any
 
-from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.chooser.candidates import Candidate, candidates_on
@@ -21,6 +20,7 @@ from linforest_precond.chooser.trials import Trial, method_for
 from linforest_precond.distributed.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.distributed.chooser.facts import facts_of_ranks
 from linforest_precond.distributed.multigrid.multilevel import multilevel
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options, exponent_into_range
 from linforest_precond.distributed.partition.preconditioner import RankPreconditioner
@@ -141,4 +141,4 @@ def _right_hand_side(A: Matrix, facts: Facts) -> Array:
     x = A.backend.multigrid.vector_ops.pseudorandom_vector(A.n_local, A.dtype, A.first)[:, 0]
     if not facts.is_singular:
         return x
-    return A @ shifted(x, -max(0, exponent_into_range(A.on(backend_named("cpu")), A.dtype)))
+    return A @ shifted(x, -max(0, exponent_into_range(A.on(host), A.dtype)))

@@ -10,8 +10,8 @@ from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.forest.ordering import ForestOrder
 from linforest_precond.distributed.forest.records import RankBlockForest, RankForest
+from linforest_precond.distributed.partition import host, readonly
 from linforest_precond.distributed.partition.entries import without_rounding
-from linforest_precond.distributed.partition.host import host, readonly
 from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
 from linforest_precond.records.forest import Bands
 

@@ -17,7 +17,7 @@ from linforest_precond.distributed.forest.graph import RankGraph, graph_of_entri
 from linforest_precond.distributed.forest.linear_forest import Paths, Places, break_cycles, place_paths
 from linforest_precond.distributed.forest.local_paths import remove
 from linforest_precond.distributed.forest.ordering import forest_order
-from linforest_precond.distributed.partition.host import NO_VERTEX
+from linforest_precond.distributed.partition import NO_VERTEX
 from linforest_precond.distributed.partition.owners import lookup, send_to_owners
 from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.matrix.value_range import is_nonzero, magnitude_bits

@@ -10,7 +10,7 @@ from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.distributed.grid2d.exchange import EXCHANGES, combine_minima, is_dense
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.vectors import own_results, vertex_dtype
-from linforest_precond.distributed.partition.host import host
+from linforest_precond.distributed.partition import host
 from linforest_precond.graph.csgraph.breadth_first import checked_vertex
 
 breadth_first = host.csgraph.breadth_first

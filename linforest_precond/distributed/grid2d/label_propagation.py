@@ -17,7 +17,7 @@ from linforest_precond.distributed.grid2d.vectors import (
     spread_rows,
     vertex_dtype,
 )
-from linforest_precond.distributed.partition.host import host
+from linforest_precond.distributed.partition import host
 
 HALF = host.csgraph.label_propagation.HALF
 

@@ -18,7 +18,7 @@ from linforest_precond.distributed.grid2d.vectors import (
     spread_rows,
     vertex_dtype,
 )
-from linforest_precond.distributed.partition.host import NO_VERTEX
+from linforest_precond.distributed.partition import NO_VERTEX
 from linforest_precond.graph.matching.matching import tie_key_of
 
 FREE = np.iinfo(np.int64).max

@@ -13,9 +13,9 @@ from linforest_precond.backends.host_numbers import batch_ends
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.forest.factor import covered_share, edges_of
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of, weighed
+from linforest_precond.distributed.partition import NO_VERTEX, host
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.entries import without_rounding
-from linforest_precond.distributed.partition.host import NO_VERTEX, host
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.matrix.value_range import is_nonzero

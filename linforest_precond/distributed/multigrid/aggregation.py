@@ -17,7 +17,7 @@ from linforest_precond.distributed.matching.aggregates import (
 from linforest_precond.distributed.matching.matching import match_rank_graph
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.transfers import AggregateTransfer
-from linforest_precond.distributed.partition.host import host, readonly
+from linforest_precond.distributed.partition import host, readonly
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly
 

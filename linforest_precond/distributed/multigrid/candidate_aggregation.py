@@ -19,9 +19,9 @@ from linforest_precond.distributed.multigrid.rectangles import (
 )
 from linforest_precond.distributed.multigrid.root_aggregates import aggregate_roots
 from linforest_precond.distributed.multigrid.smoothed_aggregation import Prolongation
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.entries import entry_rows
 from linforest_precond.distributed.partition.halo import Halo
-from linforest_precond.distributed.partition.host import host
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.owners import lookup, send_to_owners
 from linforest_precond.matrix.rectangles import RectangularCSR

@@ -7,9 +7,9 @@ import numpy as np
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.returns import RowFacts
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.entries import is_hermitian, mirrored_upper
-from linforest_precond.distributed.partition.host import host
 from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, with_values
 from linforest_precond.matrix.checked import ZERO_SUM, described
 from linforest_precond.matrix.conversion import index_dtype

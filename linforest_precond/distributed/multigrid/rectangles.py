@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.entries import ascending_columns
 from linforest_precond.distributed.partition.halo import Halo
-from linforest_precond.distributed.partition.host import host
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.owners import joined, send_to_owners
 from linforest_precond.matrix.checked import CheckedMatrix

@@ -11,8 +11,8 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.distributed.forest.graph import RankGraph, symmetrized
 from linforest_precond.distributed.matching.aggregates import RankAggregates
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
+from linforest_precond.distributed.partition import host, readonly
 from linforest_precond.distributed.partition.halo import Halo
-from linforest_precond.distributed.partition.host import host, readonly
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.conversion import index_dtype
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.chunk_sums import ChunkSums
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.halo import Halo
-from linforest_precond.distributed.partition.host import host
 
 local = host.multigrid.vector_ops
 KrylovSteps: Any = local.KrylovSteps

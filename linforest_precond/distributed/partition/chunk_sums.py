@@ -12,8 +12,8 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.distributed.partition import host, readonly
 from linforest_precond.distributed.partition.communicator import Communicator
-from linforest_precond.distributed.partition.host import host, readonly
 from linforest_precond.distributed.partition.owners import joined, owners_of
 
 CHUNK, chunk_sums = host.matrix.sums.CHUNK, host.matrix.sums.chunk_sums

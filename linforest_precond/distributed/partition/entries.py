@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
+from linforest_precond.distributed.partition import host, readonly
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
-from linforest_precond.distributed.partition.host import host, readonly
 from linforest_precond.distributed.partition.matrix import Matrix, with_values
 from linforest_precond.distributed.partition.owners import send_to_owners
 from linforest_precond.matrix.checked import OVERFLOW_SCALE
@@ -103,7 +102,7 @@ def without_rounding(A: Matrix) -> Matrix:
 
     Collective; the rule is that of one rank, in `hermitian` of the CPU backend.
     """
-    A = A.on(backend_named("cpu"))
+    A = A.on(host)
     weights = weights_of(A)
     exact = A if A.dtype.kind != "c" and weights.symmetric else _made_hermitian(A)
     found = copy.copy(exact)

@@ -12,7 +12,7 @@ import numpy as np
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.distributed.partition.host import host, readonly
+from linforest_precond.distributed.partition import host, readonly
 from linforest_precond.matrix.checks import (
     check_arrays,
     check_lengths,

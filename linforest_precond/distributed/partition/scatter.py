@@ -11,8 +11,8 @@ import scipy.sparse
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import device_name
 from linforest_precond.backends.user_warnings import named_arguments
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.communicator import Communicator
-from linforest_precond.distributed.partition.host import host
 from linforest_precond.distributed.partition.local_rows import checked_rows
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.mpi import communicator_of

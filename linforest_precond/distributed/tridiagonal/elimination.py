@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.communicator import Communicator
-from linforest_precond.distributed.partition.host import host
 from linforest_precond.distributed.tridiagonal.band_partition import BandPartition, without_ghosts
 from linforest_precond.distributed.tridiagonal.gathered_paths import GatheredPaths
 from linforest_precond.distributed.tridiagonal.schur_complement import SchurComplement

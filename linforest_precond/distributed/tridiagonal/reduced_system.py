@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.distributed.partition.host import host
+from linforest_precond.distributed.partition import host
 from linforest_precond.precond.tridiagonal.segments import Triple
 
 size, perturb_tiny = host.runtime.arithmetic.size, host.tridiagonal.pivoting.perturb_tiny

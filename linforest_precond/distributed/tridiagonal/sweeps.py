@@ -14,7 +14,7 @@ import numpy as np
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host, xp_of
-from linforest_precond.distributed.partition.host import host
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.tridiagonal.band_partition import BandPartition, Crossing
 from linforest_precond.distributed.tridiagonal.gathered_paths import GatheredPaths
 from linforest_precond.distributed.tridiagonal.reduced_system import BandedLU, entries_of_blocks
