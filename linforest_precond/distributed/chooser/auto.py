@@ -27,11 +27,12 @@ from linforest_precond.distributed.partition.preconditioner import RankPrecondit
 from linforest_precond.distributed.tridiagonal.operators import jacobi, tridiagonal
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.matrix.value_range import shifted
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.history import History
 from linforest_precond.solvers.problem import checked_problem
 
 # Kinds of one process whose products have the same bits for any number of ranks: not "ilu" of blocks.
-KINDS: dict[str, Callable[[Matrix, int], RankPreconditioner]] = {
+KINDS: dict[str, Callable[[Matrix, int], Preconditioner]] = {
     "jacobi": lambda A, seed: jacobi(A),
     "tridiagonal": lambda A, seed: tridiagonal(A, seed=seed),
     "approximate_inverse": lambda A, seed: approximate_inverse(A, 10),
@@ -95,7 +96,7 @@ def _chooser(A: Matrix, facts: Facts, cost: CostModel, options: Options) -> Choo
     most = min(10 * A.shape[0], MOST_ITERATIONS)
     rtol = tolerance(options.rtol, A.dtype)
     problem = checked_problem(A.operator, b, None, rtol, 0.0, most, None, None, A.inner)
-    made = dict[str, RankPreconditioner]()
+    made = dict[str, Preconditioner]()
 
     def start(candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
         setup = 0.0 if candidate.name in made else cost.seconds(candidate.setup)

@@ -15,6 +15,7 @@ from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.preconditioner import RankPreconditioner
 from linforest_precond.precond.multigrid.hierarchy import ACCELERATORS as OF_ONE_RANK
 from linforest_precond.precond.multigrid.hierarchy import LevelsInterface, accelerator, residual_norms
+from linforest_precond.records.printing import Printout
 from linforest_precond.solvers.history import History
 
 ACCELERATORS = tuple(name for name in OF_ONE_RANK if name != "idrs")
@@ -45,6 +46,7 @@ class RankHierarchy(LevelsInterface):
     def __init__(self, A: Matrix, operator: RankPreconditioner):
         self._A, self._operator = A, operator
 
+    shape = property(lambda self: self._A.shape)
     aggregates = property(lambda self: [each.aggregates.numbers for each in self._part.coarsenings])
     unknowns = property(lambda self: [level.unknowns for level in self._all_levels.levels])
     entries = property(lambda self: [level.entries for level in self._all_levels.levels])
@@ -119,3 +121,6 @@ class RankHierarchy(LevelsInterface):
         self._operator.update(A)
         self._A = A
         return self
+
+    def _printout(self) -> Printout:
+        return Printout.of(self._part.name, *self._operator._applied.part.described())

@@ -93,7 +93,7 @@ class LevelsInterface(Printed):
         """Unknowns of all levels divided by those of the finest."""
         return ratio_to_finest([level.unknowns for level in self._all_levels.levels])
 
-    def aspreconditioner(self, cycle: str | None = None) -> Any:
+    def aspreconditioner(self, cycle: str | None = None) -> Preconditioner:
         """One cycle as a preconditioner: ``M=`` of `cg`, and of `fcg` for F- and K-cycles.
 
         Parameters
@@ -109,12 +109,9 @@ class LevelsInterface(Printed):
         """
         return self._preconditioner(self._operator._applied, cycle)
 
-    def _preconditioner(self, applied: Applied, cycle: str | None) -> Any:
+    def _preconditioner(self, applied: Applied, cycle: str | None) -> Preconditioner:
         part: Any = applied.part
         return self._operator._with(applied._replace(part=part.with_cycle(self._checked_cycle(cycle))))
-
-    def _printout(self) -> Printout:
-        return self._operator._printout()
 
     def _checked_cycle(self, cycle: str | None) -> str:
         return self.cycle if cycle is None else as_choice("cycle", cycle, CYCLES)
@@ -315,6 +312,9 @@ class Hierarchy(LevelsInterface):
         if is_cupy(type(like)):  # it may be restored without a GPU
             like = getattr(like, "format", DENSE)
         return Hierarchy, (self._operator, like)
+
+    def _printout(self) -> Printout:
+        return self._operator._printout()
 
     def _norms(self, history: Any, b: Any) -> list[float]:
         xp = xp_of(b)
