@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.chunk_sums import ChunkSums
 from linforest_precond.distributed.partition.communicator import Communicator
@@ -94,9 +96,7 @@ class RankKrylovSteps(KrylovSteps):  # type: ignore[misc]
 
     def _products(self, test: Array, *others: Array) -> Array:
         """The inner products of a vector with others, of each chunk of rows."""
-        test = test.astype(self._wide).conj()
-        terms = np.stack([test * other.astype(self._wide) for other in others], axis=1)
-        return self._ops.sums(terms)
+        return self._ops.sums(products(self._wide, test, others))
 
 
 class DeviceKrylovSteps:
@@ -136,9 +136,13 @@ class DeviceKrylovSteps:
 
     def _products(self, test: Array, *others: Array) -> Array:
         """The inner products of a vector with others."""
-        test = test.astype(self._wide).conj()
-        terms = self._ops.backend.xp.stack([test * other.astype(self._wide) for other in others], axis=1)
-        return self._ops.sums.total(terms)
+        return self._ops.sums.total(products(self._wide, test, others))
+
+
+def products(wide: DType, test: Array, others: Sequence[Array]) -> Array:
+    """The terms of the inner products of a vector with others, in this precision."""
+    test = test.astype(wide).conj()
+    return xp_of(test).stack([test * other.astype(wide) for other in others], axis=1)
 
 
 class RankDotProducts(DotProducts):  # type: ignore[misc]

@@ -84,8 +84,8 @@ def _solve(
     # A LinearOperator is taken as it is: transposes of preconditioners have an attribute `operator`, too.
     M = M if hasattr(M, "_matvec") else getattr(M, "operator", M)
     with A.comm.checking():
-        b = _checked_part("b", b, A)
-        x0 = None if x0 is None else _checked_part("x0", x0, A)
+        b = checked_vectors("b", b, A.n_local, A.backend)
+        x0 = None if x0 is None else checked_vectors("x0", x0, A.n_local, A.backend)
         if M is not None and tuple(M.shape) != (A.n_local, A.n_local):
             raise ValueError(f"M must have the shape {(A.n_local, A.n_local)}, got {tuple(M.shape)}")
         # A solve without right-hand sides checks the options.
@@ -97,11 +97,6 @@ def _solve(
     A.comm.same("the options of a solver", _described(options))
     with A.comm.together():
         return method(A.operator, b, x0, **{"inner": A.inner, **options, "M": M})
-
-
-def _checked_part(name: str, vectors: Any, A: Matrix) -> Array:
-    """A rank's part of vectors; a rank without rows may pass an empty list."""
-    return checked_vectors(name, vectors, A.n_local, A.backend)
 
 
 def _described(options: dict[str, Any]) -> dict[str, Any]:

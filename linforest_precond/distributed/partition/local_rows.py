@@ -76,13 +76,8 @@ def without_duplicates(rows: Array, columns: Array, data: Array) -> tuple[Array,
     order = np.lexsort((columns, rows))
     rows, columns, data = rows[order], columns[order], data[order]
     first = np.ones(rows.size, bool)
-    first[1:] = follow_each_other(rows, columns)
+    first[1:] = (rows[1:] > rows[:-1]) | (columns[1:] > columns[:-1])
     entry, sums = np.cumsum(first) - 1, data[first]
     with np.errstate(over="ignore", invalid="ignore"):
         np.add.at(sums, entry[~first], data[~first])  # unbuffered: one at a time, in order
     return rows[first], columns[first], sums
-
-
-def follow_each_other(rows: Array, columns: Array) -> Array:
-    """Whether each entry but the first is in a later row or column than the one before it."""
-    return (rows[1:] > rows[:-1]) | (columns[1:] > columns[:-1])

@@ -78,6 +78,9 @@ class RankScaling:
             return cls(row, column, None, None, is_symmetric, words)
         return cls(row, column, places, redistribution(comm, A.offsets, places), is_symmetric, words)
 
+    def summary(self) -> str:
+        return self.words
+
     def applied(self, A: Matrix) -> Matrix:
         """B of A on the host, with A's partition: collective."""
         rows = entry_rows(A)
@@ -138,10 +141,6 @@ class RankScaledPart(ScaledPart):
         return replace(self, inner=self.inner.on(backend), _factors=(row, column))
 
     @property
-    def positive_definite(self) -> bool:
-        return self.scaling.is_symmetric and self.inner.positive_definite
-
-    @property
     def nbytes(self) -> int:
         own = self.scaling
         return self.inner.nbytes + held_bytes(own.row, own.column, own.places)
@@ -150,9 +149,6 @@ class RankScaledPart(ScaledPart):
         in_range, exponent = scaled_into_range(A, self.stored)
         inner, more = self.inner.refreshed(self.scaling.applied(in_range))
         return self.of(inner, self.scaling), exponent + more
-
-    def described(self) -> list[tuple[str, str]]:
-        return [("scaling", self.scaling.words), *self.inner.described()]
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         own, xp = self.scaling, xp_of(b)

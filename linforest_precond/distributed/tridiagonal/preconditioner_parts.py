@@ -184,12 +184,12 @@ class LocalPart:
         """`make` gives the preconditioner of a matrix on one device, that of `backend`."""
         operator = make(own_block(A.on(backend)))
         traffic = Traffic.of(A.comm, operator.nbytes)
-        return cls(operator, _all_definite(A, operator), traffic, backend), 0
+        return cls(operator, A.comm.all(operator.positive_definite), traffic, backend), 0
 
     def refreshed(self, A: Matrix) -> tuple[LocalPart, int]:
         operator = self.operator.frozen()
         operator.update(own_block(A.on(self.backend)))
-        return replace(self, operator=operator, positive_definite=_all_definite(A, operator)), 0
+        return replace(self, operator=operator, positive_definite=A.comm.all(operator.positive_definite)), 0
 
     def on(self, backend: Backend) -> LocalPart:
         """The part, which is made where the rows of A are."""
@@ -210,11 +210,6 @@ class LocalPart:
     def described(self) -> list[tuple[str, str]]:
         own = [(f"{name} here", value) for name, value in self.operator._part.described()]
         return [*own, *self.traffic.described()]
-
-
-def _all_definite(A: Matrix, operator: Preconditioner) -> bool:
-    """Whether the operators of all ranks are positive definite: collective."""
-    return A.comm.all(operator.positive_definite)
 
 
 def own_block(A: Matrix) -> Any:
