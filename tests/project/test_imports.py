@@ -102,8 +102,8 @@ def test_layers_import_downwards_only(graph):
     assert not upwards
 
 
-# Rooms that call kernels themselves: ranks compute on the CPU backend, studies measure kernels.
-WITH_KERNELS = ("backends", "distributed", "study")
+# Rooms that call kernels themselves: studies measure kernels.
+WITH_KERNELS = ("backends", "study")
 
 
 def test_no_backend_is_imported_above_the_backends(graph):

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy.typing as npt
 
-from linforest_precond.backends.annotations import InverseMethod, ScalingName
+from linforest_precond.backends.annotations import DType, InverseMethod, ScalingName
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.distributed.approximate_inverse.inverse_part import RankInversePart
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
-from linforest_precond.distributed.partition.matrix import (
-    Matrix,
-    agreed_options,
-    scaled_into_range,
-)
-from linforest_precond.distributed.partition.preconditioner import RankPreconditioner, set_up
-from linforest_precond.distributed.partition.scaling import as_scaling, with_scaling
+from linforest_precond.distributed.partition.matrix import Matrix, scaled_into_range
+from linforest_precond.distributed.partition.preconditioner import RankPreconditioner
+from linforest_precond.distributed.partition.scaling import set_up_scaled
 from linforest_precond.precond.approximate_inverse.approximate_inverse import ENTRIES, InverseOptions
 from linforest_precond.precond.approximate_inverse.inverse_part import method_for
-from linforest_precond.precond.parts.number_types import stored_dtype
 
 
 @without_numpy_warnings
@@ -67,21 +60,12 @@ def approximate_inverse(
     True
     """
 
-    def checked() -> dict[str, Any]:
-        stored = stored_dtype(dtype, A.dtype).name
-        own = InverseOptions.checked(entries, method, tolerance)
-        return {"options": own, "dtype": stored, "scaling": as_scaling(scaling)}
-
-    agreed = agreed_options(A, checked)
-    options, stored = agreed["options"], stored_dtype(agreed["dtype"], A.dtype)
-
-    def make(A: Matrix) -> tuple[RankInversePart, int]:
+    def make(A: Matrix, options: InverseOptions, stored: DType) -> tuple[RankInversePart, int]:
         scaled, exponent = scaled_into_range(A, stored)
         finest = RankLevelMatrix(scaled)
         with A.comm.checking():
             chosen = method_for(finest, options.method)
-        return RankInversePart.of(
-            scaled, stored, chosen, options.entries, options.least_gain(chosen)
-        ), exponent
+        least = options.least_gain(chosen)
+        return RankInversePart.of(scaled, stored, chosen, options.entries, least), exponent
 
-    return set_up(A, with_scaling(make, scaling, stored))
+    return set_up_scaled(A, lambda: InverseOptions.checked(entries, method, tolerance), make, dtype, scaling)

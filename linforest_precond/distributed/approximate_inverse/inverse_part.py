@@ -8,31 +8,30 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.backends import Backend, backend_named
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.cpu.approximate_inverse.row_systems import row_squares
-from linforest_precond.backends.cpu.matrix.entries import rows_of
 from linforest_precond.distributed.approximate_inverse.neighborhood import RankFunctionals
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.rectangles import RankRectangle, RankRows, in_ascending_order
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.entries import adjoint_of, transpose_of
 from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, scaled_into_range, with_values
 from linforest_precond.distributed.tridiagonal.preconditioner_parts import Traffic
 from linforest_precond.matrix.rectangles import RectangularCSR, kept
 from linforest_precond.precond.approximate_inverse.functionals import longest_column
 from linforest_precond.precond.approximate_inverse.inverse_part import (
-    NAMES,
     NO_FACTOR_ANY_MORE,
+    ApproximateInverse,
     counted,
     has_factor,
-    repairs_of,
 )
 from linforest_precond.precond.parts.number_types import held_bytes, stored_array
-from linforest_precond.precond.parts.part import Repairs, in_words
+
+row_squares, rows_of = host.approximate_inverse.row_systems.row_squares, host.matrix.entries.rows_of
 
 
 @dataclass(frozen=True, eq=False)
-class RankInversePart:
+class RankInversePart(ApproximateInverse):
     """Own rows of the factor G of FSAI and of G^H, or of the inverse M of SPAI."""
 
     method: str
@@ -43,10 +42,6 @@ class RankInversePart:
     traffic: Traffic
     # The transposed matrices, made on first use.
     _transposed: list[tuple[Matrix, ...]] = field(default_factory=list, repr=False)
-
-    kind = "approximate_inverse"
-    forest = ordering = bands = None
-    coverage = 1.0
 
     @classmethod
     def of(cls, A: Matrix, stored: DType, method: str, entries: int, tolerance: float) -> RankInversePart:
@@ -63,9 +58,8 @@ class RankInversePart:
         report = comm.allreduce(flags.sum(axis=0, dtype=np.int64))
         dependent, empty = counted(report, method) if comm.rank == 0 else report.tolist()
         matrices = (rows, adjoint_of(rows)) if method == "fsai" else (rows,)
-        nbytes = sum(held_bytes(each.rows.indptr, each.rows.indices, each.rows.data) for each in matrices)
         messages = sum(each.halo.rows_sent * each.dtype.itemsize for each in matrices)
-        traffic = Traffic.of(comm, nbytes, messages)
+        traffic = Traffic.of(comm, _bytes_of(matrices), messages)
         return cls(method, matrices, entries, dependent, empty, traffic)
 
     def refreshed(self, A: Matrix) -> tuple[RankInversePart, int]:
@@ -97,8 +91,7 @@ class RankInversePart:
 
     @property
     def nbytes(self) -> int:
-        rows = [each.rows for each in self.matrices]
-        return sum(held_bytes(each.indptr, each.indices, each.data) for each in rows)
+        return _bytes_of(self.matrices)
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         """Products with the matrices, each after a halo exchange."""
@@ -113,29 +106,18 @@ class RankInversePart:
 
     def _of_transpose(self) -> tuple[Matrix, ...]:
         if not self._transposed:
-            host, own = backend_named("cpu"), self.matrices[0].backend
+            own = self.matrices[0].backend
             self._transposed.append(tuple(transpose_of(each.on(host)).on(own) for each in self.matrices))
         return self._transposed[0]
 
-    @property
-    def name(self) -> str:
-        return NAMES[self.method]
-
-    @property
-    def repairs(self) -> Repairs:
-        return repairs_of(self.method, self.dependent, self.empty)
-
-    @property
-    def positive_definite(self) -> bool:
-        return self.method == "fsai"
-
     def described(self) -> list[tuple[str, str]]:
         mean = self.matrices[0].rows.nnz / max(self.n, 1)
-        return [
-            ("entries", f"{mean:.1f} per row of this rank, at most {self.entries}"),
-            ("repairs", in_words(self.repairs, self.positive_definite)),
-            *self.traffic.described(),
-        ]
+        own = self._described(f"{mean:.1f} per row of this rank, at most {self.entries}")
+        return [*own, *self.traffic.described()]
+
+
+def _bytes_of(matrices: tuple[Matrix, ...]) -> int:
+    return sum(held_bytes(each.rows.indptr, each.rows.indices, each.rows.data) for each in matrices)
 
 
 def functionals_of(A: Matrix, method: str) -> tuple[RankFunctionals, Array | None]:

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.approximate_inverse.row_systems import grow_with_flags, refill_with_flags
-from linforest_precond.backends.cpu.matrix.entries import rows_of
 from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.distributed.multigrid.rectangles import RankRows, rows_in_order
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.matrix.rectangles import kept
+
+grow_with_flags = host.approximate_inverse.row_systems.grow_with_flags
+refill_with_flags = host.approximate_inverse.row_systems.refill_with_flags
+rows_of = host.matrix.entries.rows_of
 
 
 @dataclass(frozen=True, eq=False)

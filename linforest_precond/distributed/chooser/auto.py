@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import astuple, replace
 from typing import Any
 
-from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.chooser.candidates import Candidate, candidates_on
@@ -21,17 +20,19 @@ from linforest_precond.chooser.trials import Trial, method_for
 from linforest_precond.distributed.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.distributed.chooser.facts import facts_of_ranks
 from linforest_precond.distributed.multigrid.multilevel import multilevel
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options, exponent_into_range
 from linforest_precond.distributed.partition.preconditioner import RankPreconditioner
 from linforest_precond.distributed.tridiagonal.operators import jacobi, tridiagonal
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.matrix.value_range import shifted
+from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.solvers.history import History
 from linforest_precond.solvers.problem import checked_problem
 
 # Kinds of one process whose products have the same bits for any number of ranks: not "ilu" of blocks.
-KINDS: dict[str, Callable[[Matrix, int], RankPreconditioner]] = {
+KINDS: dict[str, Callable[[Matrix, int], Preconditioner]] = {
     "jacobi": lambda A, seed: jacobi(A),
     "tridiagonal": lambda A, seed: tridiagonal(A, seed=seed),
     "approximate_inverse": lambda A, seed: approximate_inverse(A, 10),
@@ -95,7 +96,7 @@ def _chooser(A: Matrix, facts: Facts, cost: CostModel, options: Options) -> Choo
     most = min(10 * A.shape[0], MOST_ITERATIONS)
     rtol = tolerance(options.rtol, A.dtype)
     problem = checked_problem(A.operator, b, None, rtol, 0.0, most, None, None, A.inner)
-    made = dict[str, RankPreconditioner]()
+    made = dict[str, Preconditioner]()
 
     def start(candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
         setup = 0.0 if candidate.name in made else cost.seconds(candidate.setup)
@@ -141,4 +142,4 @@ def _right_hand_side(A: Matrix, facts: Facts) -> Array:
     x = A.backend.multigrid.vector_ops.pseudorandom_vector(A.n_local, A.dtype, A.first)[:, 0]
     if not facts.is_singular:
         return x
-    return A @ shifted(x, -max(0, exponent_into_range(A.on(backend_named("cpu")), A.dtype)))
+    return A @ shifted(x, -max(0, exponent_into_range(A.on(host), A.dtype)))

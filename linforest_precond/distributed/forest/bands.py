@@ -7,15 +7,16 @@ import numpy as np
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
-from linforest_precond.backends.cpu.forest.bands import NO_SLOT, find_slots_of_rows
-from linforest_precond.backends.cpu.matrix.entries import gathered
-from linforest_precond.backends.cpu.runtime.arrays import readonly
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.forest.ordering import ForestOrder
 from linforest_precond.distributed.forest.records import RankBlockForest, RankForest
+from linforest_precond.distributed.partition import host, readonly
 from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
 from linforest_precond.records.forest import Bands
+
+NO_SLOT, find_slots_of_rows = host.forest.bands.NO_SLOT, host.forest.bands.find_slots_of_rows
+gathered = host.matrix.entries.gathered
 
 
 @named_arguments

@@ -14,18 +14,19 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
-from linforest_precond.backends.cpu.forest.factor import SATURATED, tie_rule_of
-from linforest_precond.backends.cpu.matrix.entries import gathered
-from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX, readonly
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of
 from linforest_precond.distributed.forest.records import RankFactor
+from linforest_precond.distributed.partition import NO_VERTEX, host, readonly
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
 from linforest_precond.graph.forest.factor import FactorKeywords, FactorOptions, check_options
 from linforest_precond.records.forest import share_of
+
+SATURATED, tie_rule_of = host.forest.factor.SATURATED, host.forest.factor.tie_rule_of
+gathered = host.matrix.entries.gathered
 
 
 @named_arguments

@@ -8,10 +8,10 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host, xp_of
-from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
 from linforest_precond.backends.returns import ForestArrays
 from linforest_precond.distributed.forest.graph import RankGraph
 from linforest_precond.distributed.forest.list_ranking import END, ContractedPaths
+from linforest_precond.distributed.partition import NO_VERTEX
 from linforest_precond.distributed.partition.communicator import parts_by_rank
 from linforest_precond.distributed.partition.owners import joined, owners_of
 from linforest_precond.matrix.conversion import index_dtype

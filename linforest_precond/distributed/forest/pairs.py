@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.forest.pairs import coarse_graph
-from linforest_precond.backends.cpu.matrix.entries import expanded_rows
-from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
 from linforest_precond.distributed.forest.graph import RankGraph
+from linforest_precond.distributed.partition import NO_VERTEX, host
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.owners import lookup, owners_of, send_to
+
+coarse_graph, expanded_rows = host.forest.pairs.coarse_graph, host.matrix.entries.expanded_rows
 
 
 class RankPairs(NamedTuple):

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
 from linforest_precond.distributed.forest.factor import FactorArrays, propose_factor
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of_entries, symmetrized
 from linforest_precond.distributed.forest.linear_forest import Paths, Places, break_cycles, place_paths
 from linforest_precond.distributed.forest.local_paths import remove
 from linforest_precond.distributed.forest.ordering import forest_order
+from linforest_precond.distributed.partition import NO_VERTEX
 from linforest_precond.distributed.partition.owners import lookup, send_to_owners
 from linforest_precond.graph.forest.factor import FactorOptions
 from linforest_precond.matrix.value_range import is_nonzero, magnitude_bits

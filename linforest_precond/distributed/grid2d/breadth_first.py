@@ -6,12 +6,14 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice
-from linforest_precond.backends.cpu.csgraph.breadth_first import ALPHA, BETA, NO_PREDECESSOR, NOT_VISITED
 from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.distributed.grid2d.exchange import EXCHANGES, combine_minima, is_dense
 from linforest_precond.distributed.grid2d.graph import Graph2D
 from linforest_precond.distributed.grid2d.vectors import own_results, vertex_dtype
+from linforest_precond.distributed.partition import host
 from linforest_precond.graph.csgraph.breadth_first import checked_vertex
+
+breadth_first = host.csgraph.breadth_first
 
 NOT_FOUND = np.iinfo(np.int64).max
 
@@ -67,7 +69,7 @@ def bfs(
         search = BreadthFirstSearch(graph if directed else graph.undirected(), i_start)
         search.run(exchange)
         dtype = vertex_dtype(graph.n)
-        predecessors = graph.xp.where(search.depths > 0, ~search.parents, NO_PREDECESSOR)
+        predecessors = graph.xp.where(search.depths > 0, ~search.parents, breadth_first.NO_PREDECESSOR)
         return own_results(graph, search.depths, np.int32), own_results(graph, predecessors, dtype)
 
 
@@ -80,7 +82,7 @@ class BreadthFirstSearch:
 
     def __init__(self, graph: Graph2D, source: int) -> None:
         self.graph, self.depth, self.pulls = graph, 0, 0
-        self.depths = graph.xp.full(graph.n_states, NOT_VISITED, np.int32)
+        self.depths = graph.xp.full(graph.n_states, breadth_first.NOT_VISITED, np.int32)
         self.parents = graph.xp.full(graph.n_states, NOT_FOUND, np.int64)
         start = graph.xp.flatnonzero(graph.vertices == source)
         self.depths[start], self.parents[start] = 0, ~source
@@ -92,7 +94,7 @@ class BreadthFirstSearch:
         visited, entries = self._totals()
         while visited:
             dense = is_dense(exchange, visited, graph.n, graph.grid.shape)
-            wide = entries * ALPHA > unexplored and visited * BETA > graph.n
+            wide = entries * breadth_first.ALPHA > unexplored and visited * breadth_first.BETA > graph.n
             unexplored -= entries
             self._visit(graph.symmetric and wide, dense)
             visited, entries = self._totals()
@@ -117,6 +119,6 @@ class BreadthFirstSearch:
     def _pull(self) -> Array:
         """Along the edges of unvisited rows to the frontier."""
         graph, xp = self.graph, self.graph.xp
-        unvisited = xp.flatnonzero(self.depths[graph.rows.ids] == NOT_VISITED)
+        unvisited = xp.flatnonzero(self.depths[graph.rows.ids] == breadth_first.NOT_VISITED)
         sources = xp.where(self.depths == self.depth, graph.vertices, NOT_FOUND)
         return graph.lower(unvisited, True, sources, self.parents)

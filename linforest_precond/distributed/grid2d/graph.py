@@ -109,7 +109,8 @@ class Graph2D:
             offsets = checked_offsets(grid.comm, n, offsets)
             where = make(n, grid.shape)
             tails, heads = where.positions(tails), where.positions(heads)  # the vertices are freed
-            self._build(grid, where, offsets, tails, heads, values)
+            edges = route_edges(backend, grid, where, tails, heads, values)
+            self._set_block(grid, where, offsets, *edges)
 
     @classmethod
     def from_matrix(cls, A: Matrix, grid: Grid | None = None, *, distribution: str = "striped") -> Graph2D:
@@ -146,11 +147,6 @@ class Graph2D:
             offsets = checked_offsets(grid.comm, where.n, None)
             graph._set_block(grid, where, offsets, *split_pairs(where.n, distinct_pairs(parts)), None)
         return graph
-
-    def _build(
-        self, grid: Grid, where: VertexMap, offsets: Array, tails: Array, heads: Array, weights: Array | None
-    ) -> None:
-        self._set_block(grid, where, offsets, *route_edges(self.backend, grid, where, tails, heads, weights))
 
     def _set_block(
         self,
@@ -234,7 +230,8 @@ class Graph2D:
         both = join([tails, heads]), join([heads, tails])
         graph = copy.copy(self)
         twice = None if weights is None else join([weights, weights])
-        graph._build(self.grid, self.where, self.offsets, *both, twice)
+        edges = route_edges(self.backend, self.grid, self.where, *both, twice)
+        graph._set_block(self.grid, self.where, self.offsets, *edges)
         return graph
 
     def expand(self, rows: Array) -> tuple[Array, Array, Array]:

@@ -6,7 +6,6 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.backends.cpu.csgraph.label_propagation import HALF
 from linforest_precond.backends.hash_keys import SHIFT_11, VERTEX_STRIDE, iteration_keys, mixed
 from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.distributed.grid2d.blocks import run_begins
@@ -18,6 +17,9 @@ from linforest_precond.distributed.grid2d.vectors import (
     spread_rows,
     vertex_dtype,
 )
+from linforest_precond.distributed.partition import host
+
+HALF = host.csgraph.label_propagation.HALF
 
 
 @renamed_arguments(max_iter="max_rounds")

@@ -8,7 +8,6 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.grid2d.blocks import run_begins
 from linforest_precond.distributed.grid2d.exchange import combine_minima, is_dense
@@ -19,6 +18,7 @@ from linforest_precond.distributed.grid2d.vectors import (
     spread_rows,
     vertex_dtype,
 )
+from linforest_precond.distributed.partition import NO_VERTEX
 from linforest_precond.graph.matching.matching import tie_key_of
 
 FREE = np.iinfo(np.int64).max

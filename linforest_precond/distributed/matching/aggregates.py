@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
 from linforest_precond.distributed.forest.graph import RankGraph
 from linforest_precond.distributed.matching.matching import best_edges
+from linforest_precond.distributed.partition import NO_VERTEX
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.entries import entry_rows, matrix_of_entries
 from linforest_precond.distributed.partition.matrix import Matrix

@@ -9,14 +9,11 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_choice, as_integer
-from linforest_precond.backends.cpu.forest.factor import NEGATIVE, SATURATED
-from linforest_precond.backends.cpu.matrix.entries import expanded_rows
-from linforest_precond.backends.cpu.runtime.arrays import NO_VERTEX
-from linforest_precond.backends.cpu.runtime.hashing import hash_edges
 from linforest_precond.backends.host_numbers import batch_ends
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.distributed.forest.factor import covered_share, edges_of
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of, weighed
+from linforest_precond.distributed.partition import NO_VERTEX, host
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
@@ -25,6 +22,9 @@ from linforest_precond.matrix.value_range import is_nonzero
 from linforest_precond.records.forest import progress_rows
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import ReadOnlyArrays
+
+NEGATIVE, SATURATED = host.forest.factor.NEGATIVE, host.forest.factor.SATURATED
+expanded_rows, hash_edges = host.matrix.entries.expanded_rows, host.runtime.hashing.hash_edges
 
 WEIGHTS = "magnitude", "pattern"
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linforest_precond.backends.cpu.multigrid.strength import find_strongest, weigh_entries
-from linforest_precond.backends.cpu.runtime.arrays import readonly
 from linforest_precond.distributed.forest.graph import RankGraph, graph_of, symmetrized
 from linforest_precond.distributed.matching.aggregates import (
     RankAggregates,
@@ -19,8 +17,12 @@ from linforest_precond.distributed.matching.aggregates import (
 from linforest_precond.distributed.matching.matching import match_rank_graph
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.transfers import AggregateTransfer
+from linforest_precond.distributed.partition import host, readonly
 from linforest_precond.graph.matching.matching import tie_key_of
 from linforest_precond.graph.matching.repeated_coarsening import coarsen_repeatedly
+
+find_strongest = host.multigrid.strength.find_strongest
+weigh_entries = host.multigrid.strength.weigh_entries
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.multigrid.strength import node_matrix
 from linforest_precond.distributed.matching.aggregates import RankAggregates
 from linforest_precond.distributed.multigrid.level_matrix import RankLevelMatrix
 from linforest_precond.distributed.multigrid.rectangles import (
@@ -20,6 +19,7 @@ from linforest_precond.distributed.multigrid.rectangles import (
 )
 from linforest_precond.distributed.multigrid.root_aggregates import aggregate_roots
 from linforest_precond.distributed.multigrid.smoothed_aggregation import Prolongation
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.entries import entry_rows
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.matrix import Matrix
@@ -28,6 +28,8 @@ from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.multigrid.candidate_coarsening import CandidateCoarsening
 from linforest_precond.precond.multigrid.near_null_space import prolongator_weights, tentative
 from linforest_precond.precond.multigrid.prolongation import adjoint, with_smoothing_step
+
+node_matrix = host.multigrid.strength.node_matrix
 
 
 @dataclass(frozen=True, eq=False)

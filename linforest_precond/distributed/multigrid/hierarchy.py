@@ -14,7 +14,7 @@ from linforest_precond.distributed.partition import krylov
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.preconditioner import RankPreconditioner
 from linforest_precond.precond.multigrid.hierarchy import ACCELERATORS as OF_ONE_RANK
-from linforest_precond.precond.multigrid.hierarchy import LevelsInterface, residual_norms
+from linforest_precond.precond.multigrid.hierarchy import LevelsInterface, accelerator, residual_norms
 from linforest_precond.records.printing import Printout
 from linforest_precond.solvers.history import History
 
@@ -41,38 +41,16 @@ class RankHierarchy(LevelsInterface):
         Of the whole matrix.
     """
 
+    _operator: RankPreconditioner
+
     def __init__(self, A: Matrix, operator: RankPreconditioner):
         self._A, self._operator = A, operator
 
     shape = property(lambda self: self._A.shape)
-    dtype = property(lambda self: self._A.dtype)
     aggregates = property(lambda self: [each.aggregates.numbers for each in self._part.coarsenings])
     unknowns = property(lambda self: [level.unknowns for level in self._all_levels.levels])
     entries = property(lambda self: [level.entries for level in self._all_levels.levels])
-    _scaled = property(lambda self: self._operator._part)
-    _part = property(lambda self: getattr(self._scaled, "inner", self._scaled))
     _all_levels = property(lambda self: self._part.part)
-
-    def aspreconditioner(self, cycle: str | None = None) -> RankPreconditioner:
-        """One cycle as a preconditioner: ``M=`` of `cg`, and of `fcg` for F- and K-cycles.
-
-        ``M.T`` and ``M.H`` are cycles of the transposed hierarchy with pre- and postsmoothing exchanged, as
-        on one rank. Where the cycle is not its own adjoint, the first product with one of them transposes the
-        matrices of all levels, unless they are real and symmetric, and keeps them.
-
-        Parameters
-        ----------
-        cycle : {"V", "W", "F", "K"}, optional
-            The hierarchy's own by default. "F" is not symmetric where A is, and "K" is not linear.
-
-        Returns
-        -------
-        RankPreconditioner
-            A LinearOperator on own parts of vectors. It keeps its values when the hierarchy is updated.
-        """
-        applied: Any = self._operator._applied
-        part = applied.part.with_cycle(self._checked_cycle(cycle))
-        return self._operator._with(applied._replace(part=part))
 
     def solve(
         self,
@@ -120,7 +98,7 @@ class RankHierarchy(LevelsInterface):
         with self._A.comm.checking():
             M = self.aspreconditioner(cycle)
             as_choice("accel", accel, ACCELERATORS)
-        name = self._accelerator(self._checked_cycle(cycle)) if accel == "auto" else accel
+        name = accelerator(self._operator._applied, self._checked_cycle(cycle)) if accel == "auto" else accel
         history = History()
         x, info = getattr(krylov, name)(
             self._A, b, x0, rtol=tol, maxiter=maxiter, M=M, callback=callback, history=history
@@ -132,12 +110,6 @@ class RankHierarchy(LevelsInterface):
         if residuals is not None:
             residuals[:] = residual_norms(history, norms)
         return (x, info) if return_info else x
-
-    def _accelerator(self, cycle: str) -> str:
-        """That of the levels, unless A need not be Hermitian where the scaled matrix is."""
-        scaling = getattr(self._scaled, "scaling", None)
-        fits = scaling is None or scaling.is_symmetric
-        return self._all_levels.accelerator(cycle) if fits else "bicgstab"
 
     @without_numpy_warnings
     def update(self, A: Matrix) -> Self:
@@ -151,4 +123,4 @@ class RankHierarchy(LevelsInterface):
         return self
 
     def _printout(self) -> Printout:
-        return Printout.of(self._part.name, *self._scaled.described())
+        return Printout.of(self._part.name, *self._operator._applied.part.described())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.cpu.multigrid.strength import DOMINANCE
 from linforest_precond.backends.returns import RowFacts
 from linforest_precond.distributed.multigrid.vector_ops import RankVectorOps
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.entries import is_hermitian, mirrored_upper
 from linforest_precond.distributed.partition.matrix import Matrix, csr_of_rows, with_values
@@ -22,6 +22,8 @@ from linforest_precond.precond.multigrid.eigenvalue_estimates import (
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.parts.lockstep import completed
 from linforest_precond.records.forest import magnitudes_of
+
+DOMINANCE = host.multigrid.strength.DOMINANCE
 
 
 class RankLevelMatrix(LevelMatrix):

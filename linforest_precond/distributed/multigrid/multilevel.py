@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends.annotations import ScalingName
+from linforest_precond.backends.annotations import DType, ScalingName
 from linforest_precond.backends.arguments import as_choice, as_dtype, as_integer
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
@@ -119,33 +120,36 @@ def multilevel(
         "postsmooth": postsmooth, "weights": weights, "strength": strength, "seed": seed,
     }  # fmt: skip
     B = on_host(B)  # stall: setups are on the host
-    agreed = agreed_options(A, lambda: _checked(A, given, gather_below, dtype, B, block_size, scaling))
+    agreed = agreed_options(A, lambda: _checked(given, gather_below, dtype, B, block_size, scaling))
 
     def make(exact: Matrix) -> tuple[RankPart, int]:
         finest = RankLevelMatrix(exact)
         with A.comm.checking():
             stored = precision_of(finest, agreed["dtype"])
-
-        def make_levels(matrix: Matrix) -> tuple[RankPart, int]:
-            scaled, exponent = scaled_into_range(matrix, stored)
-            first = finest if scaled is exact else RankLevelMatrix(scaled)
-            options, keeping = agreed["options"], None
-            with A.comm.checking():
-                space = NearNullSpace.requested(A, B, block_size, first, options)
-            if space is None:
-                chosen = chosen_for(first, options)
-            else:
-                assert space.candidates is not None  # `_checked` refuses adaptive ones
-                chosen = space.options_for(first, options)
-                keeping = RankCandidateCoarsening(space.candidates, space.block_size, False, chosen)
-            part, stall = part_of_ranks(first, stored, chosen, agreed["gather_below"], keeping)
-            if stall and A.comm.rank == 0:
-                warn_user(stall)
-            return part, exponent
-
-        return with_scaling(make_levels, scaling, stored)(exact)
+        return with_scaling(partial(_levels_of, finest, stored, agreed, B), scaling, stored)(exact)
 
     return RankHierarchy(A, set_up(A, make))
+
+
+def _levels_of(
+    finest: RankLevelMatrix, stored: DType, agreed: dict[str, Any], B: Any, matrix: Matrix
+) -> tuple[RankPart, int]:
+    """The levels of a matrix, which may be `finest` or have its scaled values: collective."""
+    scaled, exponent = scaled_into_range(matrix, stored)
+    first = finest if scaled is finest.A else RankLevelMatrix(scaled)
+    options, keeping = agreed["options"], None
+    with matrix.comm.checking():
+        space = NearNullSpace.requested(matrix, B, agreed["block_size"], first, options)
+    if space is None:
+        chosen = chosen_for(first, options)
+    else:
+        assert space.candidates is not None  # `_checked` refuses adaptive ones
+        chosen = space.options_for(first, options)
+        keeping = RankCandidateCoarsening(space.candidates, space.block_size, False, chosen)
+    part, stall = part_of_ranks(first, stored, chosen, agreed["gather_below"], keeping)
+    if stall and matrix.comm.rank == 0:
+        warn_user(stall)
+    return part, exponent
 
 
 def chosen_for(matrix: RankLevelMatrix, options: MultilevelOptions) -> MultilevelOptions:
@@ -162,7 +166,7 @@ def chosen_for(matrix: RankLevelMatrix, options: MultilevelOptions) -> Multileve
 
 
 def _checked(
-    A: Matrix, given: dict[str, Any], gather_below: Any, dtype: Any, B: Any, block_size: Any, scaling: Any
+    given: dict[str, Any], gather_below: Any, dtype: Any, B: Any, block_size: Any, scaling: Any
 ) -> dict[str, Any]:
     """The options; what only one rank has is refused."""
     as_choice("coarsening over ranks", given["coarsening"], COARSENINGS)

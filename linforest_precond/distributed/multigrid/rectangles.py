@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.matrix.entries import expanded_rows
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.entries import ascending_columns
 from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.distributed.partition.matrix import Matrix
@@ -15,6 +15,8 @@ from linforest_precond.distributed.partition.owners import joined, send_to_owner
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.precond.multigrid.prolongation import product
+
+expanded_rows = host.matrix.entries.expanded_rows
 
 
 @dataclass(frozen=True, eq=False)

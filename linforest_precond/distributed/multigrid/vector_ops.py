@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.cpu.multigrid import vector_ops as local
+from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.chunk_sums import ChunkSums
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.halo import Halo
+
+local = host.multigrid.vector_ops
+KrylovSteps: Any = local.KrylovSteps
+DotProducts: Any = local.DotProducts
 
 
 class RankVectorOps:
@@ -71,11 +77,11 @@ class SumsOverRanks:
         return total
 
 
-class RankKrylovSteps(local.KrylovSteps):
+class RankKrylovSteps(KrylovSteps):  # type: ignore[misc]
     """The two Krylov steps of a K-cycle on vectors over ranks, on the host."""
 
     def __init__(self, ops: RankVectorOps, rows: int, columns: int, dtype: DType, definite: bool):
-        super().__init__(rows, columns, dtype, definite)  # type: ignore[no-untyped-call]
+        super().__init__(rows, columns, dtype, definite)
         self._ops, self._wide = ops, np.result_type(dtype, np.float64)
 
     def first_step(self, matrix: Any, c: Array, b: Array, v: Array, rest: Array) -> None:
@@ -90,9 +96,7 @@ class RankKrylovSteps(local.KrylovSteps):
 
     def _products(self, test: Array, *others: Array) -> Array:
         """The inner products of a vector with others, of each chunk of rows."""
-        test = test.astype(self._wide).conj()
-        terms = np.stack([test * other.astype(self._wide) for other in others], axis=1)
-        return self._ops.sums(terms)
+        return self._ops.sums(products(self._wide, test, others))
 
 
 class DeviceKrylovSteps:
@@ -132,16 +136,20 @@ class DeviceKrylovSteps:
 
     def _products(self, test: Array, *others: Array) -> Array:
         """The inner products of a vector with others."""
-        test = test.astype(self._wide).conj()
-        terms = self._ops.backend.xp.stack([test * other.astype(self._wide) for other in others], axis=1)
-        return self._ops.sums.total(terms)
+        return self._ops.sums.total(products(self._wide, test, others))
 
 
-class RankDotProducts(local.DotProducts):
+def products(wide: DType, test: Array, others: Sequence[Array]) -> Array:
+    """The terms of the inner products of a vector with others, in this precision."""
+    test = test.astype(wide).conj()
+    return xp_of(test).stack([test * other.astype(wide) for other in others], axis=1)
+
+
+class RankDotProducts(DotProducts):  # type: ignore[misc]
     """Dot products of columns over all ranks, on the host."""
 
     def __init__(self, ops: RankVectorOps, dtype: DType, count: int):
-        super().__init__(dtype, count)  # type: ignore[no-untyped-call]
+        super().__init__(dtype, count)
         self._ops = ops
 
     def multiply(self, number: int, matrix: Any, x: Array, y: Array) -> None:

@@ -12,11 +12,12 @@ import numpy as np
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.backends.cpu.matrix.sums import CHUNK, chunk_sums
-from linforest_precond.backends.cpu.multigrid.vector_ops import ROWS_AT_ONCE, add_chunks
-from linforest_precond.backends.cpu.runtime.arrays import readonly
+from linforest_precond.distributed.partition import host, readonly
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.owners import joined, owners_of
+
+CHUNK, chunk_sums = host.matrix.sums.CHUNK, host.matrix.sums.chunk_sums
+ROWS_AT_ONCE, add_chunks = host.multigrid.vector_ops.ROWS_AT_ONCE, host.multigrid.vector_ops.add_chunks
 
 
 class Chunks:

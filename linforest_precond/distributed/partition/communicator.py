@@ -10,8 +10,6 @@ from __future__ import annotations
 import abc
 import contextlib
 import dataclasses
-import sys
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
@@ -253,12 +251,6 @@ def on_all_ranks(error: Exception) -> Exception:
     """Mark an error that every rank raises: no rank is left waiting."""
     error.is_on_all_ranks = True  # type: ignore[attr-defined]
     return error
-
-
-def print_failure(rank: int, error: BaseException) -> None:
-    """Print the traceback of the rank that failed."""
-    text = "".join(traceback.format_exception(error))
-    print(f"rank {rank} failed:\n{text}", flush=True, file=sys.stderr)
 
 
 def parts_by_rank(owners: np.ndarray, arrays: Sequence[np.ndarray]) -> list[dict[int, np.ndarray]]:

@@ -10,41 +10,35 @@ import abc
 import math
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from linforest_precond.backends import cuda_status
+from linforest_precond.backends import backend_named, cuda_status
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import xp_of
 
 Operation = Literal["sum", "min", "max"]
+Parts: TypeAlias = Mapping[int, Array]  # by rank
+Lengths: TypeAlias = Sequence[int] | Array  # of the arrays of all ranks
 
 
 class Messages(abc.ABC):
-    """What passes arrays between ranks; results are in arrays that `empty(shape, dtype)` makes, if any."""
+    """What passes arrays between ranks; results are in arrays of the same library."""
 
     @abc.abstractmethod
-    def _allreduce(
-        self, array: Array, operation: Operation, empty: Callable[..., Array] = np.empty
-    ) -> Array: ...
+    def _allreduce(self, array: Array, operation: Operation) -> Array: ...
 
     @abc.abstractmethod
-    def _allgather_arrays(
-        self, array: Array, lengths: Sequence[int] | Array, empty: Callable[..., Array] = np.empty
-    ) -> Array: ...
+    def _allgather_arrays(self, array: Array, lengths: Lengths) -> Array: ...
 
     @abc.abstractmethod
     def _broadcast(self, array: Array, root: int) -> Array:
         """The array may be overwritten."""
 
     @abc.abstractmethod
-    def _exchange(
-        self,
-        parts: Mapping[int, Array],
-        expected: Mapping[int, int],
-        like: Array,
-        empty: Callable[..., Array] = np.empty,
-    ) -> dict[int, Array]: ...
+    def _exchange(self, parts: Parts, expected: Mapping[int, int], like: Array) -> dict[int, Array]: ...
 
 
 def device_messages(comm: Any) -> Messages:
@@ -66,18 +60,18 @@ def _chosen_messages(comm: Any) -> Messages:
     return MpiMessages(comm) if all(take_gpu_arrays) else HostMessages(comm)
 
 
+@dataclass
 class HostMessages(Messages):
     """Arrays on the device are passed by way of pinned host memory."""
 
-    def __init__(self, comm: Any) -> None:
-        self.comm = comm
+    comm: Any
 
-    def _allreduce(self, array: Array, operation: Operation, empty: Any = None) -> Array:
+    def _allreduce(self, array: Array, operation: Operation) -> Array:
         if self.comm.size == 1:
             return array.copy()
         return on_device(self.comm._allreduce(staged(array), operation, pinned))
 
-    def _allgather_arrays(self, array: Array, lengths: Sequence[int] | Array, empty: Any = None) -> Array:
+    def _allgather_arrays(self, array: Array, lengths: Lengths) -> Array:
         if self.comm.size == 1:
             return array
         return on_device(self.comm._allgather_arrays(staged(array), lengths, pinned))
@@ -88,9 +82,7 @@ class HostMessages(Messages):
         host = staged(array) if self.comm.rank == root else pinned(array.shape, array.dtype)
         return on_device(self.comm._broadcast(host, root))
 
-    def _exchange(
-        self, parts: Mapping[int, Array], expected: Mapping[int, int], like: Array, empty: Any = None
-    ) -> dict[int, Array]:
+    def _exchange(self, parts: Parts, expected: Mapping[int, int], like: Array) -> dict[int, Array]:
         own = self.comm.rank
         ranks = [r for r in parts if r != own]
         host = dict(zip(ranks, all_staged([parts[r] for r in ranks])))
@@ -119,9 +111,7 @@ def staged(array: Array) -> Any:
 
 def all_staged(arrays: Sequence[Any]) -> list[Array]:
     """Copies in pinned host memory, for which the host waits once."""
-    import cupy
-
-    sources = [cupy.ascontiguousarray(array) for array in arrays]
+    sources = [contiguous(array) for array in arrays]
     copies = [pinned(array.shape, array.dtype) for array in arrays]
     for source, host in zip(sources, copies):
         if host.size:
@@ -134,6 +124,15 @@ def all_staged(arrays: Sequence[Any]) -> list[Array]:
 def on_device(host: Array) -> Array:
     """A copy on the device; the host's memory may be reused afterwards."""
     return all_on_device([host])[0]
+
+
+def finish_stream() -> None:
+    """Wait for the work on the current stream."""
+    backend_named("cuda").runtime.streams.finish()
+
+
+def contiguous(array: Array) -> Any:
+    return xp_of(array).ascontiguousarray(array)
 
 
 def all_on_device(arrays: Sequence[Array]) -> list[Array]:
@@ -149,39 +148,24 @@ def all_on_device(arrays: Sequence[Array]) -> list[Array]:
     return found
 
 
-def finish_stream() -> None:
-    """Wait for the work on the current stream."""
-    import cupy
-
-    cupy.cuda.get_current_stream().synchronize()
-
-
+@dataclass
 class MpiMessages(Messages):
     """Arrays on the device are passed to an MPI library that is aware of CUDA, but not of streams."""
 
-    def __init__(self, comm: Any) -> None:
-        self.comm = comm
+    comm: Any
 
-    def _allreduce(self, array: Any, operation: Operation, empty: Any = None) -> Array:
-        import cupy
+    def _allreduce(self, array: Array, operation: Operation) -> Array:
+        return self._passed(self.comm._allreduce, contiguous(array), operation)
 
-        return self._passed(self.comm._allreduce, cupy.ascontiguousarray(array), operation, cupy.empty)
-
-    def _allgather_arrays(self, array: Array, lengths: Sequence[int] | Array, empty: Any = None) -> Array:
-        import cupy
-
-        return self._passed(self.comm._allgather_arrays, array, lengths, cupy.empty)
+    def _allgather_arrays(self, array: Array, lengths: Lengths) -> Array:
+        return self._passed(self.comm._allgather_arrays, array, lengths)
 
     def _broadcast(self, array: Array, root: int) -> Array:
         return self._passed(self.comm._broadcast, array, root)
 
-    def _exchange(
-        self, parts: Mapping[int, Any], expected: Mapping[int, int], like: Any, empty: Any = None
-    ) -> dict[int, Array]:
-        import cupy
-
-        kept = {r: cupy.ascontiguousarray(part) for r, part in parts.items()}
-        found: dict[int, Array] = self._passed(self.comm._exchange, kept, expected, like, cupy.empty)
+    def _exchange(self, parts: Parts, expected: Mapping[int, int], like: Array) -> dict[int, Array]:
+        kept = {r: contiguous(part) for r, part in parts.items()}
+        found: dict[int, Array] = self._passed(self.comm._exchange, kept, expected, like)
         return found
 
     def _passed(self, call: Callable[..., Any], *arguments: Any) -> Any:
@@ -200,27 +184,23 @@ class NcclMessages(Messages):
 
         self.comm, self._ranks, self._nccl = comm, ranks, nccl
 
-    def _allreduce(self, array: Any, operation: Operation, empty: Any = None) -> Array:
-        import cupy
-
-        nccl, array = self._nccl, cupy.ascontiguousarray(array)
+    def _allreduce(self, array: Any, operation: Operation) -> Array:
+        nccl, array = self._nccl, contiguous(array)
         kinds = {
             "int32": nccl.NCCL_INT32, "int64": nccl.NCCL_INT64, "uint64": nccl.NCCL_UINT64,
             "float32": nccl.NCCL_FLOAT32, "float64": nccl.NCCL_FLOAT64,
         }  # fmt: skip
         operations = {"sum": nccl.NCCL_SUM, "min": nccl.NCCL_MIN, "max": nccl.NCCL_MAX}
-        out = cupy.empty_like(array)
+        out: Any = xp_of(array).empty_like(array)
         kind, combine = kinds[array.dtype.name], operations[operation]
         self._ranks.allReduce(array.data.ptr, out.data.ptr, array.size, kind, combine, self._stream)
         return out
 
-    def _allgather_arrays(self, array: Array, lengths: Sequence[int] | Array, empty: Any = None) -> Array:
-        import cupy
-
+    def _allgather_arrays(self, array: Array, lengths: Lengths) -> Array:
         expected = {r: int(n) for r, n in enumerate(lengths) if n}
         parts = dict.fromkeys(range(self.comm.size), array) if len(array) else {}
         found = self._exchange(parts, expected, array)
-        return cupy.concatenate([array[:0], *(found[r] for r in sorted(found))])
+        return xp_of(array).concatenate([array[:0], *(found[r] for r in sorted(found))])
 
     def _broadcast(self, array: Any, root: int) -> Any:
         nccl = self._nccl
@@ -230,13 +210,9 @@ class NcclMessages(Messages):
         self._ranks.broadcast(array.data.ptr, array.data.ptr, count, kind, root, self._stream)
         return array
 
-    def _exchange(
-        self, parts: Mapping[int, Array], expected: Mapping[int, int], like: Array, empty: Any = None
-    ) -> dict[int, Array]:
-        import cupy
-
-        kept = {r: cupy.ascontiguousarray(part) for r, part in parts.items()}
-        found = {r: cupy.empty((n, *like.shape[1:]), like.dtype) for r, n in expected.items()}
+    def _exchange(self, parts: Parts, expected: Mapping[int, int], like: Array) -> dict[int, Array]:
+        kept = {r: contiguous(part) for r, part in parts.items()}
+        found = {r: xp_of(like).empty((n, *like.shape[1:]), like.dtype) for r, n in expected.items()}
         nccl, stream = self._nccl, self._stream
         nccl.groupStart()
         for r, part in kept.items():

@@ -8,23 +8,17 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.matrix.entries import weigh_rows, words_of
-from linforest_precond.backends.cpu.matrix.hermitian import (
-    ULPS,
-    count_far,
-    find_entries,
-    find_scales,
-    mirror_upper,
-)
-from linforest_precond.backends.cpu.runtime.arrays import readonly
+from linforest_precond.distributed.partition import host, readonly
 from linforest_precond.distributed.partition.chunk_sums import tree_sum
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.matrix import Matrix, with_values
 from linforest_precond.distributed.partition.owners import send_to_owners
 from linforest_precond.matrix.checked import OVERFLOW_SCALE
 from linforest_precond.records.forest import magnitudes_of
+
+hermitian = host.matrix.hermitian
+weigh_rows, words_of = host.matrix.entries.weigh_rows, host.matrix.entries.words_of
 
 
 def entry_rows(A: Matrix) -> Array:
@@ -108,7 +102,7 @@ def without_rounding(A: Matrix) -> Matrix:
 
     Collective; the rule is that of one rank, in `hermitian` of the CPU backend.
     """
-    A = A.on(backend_named("cpu"))
+    A = A.on(host)
     weights = weights_of(A)
     exact = A if A.dtype.kind != "c" and weights.symmetric else _made_hermitian(A)
     found = copy.copy(exact)
@@ -122,9 +116,9 @@ def _made_hermitian(A: Matrix) -> Matrix:
     stored, scales = slots >= 0, A.halo.with_ghosts(_row_scales(A))
     slots, expected = slots[stored], values[stored]
     here, there = scales[rows[slots] - A.first], scales[A.rows.indices[slots]]
-    tolerance = ULPS * float(np.finfo(data.dtype).eps)
+    tolerance = hermitian.ULPS * float(np.finfo(data.dtype).eps)
     far = np.count_nonzero(values[~stored])
-    far += count_far(*map(readonly, (data[slots], expected.conj(), here, there)), tolerance)
+    far += hermitian.count_far(*map(readonly, (data[slots], expected.conj(), here, there)), tolerance)
     all_far, different = A.comm.totals(far, np.count_nonzero(data[slots] != expected))
     return A if all_far or not different else with_values(A, mirrored_upper(A))
 
@@ -132,7 +126,7 @@ def _made_hermitian(A: Matrix) -> Matrix:
 def _row_scales(A: Matrix) -> Array:
     indptr, data, diagonal = A.rows.indptr, A.rows.data, A.diagonal()
     scales = np.empty(A.n_local)
-    find_scales(*map(readonly, (indptr, data, diagonal)), scales)
+    hermitian.find_scales(*map(readonly, (indptr, data, diagonal)), scales)
     return scales
 
 
@@ -146,7 +140,7 @@ def mirrored_upper(A: Matrix) -> Array:
     # Ghosts have empty rows: the kernel leaves the entries in their columns as they are.
     of_ghosts = np.zeros(halo.lower, indptr.dtype), np.full(halo.ghosts.size - halo.lower, indptr[-1])
     indptr = np.concatenate([of_ghosts[0], indptr, of_ghosts[1]]).astype(indptr.dtype)
-    mirror_upper(indptr, ascending_columns(A), data)
+    hermitian.mirror_upper(indptr, ascending_columns(A), data)
     slots, values = conjugate_mirrors(A, A.rows.indices >= A.n_local + halo.lower)
     stored = slots >= 0
     data[slots[stored]] = values[stored]
@@ -171,7 +165,9 @@ def conjugate_mirrors(A: Matrix, chosen: Array) -> tuple[Array, Array]:
     # An id without a column here gets the place -1.
     others = places[kept[1].size :]
     others[np.append(halo.ascending_ids, -1)[others] != sent[1]] = -1
-    find_entries(*map(readonly, (indptr, ascending_columns(A), mirrored_rows - A.first, places)), slots)
+    hermitian.find_entries(
+        *map(readonly, (indptr, ascending_columns(A), mirrored_rows - A.first, places)), slots
+    )
     return slots, values
 
 

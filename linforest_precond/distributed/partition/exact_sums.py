@@ -51,31 +51,19 @@ def inner(comm: Communicator, u: Array, v: Array) -> float | complex:
     >>> set(simulate(2, lambda comm: inner(comm, x[comm.rank :: 2], ones[comm.rank :: 2])))
     {3.0}
     """
-    sums = [real_sum(u, v)]
-    if "c" in (u.dtype.kind, v.dtype.kind):
-        sums.append(imaginary_sum(u, v))
+    u_is_complex, v_is_complex = (each.dtype.kind == "c" for each in (u, v))
+    real, imaginary = Sum(), Sum()
+    real.add(u.real, v.real)
+    if u_is_complex and v_is_complex:
+        real.add(u.imag, v.imag)
+    if v_is_complex:
+        imaginary.add(u.real, v.imag)
+    if u_is_complex:
+        imaginary.add(u.imag, v.real, sign=-1)
+    sums = [real, imaginary] if u_is_complex or v_is_complex else [real]
     found = comm.allreduce(np.stack([part.words() for part in sums]))
     values = [value_of(words) for words in found]
     return complex(*values) if len(values) == 2 else values[0]
-
-
-def real_sum(u: Array, v: Array) -> Sum:
-    """The real part of u* v on this rank."""
-    total = Sum()
-    total.add(u.real, v.real)
-    if u.dtype.kind == v.dtype.kind == "c":
-        total.add(u.imag, v.imag)
-    return total
-
-
-def imaginary_sum(u: Array, v: Array) -> Sum:
-    """The imaginary part of u* v on this rank."""
-    total = Sum()
-    if v.dtype.kind == "c":
-        total.add(u.real, v.imag)
-    if u.dtype.kind == "c":
-        total.add(u.imag, v.real, sign=-1)
-    return total
 
 
 class Sum:

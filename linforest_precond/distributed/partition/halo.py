@@ -11,7 +11,7 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.communicator import COMBINE, Communicator, parts_by_rank
 from linforest_precond.distributed.partition.device_messages import Operation
-from linforest_precond.distributed.partition.owners import Places, owners_of
+from linforest_precond.distributed.partition.owners import Places, joined, owners_of
 from linforest_precond.matrix.conversion import index_dtype
 
 
@@ -128,10 +128,9 @@ class Halo:
 
     def fetch(self, values: Array) -> Array:
         """The ghosts' values, from an array with one row (of any shape) for each own row."""
-        xp = xp_of(values)
-        parts = {r: values[rows] for r, rows in self.sent.on(xp).items()}
+        parts = {r: values[rows] for r, rows in self.sent.on(xp_of(values)).items()}
         found = self.comm.exchange_known(parts, self.received, values)
-        return xp.concatenate([values[:0], *(found[r] for r in sorted(found))])
+        return joined(found, values)
 
     def send_back(self, values: Array, combine: Operation = "sum", into: Array | None = None) -> Array:
         """Reverse halo exchange: owners reduce the values of their rows' ghosts, in the order of the ranks.

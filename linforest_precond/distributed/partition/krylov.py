@@ -57,29 +57,21 @@ def cg(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Ar
     return _solve(solvers.cg, A, b, x0, options)
 
 
-def fcg(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Array, Info]:
-    """Solve A x = b by flexible conjugate gradients over ranks: `linforest_precond.solvers.fcg`, as `cg`."""
-    return _solve(solvers.fcg, A, b, x0, options)
+def _over_ranks(method: Callable[..., tuple[Array, Info]]) -> Callable[..., tuple[Array, Info]]:
+    """The solver of this name over ranks."""
+
+    def solve(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Array, Info]:
+        return _solve(method, A, b, x0, options)
+
+    name = method.__name__
+    solve.__doc__ = f"Solve A x = b by `linforest_precond.solvers.{name}` over ranks, as `cg`."
+    solve.__name__ = solve.__qualname__ = name
+    return solve
 
 
-def bicgstab(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Array, Info]:
-    """Solve A x = b by BiCGStab over ranks: `linforest_precond.solvers.bicgstab`, as `cg`."""
-    return _solve(solvers.bicgstab, A, b, x0, options)
-
-
-def minres(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Array, Info]:
-    """Solve A x = b by MINRES over ranks: `linforest_precond.solvers.minres`, as `cg`."""
-    return _solve(solvers.minres, A, b, x0, options)
-
-
-def gmres(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Array, Info]:
-    """Solve A x = b by restarted GMRES over ranks: `linforest_precond.solvers.gmres`, as `cg`."""
-    return _solve(solvers.gmres, A, b, x0, options)
-
-
-def fgmres(A: Matrix, b: Array, x0: Array | None = None, **options: Any) -> tuple[Array, Info]:
-    """Solve A x = b by flexible GMRES over ranks: `linforest_precond.solvers.fgmres`, as `cg`."""
-    return _solve(solvers.fgmres, A, b, x0, options)
+fcg, bicgstab, minres, gmres, fgmres = map(
+    _over_ranks, (solvers.fcg, solvers.bicgstab, solvers.minres, solvers.gmres, solvers.fgmres)
+)
 
 
 def _solve(
@@ -92,8 +84,8 @@ def _solve(
     # A LinearOperator is taken as it is: transposes of preconditioners have an attribute `operator`, too.
     M = M if hasattr(M, "_matvec") else getattr(M, "operator", M)
     with A.comm.checking():
-        b = _checked_part("b", b, A)
-        x0 = None if x0 is None else _checked_part("x0", x0, A)
+        b = checked_vectors("b", b, A.n_local, A.backend)
+        x0 = None if x0 is None else checked_vectors("x0", x0, A.n_local, A.backend)
         if M is not None and tuple(M.shape) != (A.n_local, A.n_local):
             raise ValueError(f"M must have the shape {(A.n_local, A.n_local)}, got {tuple(M.shape)}")
         # A solve without right-hand sides checks the options.
@@ -105,11 +97,6 @@ def _solve(
     A.comm.same("the options of a solver", _described(options))
     with A.comm.together():
         return method(A.operator, b, x0, **{"inner": A.inner, **options, "M": M})
-
-
-def _checked_part(name: str, vectors: Any, A: Matrix) -> Array:
-    """A rank's part of vectors; a rank without rows may pass an empty list."""
-    return checked_vectors(name, vectors, A.n_local, A.backend)
 
 
 def _described(options: dict[str, Any]) -> dict[str, Any]:

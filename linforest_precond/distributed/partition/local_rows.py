@@ -12,8 +12,7 @@ import numpy as np
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.backends.cpu.matrix.entries import check_rows, rows_of
-from linforest_precond.backends.cpu.runtime.arrays import readonly
+from linforest_precond.distributed.partition import host, readonly
 from linforest_precond.matrix.checks import (
     check_arrays,
     check_lengths,
@@ -23,6 +22,8 @@ from linforest_precond.matrix.checks import (
 )
 from linforest_precond.matrix.conversion import is_csr
 from linforest_precond.matrix.rectangles import RectangularCSR
+
+check_rows, rows_of = host.matrix.entries.check_rows, host.matrix.entries.rows_of
 
 
 def checked_rows(A: Any, name: str = "A") -> RectangularCSR:
@@ -75,13 +76,8 @@ def without_duplicates(rows: Array, columns: Array, data: Array) -> tuple[Array,
     order = np.lexsort((columns, rows))
     rows, columns, data = rows[order], columns[order], data[order]
     first = np.ones(rows.size, bool)
-    first[1:] = follow_each_other(rows, columns)
+    first[1:] = (rows[1:] > rows[:-1]) | (columns[1:] > columns[:-1])
     entry, sums = np.cumsum(first) - 1, data[first]
     with np.errstate(over="ignore", invalid="ignore"):
         np.add.at(sums, entry[~first], data[~first])  # unbuffered: one at a time, in order
     return rows[first], columns[first], sums
-
-
-def follow_each_other(rows: Array, columns: Array) -> Array:
-    """Whether each entry but the first is in a later row or column than the one before it."""
-    return (rows[1:] > rows[:-1]) | (columns[1:] > columns[:-1])

@@ -6,20 +6,19 @@ import ctypes
 import functools
 import math
 import os
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.user_warnings import named_arguments
-from linforest_precond.distributed.partition.communicator import (
-    Communicator,
-    on_all_ranks,
-    print_failure,
-)
+from linforest_precond.distributed.partition.communicator import Communicator, on_all_ranks
 from linforest_precond.distributed.partition.deadlocks import (
     NO_CALL,
     RankError,
@@ -27,7 +26,7 @@ from linforest_precond.distributed.partition.deadlocks import (
     described_call,
     mismatch,
 )
-from linforest_precond.distributed.partition.device_messages import Operation
+from linforest_precond.distributed.partition.device_messages import Lengths, Operation, Parts, contiguous
 
 # MPI tags of arrays and of descriptions of calls, and the bytes of a description.
 TAG, CALL_TAG, CALL_BYTES = 4711, 4712, 512
@@ -102,31 +101,27 @@ class MPICommunicator(Communicator):
 
     def abort(self, error: BaseException) -> None:
         if self.size > 1:
-            print_failure(self.rank, error)
+            text = "".join(traceback.format_exception(error))
+            print(f"rank {self.rank} failed:\n{text}", flush=True, file=sys.stderr)
             self.comm.Abort(1)
 
     def _allgather(self, value: Any) -> list[Any]:
         self._compare_calls("allgather")
         return list(self.comm.allgather(value))
 
-    def _allreduce(
-        self, array: np.ndarray, operation: Operation, empty: Callable[..., np.ndarray] = np.empty
-    ) -> np.ndarray:
+    # Results are in arrays that `empty` makes, by default of the library of the array.
+
+    def _allreduce(self, array: Array, operation: Operation, empty: Any = None) -> Array:
         self._compare_calls(f"allreduce of {array.nbytes} bytes")
         MPI = mpi4py_module()
-        out = empty(array.shape, array.dtype)  # in C order, whatever that of `array`
+        out = (empty or xp_of(array).empty)(array.shape, array.dtype)  # in C order, whatever that of `array`
         operations = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
-        self.comm.Allreduce(xp_of(array).ascontiguousarray(array), out, operations[operation])
+        self.comm.Allreduce(contiguous(array), out, operations[operation])
         return out
 
-    def _allgather_arrays(
-        self,
-        array: np.ndarray,
-        lengths: Sequence[int] | np.ndarray,
-        empty: Callable[..., np.ndarray] = np.empty,
-    ) -> np.ndarray:
+    def _allgather_arrays(self, array: Array, lengths: Lengths, empty: Any = None) -> Array:
         self._compare_calls("allgather of arrays")
-        out = empty((sum(lengths), *array.shape[1:]), array.dtype)
+        out = (empty or xp_of(array).empty)((sum(lengths), *array.shape[1:]), array.dtype)
         counts = np.array(lengths) * math.prod(array.shape[1:])
         self.comm.Allgatherv(array.ravel(), [out, counts])
         return out
@@ -143,13 +138,10 @@ class MPICommunicator(Communicator):
         return out
 
     def _exchange(
-        self,
-        parts: Mapping[int, np.ndarray],
-        expected: Mapping[int, int],
-        like: np.ndarray,
-        empty: Callable[..., np.ndarray] = np.empty,
-    ) -> dict[int, np.ndarray]:
+        self, parts: Parts, expected: Mapping[int, int], like: Array, empty: Any = None
+    ) -> dict[int, Array]:
         self._compare_calls("exchange")
+        empty = empty or xp_of(like).empty
         found = {r: empty((n, *like.shape[1:]), like.dtype) for r, n in expected.items()}
         requests = [self.comm.Irecv(found[r].view(np.uint8), r, TAG) for r in found if r != self.rank]
         kept = {r: xp_of(part).ascontiguousarray(part, like.dtype) for r, part in parts.items()}

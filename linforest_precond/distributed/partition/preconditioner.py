@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
@@ -148,7 +148,7 @@ def _timed(A: Matrix, make: MakePart) -> tuple[Applied, SetupTime]:
     It is made on the host, and moved to where the rows of A are.
     """
     watch = A.backend.runtime.streams.Stopwatch()
-    given = A.on(backend_named("cpu"))
+    given = A.on(host)
     exact = without_rounding(given)
     part, exponent = make(exact)
     part = part.on(A.backend)

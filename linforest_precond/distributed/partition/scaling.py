@@ -11,18 +11,25 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from linforest_precond.backends import Backend
-from linforest_precond.backends.annotations import Array, DType
+from linforest_precond.backends.annotations import Array, DType, ScalingName
 from linforest_precond.backends.arguments import as_choice
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.distributed.partition.entries import entry_rows, matrix_of_entries
-from linforest_precond.distributed.partition.matrix import Matrix, scaled_into_range, with_values
+from linforest_precond.distributed.partition.matrix import (
+    Matrix,
+    agreed_options,
+    scaled_into_range,
+    with_values,
+)
 from linforest_precond.distributed.partition.owners import send_to, send_to_owners
+from linforest_precond.distributed.partition.preconditioner import MakePart, RankPreconditioner, set_up
 from linforest_precond.distributed.partition.redistribution import Redistribution, redistribution
 from linforest_precond.matrix.checked import CheckedMatrix, described
 from linforest_precond.matrix.conversion import index_dtype
-from linforest_precond.precond.parts.number_types import held_bytes
+from linforest_precond.precond.parts.number_types import held_bytes, stored_dtype
 from linforest_precond.precond.scaling.matrix_scaling import METHODS, MatrixScaling
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.scaling.scaling import scaling_of
@@ -30,8 +37,6 @@ from linforest_precond.precond.scaling.scaling import scaling_of
 # The most entries that rank 0 gathers. In double precision they take 0.6 GB there, and a few times as much
 # while they are matched; matrices with more need a scaling by their application.
 MOST_GATHERED = 50_000_000
-
-Make = Callable[[Matrix], tuple[Any, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +77,9 @@ class RankScaling:
         if not is_permuted:
             return cls(row, column, None, None, is_symmetric, words)
         return cls(row, column, places, redistribution(comm, A.offsets, places), is_symmetric, words)
+
+    def summary(self) -> str:
+        return self.words
 
     def applied(self, A: Matrix) -> Matrix:
         """B of A on the host, with A's partition: collective."""
@@ -133,10 +141,6 @@ class RankScaledPart(ScaledPart):
         return replace(self, inner=self.inner.on(backend), _factors=(row, column))
 
     @property
-    def positive_definite(self) -> bool:
-        return self.scaling.is_symmetric and self.inner.positive_definite
-
-    @property
     def nbytes(self) -> int:
         own = self.scaling
         return self.inner.nbytes + held_bytes(own.row, own.column, own.places)
@@ -145,13 +149,6 @@ class RankScaledPart(ScaledPart):
         in_range, exponent = scaled_into_range(A, self.stored)
         inner, more = self.inner.refreshed(self.scaling.applied(in_range))
         return self.of(inner, self.scaling), exponent + more
-
-    def with_cycle(self, cycle: str) -> RankScaledPart:
-        """Of a hierarchy."""
-        return replace(self, inner=self.inner.with_cycle(cycle))
-
-    def described(self) -> list[tuple[str, str]]:
-        return [("scaling", self.scaling.words), *self.inner.described()]
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         own, xp = self.scaling, xp_of(b)
@@ -166,6 +163,29 @@ class RankScaledPart(ScaledPart):
         xp.multiply(x, last[:, None], out=x, casting="same_kind")
 
 
+def set_up_scaled(
+    A: Matrix,
+    check: Callable[[], Any],
+    make: Callable[[Matrix, Any, DType], tuple[Any, int]],
+    dtype: npt.DTypeLike | None,
+    scaling: ScalingName | None = None,
+) -> RankPreconditioner:
+    """The operator of the part that ``make(A, options, stored)`` gives: collective.
+
+    The options are those that `check` returns; they, the type to store and the scaling are agreed on.
+    """
+    agreed = agreed_options(
+        A,
+        lambda: {
+            "options": check(),
+            "scaling": as_scaling(scaling),
+            "dtype": stored_dtype(dtype, A.dtype).name,
+        },
+    )
+    stored = stored_dtype(agreed["dtype"], A.dtype)
+    return set_up(A, with_scaling(lambda A: make(A, agreed["options"], stored), scaling, stored))
+
+
 def as_scaling(scaling: Any) -> str | None:
     """The name of a scaling, checked."""
     if scaling is None:
@@ -173,7 +193,7 @@ def as_scaling(scaling: Any) -> str | None:
     return as_choice("scaling over ranks", scaling, ("auto", *METHODS))
 
 
-def with_scaling(make: Make, method: str | None, stored: DType) -> Make:
+def with_scaling(make: MakePart, method: str | None, stored: DType) -> MakePart:
     """`make` for the scaled matrix, between both scalings."""
     if method is None:
         return make

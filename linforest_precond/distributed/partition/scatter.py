@@ -10,8 +10,8 @@ import scipy.sparse
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import device_name
-from linforest_precond.backends.cpu.matrix.entries import rows_of
 from linforest_precond.backends.user_warnings import named_arguments
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.local_rows import checked_rows
 from linforest_precond.distributed.partition.matrix import Matrix
@@ -19,6 +19,8 @@ from linforest_precond.distributed.partition.mpi import communicator_of
 from linforest_precond.distributed.partition.owners import send_to_owners
 from linforest_precond.matrices.arrays import on_device
 from linforest_precond.matrix.rectangles import RectangularCSR
+
+rows_of = host.matrix.entries.rows_of
 
 
 @named_arguments

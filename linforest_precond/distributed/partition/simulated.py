@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
-from linforest_precond.distributed.partition.communicator import (
-    COMBINE,
-    Communicator,
-    on_all_ranks,
-)
+from linforest_precond.distributed.partition.communicator import COMBINE, Communicator, on_all_ranks
 from linforest_precond.distributed.partition.deadlocks import (
     NO_CALL,
     RankError,
@@ -22,7 +19,7 @@ from linforest_precond.distributed.partition.deadlocks import (
     described_call,
     mismatch,
 )
-from linforest_precond.distributed.partition.device_messages import Operation
+from linforest_precond.distributed.partition.device_messages import Lengths, Operation, Parts
 
 
 class Posted(NamedTuple):
@@ -83,9 +80,7 @@ class SimulatedCommunicator(Communicator):
 
         return self._read(f"allreduce of {array.nbytes} bytes", array.copy(), combined)
 
-    def _allgather_arrays(
-        self, array: np.ndarray, lengths: Sequence[int] | np.ndarray, empty: Any = None
-    ) -> np.ndarray:
+    def _allgather_arrays(self, array: Array, lengths: Lengths, empty: Any = None) -> Array:
         return self._read("allgather of arrays", array, np.concatenate)
 
     def _broadcast(self, array: np.ndarray, root: int) -> np.ndarray:
@@ -95,12 +90,8 @@ class SimulatedCommunicator(Communicator):
         return self._read("alltoall", values, lambda posted: np.array([row[self.rank] for row in posted]))
 
     def _exchange(
-        self,
-        parts: Mapping[int, np.ndarray],
-        expected: Mapping[int, int],
-        like: np.ndarray,
-        empty: Any = None,
-    ) -> dict[int, np.ndarray]:
+        self, parts: Parts, expected: Mapping[int, int], like: Array, empty: Any = None
+    ) -> dict[int, Array]:
         def received(posted: list[Any]) -> dict[int, np.ndarray]:
             return {r: np.array(posted[r][self.rank], dtype=like.dtype) for r in expected}
 

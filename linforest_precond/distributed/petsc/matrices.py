@@ -100,13 +100,6 @@ def on_gpu(P: Any) -> bool:
     return any(name in P.getType() for name in ON_GPU) and cuda_status()[0]
 
 
-def copied_to_gpu(A: sp.csr_array) -> Any:
-    """A matrix on the GPU."""
-    from cupyx.scipy.sparse import csr_matrix
-
-    return csr_matrix(sp.csr_matrix(A))
-
-
 def near_null_space(P: Any) -> Array | None:
     """The near-null space that is attached to a matrix: this rank's rows of its vectors."""
     space = P.getNearNullSpace()

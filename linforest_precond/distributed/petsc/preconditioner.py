@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import backend_named, backend_of
 from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.distributed.partition.communicator import Communicator
+from linforest_precond.distributed.partition.matrix import csr_on
 from linforest_precond.distributed.partition.mpi import MPICommunicator
 from linforest_precond.distributed.petsc.library import end_job_on_uncaught_error, petsc_module
 from linforest_precond.distributed.petsc.matrices import (
     SharedVector,
     as_distributed,
-    copied_to_gpu,
     diagonal_block,
     near_null_space,
     on_gpu,
@@ -109,8 +110,9 @@ class PC:
         A = diagonal_block(readable)
         pattern = pattern_digest(A)
         self._gpu = on_gpu(P)
-        matrix = copied_to_gpu(A) if self._gpu else A
-        self._make_or_update(P, matrix, pattern, self._is_known(pattern))
+        if self._gpu:
+            A = csr_on(backend_named("cuda"), (A.data, A.indices, A.indptr), A.shape)
+        self._make_or_update(P, A, pattern, self._is_known(pattern))
 
     def _set_up_all(self, P: Any, readable: Any, comm: Any) -> None:
         with comm.checking():
@@ -176,15 +178,9 @@ class PC:
     def matApply(self, pc: Any, X: Any, Y: Any) -> None:  # noqa: N802
         """Y = M X, for the columns of a dense matrix."""
         columns = writable(X.getDenseArray(readonly=True))
-        Y.getDenseArray()[...] = self._product(columns)
+        own = backend_named("cuda" if self._gpu else "cpu").xp.asarray(columns)
+        Y.getDenseArray()[...] = on_host(self._operator @ own)  # stall: dense matrices of the host
         petsc_module().Log.logFlops(self._flops * columns.shape[1])
-
-    def _product(self, columns: Array) -> Array:
-        if not self._gpu:
-            return self._operator @ columns
-        import cupy
-
-        return cupy.asnumpy(self._operator @ cupy.asarray(columns))  # stall: dense matrices of the host
 
     def view(self, pc: Any, viewer: Any) -> None:
         """Print the preconditioner."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.cpu.tridiagonal import pivots, repairs, sweeps
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.tridiagonal.band_partition import BandPartition, without_ghosts
 from linforest_precond.distributed.tridiagonal.gathered_paths import GatheredPaths
@@ -20,6 +20,8 @@ from linforest_precond.distributed.tridiagonal.sweeps import PipelinedSweeps, Sp
 from linforest_precond.precond.tridiagonal.elimination import Elimination, Factorization
 from linforest_precond.precond.tridiagonal.growth import overflows
 from linforest_precond.precond.tridiagonal.segments import Triple, segments_of
+
+pivots, repairs, sweeps = host.tridiagonal.pivots, host.tridiagonal.repairs, host.tridiagonal.sweeps
 
 
 class RankElimination(Elimination):

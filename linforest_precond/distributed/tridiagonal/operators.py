@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Unpack
+from functools import partial
+from typing import Any, TypeAlias, Unpack
 
 import numpy.typing as npt
 
@@ -14,9 +15,9 @@ from linforest_precond.distributed.forest.block_forest import best_block_forest
 from linforest_precond.distributed.forest.factor import propose_factor
 from linforest_precond.distributed.forest.graph import graph_of
 from linforest_precond.distributed.forest.linear_forest import forest_of
-from linforest_precond.distributed.partition.matrix import Matrix, agreed_options
-from linforest_precond.distributed.partition.preconditioner import RankPreconditioner, set_up
-from linforest_precond.distributed.partition.scaling import as_scaling, with_scaling
+from linforest_precond.distributed.partition.matrix import Matrix
+from linforest_precond.distributed.partition.preconditioner import RankPreconditioner
+from linforest_precond.distributed.partition.scaling import set_up_scaled
 from linforest_precond.distributed.tridiagonal.preconditioner_parts import (
     LocalPart,
     RankJacobiPart,
@@ -26,12 +27,11 @@ from linforest_precond.graph.forest.factor import BlockKeywords, FactorKeywords,
 from linforest_precond.graph.forest.pairs import check_block_options
 from linforest_precond.precond.ilu import incomplete_lu
 from linforest_precond.precond.ilu.incomplete_lu import checked_options
-from linforest_precond.precond.parts.number_types import stored_dtype
-from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.tridiagonal import tridiagonal as one_rank
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
 
 SCOPES = "global", "local"
+Options: TypeAlias = dict[str, Any]
 
 
 @without_numpy_warnings
@@ -83,19 +83,16 @@ def tridiagonal(
     >>> bool(np.allclose(whole, lf.tridiagonal(A) @ r, rtol=1e-12))
     True
     """
-    agreed, stored = _agreed(A, scope, dtype, repair, lambda: check_options(2, **options), scaling)
-    if scope == "local":
-        own: dict[str, Any] = {**options, "dtype": stored, "repair": repair}
-        return _of_own_blocks(A, one_rank.tridiagonal, own, scaling)
+    own = Options(**options, repair=repair)
 
-    backend = A.backend
+    def make(exact: Matrix, agreed: Options, stored: DType) -> tuple[RankTridiagonalPart | LocalPart, int]:
+        if scope == "local":
+            return LocalPart.of(exact, partial(one_rank.tridiagonal, dtype=stored, **own), A.backend)
+        graph = graph_of(exact, A.backend)
+        forest = forest_of(graph, propose_factor(graph, agreed["options"]))
+        return RankTridiagonalPart.of(exact, "tridiagonal", forest, stored, repair)
 
-    def make(A: Matrix) -> tuple[RankTridiagonalPart, int]:
-        graph = graph_of(A, backend)
-        forest = forest_of(graph, propose_factor(graph, agreed))
-        return RankTridiagonalPart.of(A, "tridiagonal", forest, stored, repair)
-
-    return set_up(A, with_scaling(make, scaling, stored))
+    return set_up_scaled(A, _checked(scope, repair, check_options, 2, **options), make, dtype, scaling)
 
 
 @without_numpy_warnings
@@ -139,18 +136,16 @@ def block_tridiagonal(
     >>> distributed.simulate(2, blocks)
     [(225, 2, 2), (225, 2, 2)]
     """
-    candidates, stored = _agreed(
-        A, scope, dtype, repair, lambda: check_block_options(block_size, m, **options)
-    )
-    if scope == "local":
-        own: dict[str, Any] = {**options, "block_size": block_size, "m": m, "dtype": stored, "repair": repair}
-        return _of_own_blocks(A, one_rank.block_tridiagonal, own)
+    own = Options(**options, block_size=block_size, m=m, repair=repair)
 
-    def make(A: Matrix) -> tuple[RankTridiagonalPart, int]:
-        forest = best_block_forest(graph_of(A), candidates)
-        return RankTridiagonalPart.of(A, "block_tridiagonal", forest, stored, repair)
+    def make(exact: Matrix, agreed: Options, stored: DType) -> tuple[RankTridiagonalPart | LocalPart, int]:
+        if scope == "local":
+            return LocalPart.of(exact, partial(one_rank.block_tridiagonal, dtype=stored, **own), A.backend)
+        forest = best_block_forest(graph_of(exact), agreed["options"])
+        return RankTridiagonalPart.of(exact, "block_tridiagonal", forest, stored, repair)
 
-    return set_up(A, make)
+    check = _checked(scope, repair, check_block_options, block_size, m, **options)
+    return set_up_scaled(A, check, make, dtype)
 
 
 @without_numpy_warnings
@@ -182,8 +177,7 @@ def jacobi(A: Matrix, *, dtype: npt.DTypeLike | None = None) -> RankPrecondition
     >>> [part.tolist() for part in distributed.simulate(2, product)]
     [[0.5, 0.5], [0.5, 0.5]]
     """
-    _, stored = _agreed(A, "global", dtype, "auto", lambda: None)
-    return set_up(A, lambda A: RankJacobiPart.of_ranks(A, stored))
+    return set_up_scaled(A, dict, lambda A, _, stored: RankJacobiPart.of_ranks(A, stored), dtype)
 
 
 @without_numpy_warnings
@@ -231,34 +225,19 @@ def ilu(
     [28, 37, 42]
     """
     options: dict[str, Any] = {"ordering": ordering, "sweeps": sweeps, "seed": seed}
-    _, stored = _agreed(A, "local", dtype, "auto", lambda: checked_options(**options), scaling)
-    return _of_own_blocks(A, incomplete_lu.ilu, {**options, "dtype": stored}, scaling)
+
+    def make(exact: Matrix, _: Any, stored: DType) -> tuple[LocalPart, int]:
+        return LocalPart.of(exact, partial(incomplete_lu.ilu, dtype=stored, **options), A.backend)
+
+    return set_up_scaled(A, partial(checked_options, **options), make, dtype, scaling)
 
 
-def _of_own_blocks(
-    A: Matrix, kind: Callable[..., Preconditioner], options: Any, scaling: str | None = None
-) -> RankPreconditioner:
-    """Block Jacobi: a preconditioner of one rank for each rank's own diagonal block."""
-    backend = A.backend
-
-    def make(A: Matrix) -> tuple[LocalPart, int]:
-        return LocalPart.of(A, lambda block: kind(block, **options), backend), 0
-
-    return set_up(A, with_scaling(make, scaling, options["dtype"]))
-
-
-def _agreed(
-    A: Any, scope: Any, dtype: Any, repair: Any, check: Any, scaling: Any = None
-) -> tuple[Any, DType]:
-    """The checked options and the type to store, which all ranks agree on."""
-    agreed = agreed_options(
-        A,
-        lambda: {
-            "scope": as_choice("scope", scope, SCOPES),
-            "repair": as_choice("repair", repair, REPAIRS),
-            "options": check(),
-            "scaling": as_scaling(scaling),
-            "dtype": stored_dtype(dtype, A.dtype).name,
-        },
-    )
-    return agreed["options"], stored_dtype(agreed["dtype"], A.dtype)
+def _checked(
+    scope: str, repair: str, check: Callable[..., Any], *given: Any, **options: Any
+) -> Callable[[], Options]:
+    """A function that checks the scope, the repair and the options of a forest."""
+    return lambda: {
+        "scope": as_choice("scope", scope, SCOPES),
+        "repair": as_choice("repair", repair, REPAIRS),
+        "options": check(*given, **options),
+    }

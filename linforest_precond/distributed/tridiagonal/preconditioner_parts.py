@@ -23,14 +23,9 @@ from linforest_precond.distributed.tridiagonal.solver import RankTridiagonalSolv
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.matrix.value_range import shifted
 from linforest_precond.precond.parts.number_types import held_bytes, stored_array
-from linforest_precond.precond.parts.part import Repairs, in_words
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.relaxation.jacobi import JacobiPart
-from linforest_precond.precond.tridiagonal.tridiagonal_part import (
-    described_paths,
-    name_along_forest,
-    repairs_of,
-)
+from linforest_precond.precond.tridiagonal.tridiagonal_part import FactoredBands
 from linforest_precond.records.forest import Bands, magnitudes_of, share_of
 
 
@@ -60,7 +55,7 @@ class Traffic:
 
 
 @dataclass(frozen=True, eq=False)
-class RankTridiagonalPart:
+class RankTridiagonalPart(FactoredBands):
     """This rank's rows of the factored bands, and the order they are in."""
 
     kind: str
@@ -100,10 +95,6 @@ class RankTridiagonalPart:
         return int(self.forest.order.redistribution.n_rows)
 
     @property
-    def stored(self) -> DType:
-        return self.bands.diagonal.dtype
-
-    @property
     def nbytes(self) -> int:
         return held_bytes(self.bands, self.forest) + self.solver.nbytes
 
@@ -137,24 +128,12 @@ class RankTridiagonalPart:
 
     @property
     def name(self) -> str:
-        return name_along_forest(self.kind, self.bands)
-
-    @property
-    def repairs(self) -> Repairs:
-        return repairs_of(self.solver)
-
-    @property
-    def positive_definite(self) -> bool:
-        return self.solver.positive_definite
+        return self._name_along_forest
 
     def described(self) -> list[tuple[str, str]]:
-        solver = self.solver
-        return [
-            *described_paths(self, self.forest.n_paths, self.forest.longest_path),
-            ("cuts", f"{solver.cuts}: {solver.coupling}" if solver.cuts else "none crossed by a path"),
-            ("repairs", in_words(self.repairs, self.positive_definite)),
-            *self.traffic.described(),
-        ]
+        solver, forest = self.solver, self.forest
+        cuts = "cuts", f"{solver.cuts}: {solver.coupling}" if solver.cuts else "none crossed by a path"
+        return [*self._described(forest.n_paths, forest.longest_path, cuts), *self.traffic.described()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,16 +180,16 @@ class LocalPart:
     backend: Backend  # of the blocks
 
     @classmethod
-    def of(cls, A: Matrix, make: Any, backend: Backend) -> LocalPart:
+    def of(cls, A: Matrix, make: Any, backend: Backend) -> tuple[LocalPart, int]:
         """`make` gives the preconditioner of a matrix on one device, that of `backend`."""
         operator = make(own_block(A.on(backend)))
         traffic = Traffic.of(A.comm, operator.nbytes)
-        return cls(operator, _all_definite(A, operator), traffic, backend)
+        return cls(operator, A.comm.all(operator.positive_definite), traffic, backend), 0
 
     def refreshed(self, A: Matrix) -> tuple[LocalPart, int]:
         operator = self.operator.frozen()
         operator.update(own_block(A.on(self.backend)))
-        return replace(self, operator=operator, positive_definite=_all_definite(A, operator)), 0
+        return replace(self, operator=operator, positive_definite=A.comm.all(operator.positive_definite)), 0
 
     def on(self, backend: Backend) -> LocalPart:
         """The part, which is made where the rows of A are."""
@@ -231,11 +210,6 @@ class LocalPart:
     def described(self) -> list[tuple[str, str]]:
         own = [(f"{name} here", value) for name, value in self.operator._part.described()]
         return [*own, *self.traffic.described()]
-
-
-def _all_definite(A: Matrix, operator: Preconditioner) -> bool:
-    """Whether the operators of all ranks are positive definite: collective."""
-    return A.comm.all(operator.positive_definite)
 
 
 def own_block(A: Matrix) -> Any:

@@ -6,9 +6,10 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from linforest_precond.backends.annotations import Array, DType
-from linforest_precond.backends.cpu.runtime.arithmetic import size
-from linforest_precond.backends.cpu.tridiagonal.pivoting import perturb_tiny
+from linforest_precond.distributed.partition import host
 from linforest_precond.precond.tridiagonal.segments import Triple
+
+size, perturb_tiny = host.runtime.arithmetic.size, host.tridiagonal.pivoting.perturb_tiny
 
 
 def entries_of_blocks(places: Array, blocks: Array) -> Triple:

@@ -7,17 +7,19 @@ system, a rank's rows are never singular, and no accuracy is lost where one rank
 from __future__ import annotations
 
 import copy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host, xp_of
-from linforest_precond.backends.cpu.tridiagonal.sweeps import Sweeps
+from linforest_precond.distributed.partition import host
 from linforest_precond.distributed.tridiagonal.band_partition import BandPartition, Crossing
 from linforest_precond.distributed.tridiagonal.gathered_paths import GatheredPaths
 from linforest_precond.distributed.tridiagonal.reduced_system import BandedLU, entries_of_blocks
+
+Sweeps = host.tridiagonal.sweeps.Sweeps
 
 
 class PartitionedSweeps:
@@ -71,7 +73,7 @@ class PipelinedSweeps(PartitionedSweeps):
             for transpose in (False, True)
         }
 
-    def _with_ghosts(self, rows: Crossing, transpose: bool) -> Sweeps:
+    def _with_ghosts(self, rows: Crossing, transpose: bool) -> Any:
         """The sweeps of some rows with ghost rows around them, whose solutions are their right-hand sides.
 
         A ghost row has the pivot 1; the one after the rows is not coupled to them in the forward sweep.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -69,43 +69,54 @@ def rows_are_possible(fields: schema.Fields, names: schema.Names) -> schema.Chec
         yield "data", "have a positive diagonal", (data[last].real > 0).all()
 
 
-SCHEMA = schema.FieldsSpec(
-    {
-        "kind": schema.one_of("approximate_inverse"),
-        "method": schema.one_of("fsai", "spai"),
-        "n": schema.size("n"),
-        **csr_arrays(below="n"),
-        "entries": schema.integer(1, MOST_ENTRIES),
-        "tolerance": schema.real(0.0, 1.0),
-        "dependent": int,
-        "empty": int,
-    },
-    columns_ascend,
-    rows_are_possible,
-)
+CSR = csr_arrays(below="n")
+
+
+class ApproximateInverse:
+    """What the parts on one device and over ranks share."""
+
+    method: str
+    dependent: int
+    empty: int
+
+    kind = "approximate_inverse"
+    forest = ordering = bands = None
+    coverage = 1.0
+
+    @property
+    def name(self) -> str:
+        return NAMES[self.method]
+
+    @property
+    def repairs(self) -> Repairs:
+        """The repairs of rows, by name."""
+        name = "rows_not_definite" if self.method == "fsai" else "rows_dependent"
+        return happened(**{name: self.dependent}, rows_of_identity=self.empty)
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.method == "fsai"
+
+    def _described(self, entries: str) -> list[tuple[str, str]]:
+        return [("entries", entries), ("repairs", in_words(self.repairs, self.positive_definite))]
 
 
 @dataclass(frozen=True, eq=False)
-class InversePart(OnBackend, schema.Stored):
+class InversePart(ApproximateInverse, OnBackend, schema.Stored):
     """CSR arrays of the factor G of FSAI, or of the inverse M of SPAI."""
 
-    method: str
+    method: Annotated[str, schema.one_of("fsai", "spai")]
     n: int
-    indptr: Array
-    indices: Array
-    data: Array
-    entries: int
-    tolerance: float
+    indptr: Annotated[Array, CSR["indptr"]]
+    indices: Annotated[Array, CSR["indices"]]
+    data: Annotated[Array, CSR["data"]]
+    entries: Annotated[int, schema.integer(1, MOST_ENTRIES)]
+    tolerance: Annotated[float, schema.real(0.0, 1.0)]
     dependent: int  # rows of G with columns dropped as A is not definite; rows of M with dependent columns
     empty: int  # rows of M without entries, replaced by rows of the identity
     _vectors: Workspaces = field(default_factory=Workspaces, repr=False)
     # The transposed part, made on first use. `nbytes` counts neither it nor the work vectors.
     _mirror: dict[str, InversePart] = field(default_factory=dict, repr=False)
-
-    kind = "approximate_inverse"
-    forest = ordering = bands = None
-    coverage = 1.0
-    schema = SCHEMA
 
     @classmethod
     def of(
@@ -186,30 +197,18 @@ class InversePart(OnBackend, schema.Stored):
         adjoint = self._adjoint if self.method == "fsai" else ()
         return held_bytes(self.indptr, self.indices, self.data, adjoint)
 
-    @property
-    def name(self) -> str:
-        return NAMES[self.method]
-
-    @property
-    def repairs(self) -> Repairs:
-        return repairs_of(self.method, self.dependent, self.empty)
-
-    @property
-    def positive_definite(self) -> bool:
-        return self.method == "fsai"
-
     def described(self) -> list[tuple[str, str]]:
         mean = self.data.size / max(self.n, 1)
-        return [
-            ("entries", f"{self.data.size:,}, {mean:.1f} per row, at most {self.entries}"),
-            ("repairs", in_words(self.repairs, self.positive_definite)),
-        ]
+        return self._described(f"{self.data.size:,}, {mean:.1f} per row, at most {self.entries}")
 
 
-def repairs_of(method: str, dependent: int, empty: int) -> Repairs:
-    """The repairs of rows, by name."""
-    name = "rows_not_definite" if method == "fsai" else "rows_dependent"
-    return happened(**{name: dependent}, rows_of_identity=empty)
+SCHEMA = schema.of_fields(
+    InversePart,
+    columns_ascend,
+    rows_are_possible,
+    kind=schema.one_of("approximate_inverse"),
+    n=schema.size("n"),
+)
 
 
 def _functionals(csr: CheckedMatrix, method: str) -> Functionals:

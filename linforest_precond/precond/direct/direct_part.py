@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -33,37 +33,25 @@ ACCURATE = 2**10
 # The backward error of factors that were not tested by a solve.
 UNKNOWN = 1.0
 
-SCHEMA = schema.FieldsSpec(
-    {
-        "kind": schema.one_of("direct"),
-        "n": schema.size("n"),
-        "csr": schema.nested(MATRIX, "n", "value"),
-        "order": schema.one_of(*NAMES),
-        "ordering": schema.optional(schema.nested(ORDERING, "n")),
-        "pivoting": schema.one_of("diagonal", "partial"),
-        "automatic": bool,
-        "flops": float,
-        "error": schema.optional(schema.real(0.0)),
-    }
-)
-
 
 @dataclass(frozen=True, eq=False)
 class DirectPart(OnBackend, schema.Stored):
     """LU factors of a matrix."""
 
-    csr: CheckedMatrix  # in the stored type: files hold it, and factors are made anew from it
-    order: str
-    ordering: Ordering | None  # None where the library finds it
-    pivoting: str  # "diagonal" or "partial"
+    # in the stored type: files hold it, and factors are made anew from it
+    csr: Annotated[CheckedMatrix, schema.nested(MATRIX, "n", "value")]
+    order: Annotated[str, schema.one_of(*NAMES)]
+    # None where the library finds it
+    ordering: Annotated[Ordering | None, schema.optional(schema.nested(ORDERING, "n"))]
+    pivoting: Annotated[str, schema.one_of("diagonal", "partial")]  # "diagonal" or "partial"
     automatic: bool  # an update may go from diagonal to partial pivoting
     factors: Any  # the backend's, of `direct.sparse_lu`
     flops: float  # of the factorization without row interchanges; 0 where unknown
-    error: float | None  # backward error of a refined solution; None where it is infinite
+    # backward error of a refined solution; None where it is infinite
+    error: Annotated[float | None, schema.optional(schema.real(0.0))]
 
     kind = "direct"
     name = "sparse LU factorization"
-    schema = SCHEMA
     forest = bands = None
     coverage = 1.0
 
@@ -163,6 +151,9 @@ class DirectPart(OnBackend, schema.Stored):
             ("repairs", in_words(self.repairs, self.positive_definite)),
             ("factored by", factors.library),
         ]
+
+
+SCHEMA = schema.of_fields(DirectPart, kind=schema.one_of("direct"), n=schema.size("n"))
 
 
 def owned(csr: CheckedMatrix, stored: DType) -> CheckedMatrix:

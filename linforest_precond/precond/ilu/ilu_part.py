@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -57,37 +57,21 @@ def shifts_follow_breakdowns(fields: schema.Fields, names: schema.Names) -> sche
     yield "findings", "have breakdowns where the diagonal is shifted", shift == 0 or breakdowns > 0
 
 
-SCHEMA = schema.FieldsSpec(
-    {
-        "kind": schema.one_of("ilu"),
-        "order": schema.one_of(*ORDERS),
-        **FACTORS,
-        "sweeps": schema.optional(schema.integer(0, MOST_SWEEPS)),
-        "findings": schema.items(int, float, int, float),
-    },
-    levels_cover_rows,
-    entries_are_in_other_levels,
-    shifts_follow_breakdowns,
-)
-
-
 @dataclass(frozen=True, eq=False)
 class IluPart(TriangularSolves):
     """(I + L) D (I + U), which equals A on its pattern; rows and columns are sorted by level."""
 
     kind: str
     n: int
-    order: str
+    order: Annotated[str, schema.one_of(*ORDERS)]
     ordering: Ordering
     starts: Array
     lower: Triangle
     upper: Triangle
     inverse: Array  # of D
     cholesky: bool  # Hermitian, with positive pivots: L is the conjugate transpose of U
-    findings: Findings
-    sweeps: int | None
-
-    schema = SCHEMA
+    findings: Annotated[Findings, schema.items(int, float, int, float)]
+    sweeps: Annotated[int | None, schema.optional(schema.integer(0, MOST_SWEEPS))]
 
     @classmethod
     def of(cls, csr: CheckedMatrix, stored: DType, schedule: Schedule, sweeps: int | None) -> IluPart:
@@ -150,6 +134,16 @@ class IluPart(TriangularSolves):
         shifts = {"diagonal_shift": shift, "breakdowns": breakdowns} if shift else {}
         failed = 0 if shift else breakdowns
         return happened(**shifts, shifts_failed=failed, pivots_perturbed=perturbed)
+
+
+SCHEMA = schema.of_fields(
+    IluPart,
+    levels_cover_rows,
+    entries_are_in_other_levels,
+    shifts_follow_breakdowns,
+    kind=schema.one_of("ilu"),
+    **FACTORS,
+)
 
 
 def fill_weights(csr: CheckedMatrix) -> Array:

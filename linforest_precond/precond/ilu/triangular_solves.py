@@ -20,7 +20,7 @@ Triangle: TypeAlias = tuple[Array, Array, Array]
 NAMES = "indptr", "indices", "data"
 TRIANGLE = nested(FieldsSpec(csr_arrays(below="n"), rows_hold_entries), "n", "value", "index")
 # The fields that all such parts have in files.
-FACTORS: dict[str, schema.Spec | type] = {
+FACTORS: dict[str, Any] = {
     "n": schema.size("n"),
     "ordering": nested(ORDERING, "n", "index"),
     "starts": schema.indices("levels + 1"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -114,36 +114,23 @@ def restrictor_is_adjoint(fields: schema.Fields, names: schema.Names) -> schema.
     yield "restrictor", "be the conjugate transpose of the prolongator", same
 
 
-INTERPOLATION_SCHEMA = schema.FieldsSpec(
-    {
-        "prolongator": schema.nested(RECTANGLE, "n", "value", width="coarse"),
-        "restrictor": schema.nested(RECTANGLE, "value", n="coarse", width="n"),
-        "smoothed": schema.optional(
-            schema.either(
-                candidates=CANDIDATES_SCHEMA, strength=ROOT_AGGREGATES_SCHEMA, numbers=AGGREGATES_SCHEMA
-            )
-        ),
-    },
-    restrictor_is_adjoint,
-)
-
-
 # Aggregates with a tentative prolongator that can be smoothed.
 Smoothable = Aggregates | RootAggregates | CandidateAggregates
+SMOOTHABLE = schema.either(
+    candidates=CANDIDATES_SCHEMA, strength=ROOT_AGGREGATES_SCHEMA, numbers=AGGREGATES_SCHEMA
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Interpolation(schema.Stored):
     """A prolongator with weights and its conjugate transpose, the restriction, in the hierarchy's type."""
 
-    prolongator: RectangularCSR
-    restrictor: RectangularCSR
+    prolongator: Annotated[RectangularCSR, schema.nested(RECTANGLE, "n", "value", width="coarse")]
+    restrictor: Annotated[RectangularCSR, schema.nested(RECTANGLE, "value", n="coarse", width="n")]
     # The aggregates whose tentative prolongator was smoothed, kept for updates.
-    smoothed: Smoothable | None = None
+    smoothed: Annotated[Smoothable | None, schema.optional(SMOOTHABLE)] = None
     # Symbolic plans of the Galerkin product, shared by prolongators of one pattern.
     plans: ProductPlans = field(default_factory=ProductPlans, repr=False)
-
-    schema = INTERPOLATION_SCHEMA
 
     @classmethod
     def of(cls, prolongator: RectangularCSR) -> Interpolation:
@@ -228,6 +215,9 @@ class Interpolation(schema.Stored):
 
     def conjugated(self) -> Interpolation:
         return self.with_values([data.conj() for data in self.values])
+
+
+INTERPOLATION_SCHEMA = schema.of_fields(Interpolation, restrictor_is_adjoint)
 
 
 GridTransfer = Aggregates | Interpolation

@@ -75,9 +75,13 @@ class HierarchyLevel(Printed):
 
 
 class LevelsInterface(Printed):
-    """Properties that hierarchies on one device and over ranks share, in terms of the part `_all_levels`."""
+    """What hierarchies on one device and over ranks share, in terms of the part `_all_levels`."""
 
-    _all_levels: Any
+    _operator: Preconditioner
+    _part = property(lambda self: part_of(self._operator._applied))
+    _all_levels = _part
+    shape = property(lambda self: self._operator.shape)
+    dtype = property(lambda self: self._operator.dtype)
     cycle = property(lambda self: self._all_levels.cycle)
     stalled = property(lambda self: self._all_levels.stalled)
 
@@ -88,6 +92,26 @@ class LevelsInterface(Printed):
     def grid_complexity(self) -> float:
         """Unknowns of all levels divided by those of the finest."""
         return ratio_to_finest([level.unknowns for level in self._all_levels.levels])
+
+    def aspreconditioner(self, cycle: str | None = None) -> Preconditioner:
+        """One cycle as a preconditioner: ``M=`` of `cg`, and of `fcg` for F- and K-cycles.
+
+        Parameters
+        ----------
+        cycle : {"V", "W", "F", "K"}, optional
+            The hierarchy's own by default. "F" is not symmetric where A is, and "K" is not linear.
+
+        Returns
+        -------
+        Preconditioner
+            A LinearOperator of A's library; over ranks, of each rank's part of vectors. It keeps the values
+            it was made with when the hierarchy is updated.
+        """
+        return self._preconditioner(self._operator._applied, cycle)
+
+    def _preconditioner(self, applied: Applied, cycle: str | None) -> Preconditioner:
+        part: Any = applied.part
+        return self._operator._with(applied._replace(part=part.with_cycle(self._checked_cycle(cycle))))
 
     def _checked_cycle(self, cycle: str | None) -> str:
         return self.cycle if cycle is None else as_choice("cycle", cycle, CYCLES)
@@ -115,11 +139,8 @@ class Hierarchy(LevelsInterface):
         self._kind = like if isinstance(like, str) else type(like) if hasattr(like, "tocoo") else DENSE
         self._known_levels: tuple[Applied | None, list[HierarchyLevel]] = None, []
 
-    dtype = property(lambda self: self._operator.dtype)
-    shape = property(lambda self: self._operator.shape)
     nbytes = property(lambda self: self._operator.nbytes)
     setup_time = property(lambda self: self._operator.setup_time)
-    _part = _all_levels = property(lambda self: part_of(self._operator._applied))
 
     @cached_property
     def _like(self) -> Any:
@@ -147,22 +168,6 @@ class Hierarchy(LevelsInterface):
             self._known_levels = applied, levels
         return levels
 
-    def aspreconditioner(self, cycle: str | None = None) -> Preconditioner:
-        """One cycle as a preconditioner: ``M=`` of `cg`, and of `fcg` for F- and K-cycles.
-
-        Parameters
-        ----------
-        cycle : {"V", "W", "F", "K"}, optional
-            The hierarchy's own by default. "F" is not symmetric where A is, and "K" is not linear.
-
-        Returns
-        -------
-        Preconditioner
-            A LinearOperator of A's library. It keeps the values it was made with when the hierarchy is
-            updated.
-        """
-        return self._preconditioner(self._operator._applied, cycle)
-
     def matvec(self, r: Any) -> Any:
         """One cycle, as `aspreconditioner` applies it: with it, solvers of SciPy and CuPy take ``M=ml``."""
         return self.aspreconditioner() @ r
@@ -175,11 +180,6 @@ class Hierarchy(LevelsInterface):
             if name in OPERATOR_NAMES:
                 return getattr(self.aspreconditioner(), name)
             return object.__getattribute__(self, name)  # raises the error again
-
-    def _preconditioner(self, applied: Applied, cycle: str | None) -> Preconditioner:
-        cycles, scaling = part_of(applied).with_cycle(self._checked_cycle(cycle)), scaling_in(applied)
-        part = cycles if scaling is None else ScaledPart(cycles, scaling)
-        return self._operator._with(applied._replace(part=part))
 
     @named_arguments
     def solve(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 from linforest_precond.backends.annotations import DType
 from linforest_precond.matrix.checked import CheckedMatrix, described
@@ -24,25 +24,13 @@ def kept_couplings_are_entries(fields: schema.Fields, names: schema.Names) -> sc
     yield "transfer.smoothed.kept", f"have a mark for each of the {entries} entries", marked
 
 
-SCHEMA = schema.FieldsSpec(
-    {
-        "csr": schema.nested(MATRIX, "n", "value"),
-        "smoother": schema.optional(SMOOTHER_SCHEMA),
-        "transfer": schema.optional(TRANSFER_SCHEMA),
-    },
-    kept_couplings_are_entries,
-)
-
-
 @dataclass(frozen=True, eq=False)
 class Level(schema.Stored):
     """A matrix, its smoother, and the grid transfer to the next level."""
 
-    csr: CheckedMatrix
-    smoother: Smoother | None
-    transfer: GridTransfer | None = None
-
-    schema = SCHEMA
+    csr: Annotated[CheckedMatrix, schema.nested(MATRIX, "n", "value")]
+    smoother: Annotated[Smoother | None, schema.optional(SMOOTHER_SCHEMA)]
+    transfer: Annotated[GridTransfer | None, schema.optional(TRANSFER_SCHEMA)] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "csr", self.csr.detached())
@@ -94,3 +82,6 @@ class Level(schema.Stored):
         if transfer is not None:  # kernels on the GPU take one index type
             transfer = transfer.indexed_by(csr.indices.dtype)
         return cls(csr, smoother, transfer)
+
+
+SCHEMA = schema.of_fields(Level, kept_couplings_are_entries)

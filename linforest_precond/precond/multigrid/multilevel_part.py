@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
@@ -68,30 +68,16 @@ def own_data_is_of_the_finest_level(fields: schema.Fields, names: schema.Names) 
     yield "own_data", "be the finest level's entries in higher precision", fitting
 
 
-SCHEMA = schema.FieldsSpec(
-    {
-        "n": schema.size("n"),
-        "levels": schema.items(schema.nested(LEVEL, "value"), length=(1, MOST_LEVELS)),
-        "coarsest": schema.optional(schema.nested(COARSEST, "value")),
-        "cycle": schema.one_of(*CYCLES),
-        "options": OPTIONS_SCHEMA,
-        "own_data": schema.optional(schema.own_numbers("own_entries")),
-        **dict.fromkeys(("hermitian", "definite", "centered", "stalled"), bool),
-    },
-    levels_shrink,
-    own_data_is_of_the_finest_level,
-)
-
-
 @dataclass(frozen=True, eq=False)
 class MultilevelPart(schema.Stored):
     """The levels of a hierarchy, and the options of the cycle that the operator applies."""
 
     n: int
-    levels: tuple[Level, ...]
-    coarsest: Coarsest | BandedCoarsest | None
-    options: MultilevelOptions
-    own_data: Array | None  # A's entries, where the levels are of lower precision
+    levels: Annotated[tuple[Level, ...], schema.items(schema.nested(LEVEL, "value"), length=(1, MOST_LEVELS))]
+    coarsest: Annotated[Coarsest | BandedCoarsest | None, schema.optional(schema.nested(COARSEST, "value"))]
+    options: Annotated[MultilevelOptions, OPTIONS_SCHEMA]
+    # A's entries, where the levels are of lower precision
+    own_data: Annotated[Array | None, schema.optional(schema.own_numbers("own_entries"))]
     hermitian: bool
     definite: bool  # Hermitian with a positive diagonal: K-cycles minimize the error in A's norm
     centered: bool  # A maps constants to 0: means are subtracted
@@ -101,7 +87,6 @@ class MultilevelPart(schema.Stored):
     _transposed: list[MultilevelPart] = field(default_factory=list, init=False, repr=False)
 
     kind = "multilevel"
-    schema = SCHEMA
     forest = ordering = bands = None
     coverage = 1.0
 
@@ -272,6 +257,15 @@ class MultilevelPart(schema.Stored):
         why = "the diagonal is not positive" if name == INVERSE else "lines do not pay"
         instead = f"; jacobi on level {', '.join(others)}, where {why}" if others else ""
         return f"{name}, sweeps: {self.options.presmooth} before, {self.options.postsmooth} after{instead}"
+
+
+SCHEMA = schema.of_fields(
+    MultilevelPart,
+    levels_shrink,
+    own_data_is_of_the_finest_level,
+    n=schema.size("n"),
+    cycle=schema.one_of(*CYCLES),
+)
 
 
 def levels_of(

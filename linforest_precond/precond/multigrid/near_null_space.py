@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -128,29 +128,17 @@ def candidates_fit_aggregates(fields: schema.Fields, names: schema.Names) -> sch
     yield "candidates", "be real for real matrices", kinds == {names["value"].kind}
 
 
-SCHEMA = schema.FieldsSpec(
-    {
-        "count": schema.size("aggregates"),
-        "numbers": schema.indices("nodes", least=-1, below="aggregates"),
-        "block_size": schema.integer(1, MOST_CANDIDATES),
-        "candidates": schema.own_numbers("n", "candidates"),
-        "coarse_candidates": schema.own_numbers("coarse", "candidates"),
-    },
-    candidates_fit_aggregates,
-)
-
-
 @dataclass(frozen=True, eq=False)
 class CandidateAggregates(OnBackend, schema.Stored):
     """Aggregates of nodes, and near-null space candidates that their prolongator reproduces."""
 
-    numbers: Array  # each node's aggregate; -1 for none
+    # each node's aggregate; -1 for none
+    numbers: Annotated[Array, schema.indices("nodes", least=-1, below="aggregates")]
     count: int  # of aggregates
-    block_size: int  # unknowns of a node
-    candidates: Array  # (n, k), in the precision of A
-    coarse_candidates: Array  # (k count, k), on the next level
-
-    schema = SCHEMA
+    block_size: Annotated[int, schema.integer(1, MOST_CANDIDATES)]  # unknowns of a node
+    candidates: Annotated[Array, schema.own_numbers("n", "candidates")]  # (n, k), in the precision of A
+    # (k count, k), on the next level
+    coarse_candidates: Annotated[Array, schema.own_numbers("coarse", "candidates")]
 
     @classmethod
     def of(
@@ -185,3 +173,6 @@ class CandidateAggregates(OnBackend, schema.Stored):
     def stored_in(self, dtype: DType) -> CandidateAggregates:
         own, coarse = (each.astype(dtype, copy=False) for each in (self.candidates, self.coarse_candidates))
         return replace(self, candidates=own, coarse_candidates=coarse)
+
+
+SCHEMA = schema.of_fields(CandidateAggregates, candidates_fit_aggregates, count=schema.size("aggregates"))

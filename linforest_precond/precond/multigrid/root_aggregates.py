@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -22,19 +22,6 @@ def no_aggregate_is_empty(fields: schema.Fields, names: schema.Names) -> schema.
     yield "numbers", f"hold each number below {count}", met.all()
 
 
-SCHEMA = schema.FieldsSpec(
-    {
-        "count": schema.size("coarse"),
-        "numbers": schema.indices("n", least=-1, below="coarse"),
-        "strength": schema.real(0.0, 1.0),
-        "signed": bool,
-        "kept": schema.optional(schema.marks("couplings")),
-    },
-    no_aggregate_is_empty,
-    defaults={"kept": None},  # of older files
-)
-
-
 @dataclass(frozen=True, eq=False)
 class RootAggregates(schema.Stored):
     """Aggregates of roots that are more than two strong couplings apart, and of the unknowns next to them.
@@ -44,13 +31,12 @@ class RootAggregates(schema.Stored):
     for all other entries of the matrix; None before there is a prolongator, and in older files.
     """
 
-    numbers: Array  # each unknown's aggregate; -1 for dominant rows, which the smoother solves alone
+    # each unknown's aggregate; -1 for dominant rows, which the smoother solves alone
+    numbers: Annotated[Array, schema.indices("n", least=-1, below="coarse")]
     count: int  # of aggregates
-    strength: float
+    strength: Annotated[float, schema.real(0.0, 1.0)]
     signed: bool  # only couplings with the opposite sign of the diagonal are strong
-    kept: Array | None = None
-
-    schema = SCHEMA
+    kept: Annotated[Array | None, schema.optional(schema.marks("couplings"))] = None
 
     @classmethod
     def of(cls, fine: LevelMatrix, strength: float, seed: int, signed: bool) -> tuple[RootAggregates, Any]:
@@ -96,3 +82,8 @@ class RootAggregates(schema.Stored):
 
     def indexed_by(self, index: DType) -> RootAggregates:
         return replace(self, numbers=self.numbers.astype(index, copy=False))
+
+
+SCHEMA = schema.of_fields(
+    RootAggregates, no_aggregate_is_empty, defaults={"kept": None}, count=schema.size("coarse")
+)

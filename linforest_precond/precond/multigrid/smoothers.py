@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.flags import all_set
@@ -46,13 +46,7 @@ def part_is_of_kind(fields: schema.Fields, names: schema.Names) -> schema.Checks
     yield "kind", "be that of its part", fields["part"]["kind"] == fields["kind"]
 
 
-DIAGONAL_SCHEMA = schema.FieldsSpec(
-    {
-        "kind": schema.one_of(*DIAGONAL),
-        "weights": schema.numbers("n"),
-        "steps": schema.items(schema.items(schema.real(), schema.real()), length=(1, MOST_STEPS)),
-    }
-)
+STEPS = schema.items(schema.items(schema.real(), schema.real()), length=(1, MOST_STEPS))
 PART_SCHEMA = schema.FieldsSpec(
     {
         "kind": schema.one_of(*LINES, INVERSE, GAUSS_SEIDEL),
@@ -64,18 +58,15 @@ PART_SCHEMA = schema.FieldsSpec(
     },
     part_is_of_kind,
 )
-SMOOTHER_SCHEMA = schema.either(weights=DIAGONAL_SCHEMA, part=PART_SCHEMA)
 
 
 @dataclass(frozen=True, eq=False)
 class DiagonalSmoother(schema.Stored):
     """Jacobi's or Chebyshev's iteration: x += momentum (x - previous x) + factor weights (b - A x)."""
 
-    kind: str
-    weights: Array  # the diagonal matrix
-    steps: tuple[tuple[float, float], ...]  # momentum and factor of each step of a sweep
-
-    schema = DIAGONAL_SCHEMA
+    kind: Annotated[str, schema.one_of(*DIAGONAL)]
+    weights: Annotated[Array, schema.numbers("n")]  # the diagonal matrix
+    steps: Annotated[tuple[tuple[float, float], ...], STEPS]  # momentum and factor of each step of a sweep
 
     @classmethod
     def of(cls, matrix: LevelMatrix, stored: DType, kind: str) -> DiagonalSmoother:
@@ -132,6 +123,9 @@ class DiagonalSmoother(schema.Stored):
         for momentum, factor in steps:
             vectors.ops.relax(vectors.matrix, self.weights, b, x, other, momentum, factor)
             x, other = other, x
+
+
+SMOOTHER_SCHEMA = schema.either(weights=schema.of_fields(DiagonalSmoother), part=PART_SCHEMA)
 
 
 def largest_of_part(matrix: LevelMatrix, part: TridiagonalPart | InversePart, definite: bool) -> Steps[float]:

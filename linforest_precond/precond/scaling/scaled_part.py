@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.workspaces import Workspaces
@@ -43,6 +43,11 @@ class ScaledPart:
     def refreshed(self, csr: CheckedMatrix) -> ScaledPart:
         """Permutation and factors stay those of the first matrix."""
         return ScaledPart(self.inner.refreshed(self.scaling.applied(csr)), self.scaling)
+
+    def with_cycle(self, cycle: str) -> Self:
+        """Of a hierarchy."""
+        inner: Any = self.inner
+        return replace(self, inner=inner.with_cycle(cycle))
 
     def state(self) -> dict[str, Any]:
         return self.inner.state()

@@ -1,8 +1,9 @@
 """Schemas validate files and pickles of preconditioners before any array of them is used.
 
-A schema is a `FieldsSpec`, declared beside the class whose state it describes. The spec of a field is a
-function that returns the checked value, with arrays in place of references to them, or raises a
-`PreconditionerFileError`. The types bool, int and float stand for flags and numbers that are not negative.
+A schema is a `FieldsSpec`: of the specs in the annotations of the class whose state it describes, see
+`of_fields`, or declared beside it. The spec of a field is a function that returns the checked value, with
+arrays in place of references to them, or raises a `PreconditionerFileError`. The types bool, int and float
+stand for flags and numbers that are not negative.
 
 Lengths and types have names: ``indices("n", 2, below="n")`` is an array of shape (n, 2) with numbers from 0
 to n - 1. The first field that mentions a name gives it its value, and all others must agree. A `nested` spec
@@ -19,7 +20,17 @@ import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import Any, ClassVar, Concatenate, NoReturn, ParamSpec, TypeAlias
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Concatenate,
+    NoReturn,
+    ParamSpec,
+    TypeAlias,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
@@ -285,6 +296,22 @@ class Stored:
         """The fields, of types that `operator_state` can pack."""
         schema = self.schema[self.kind] if isinstance(self.schema, dict) else self.schema
         return {name: getattr(self, name) for name in schema.fields}
+
+
+def of_fields(
+    stored: type[Stored], *rules: Rule, defaults: Fields | None = None, **others: Any
+) -> FieldsSpec:
+    """The schema of a dataclass: some other fields, then those that are annotated with a spec.
+
+    The types bool, int and float need none.
+    """
+    specs = others
+    for name, hint in get_type_hints(stored, include_extras=True).items():
+        if hint in PLAIN or get_origin(hint) is Annotated:
+            specs.setdefault(name, hint if hint in PLAIN else hint.__metadata__[0])
+    stored.schema = FieldsSpec(specs, *rules, defaults=defaults)
+    stored.schema.make = getattr(stored, "from_state", stored)
+    return stored.schema
 
 
 class RecordSpec(FieldsSpec):

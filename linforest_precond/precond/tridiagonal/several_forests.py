@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
@@ -30,20 +30,8 @@ LARGEST_EIGENVALUE = 1.8
 # The lower end of the interval of a Chebyshev polynomial, as a share of the largest eigenvalue. An even
 # polynomial stays definite up to the sum of both ends.
 LOWEST_SHARE = 1 / 16
-
-SCHEMA = schema.FieldsSpec(
-    {
-        "n": schema.size("n"),
-        "csr": schema.nested(MATRIX, "n", "value"),
-        "parts": schema.items(
-            schema.nested(LINE_SCHEMAS["tridiagonal"], "n", "value"), length=(1, MOST_FORESTS)
-        ),
-        "combine": schema.one_of(*COMBINATIONS),
-        "steps": schema.items(schema.items(schema.real(), schema.real()), length=(1, MOST_STEPS)),
-        "hermitian": bool,
-        "definite": bool,
-    }
-)
+PART = schema.nested(LINE_SCHEMAS["tridiagonal"], "n", "value")
+STEPS = schema.items(schema.items(schema.real(), schema.real()), length=(1, MOST_STEPS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,15 +44,15 @@ class SeveralForestsPart(schema.Stored):
     """
 
     n: int
-    csr: CheckedMatrix  # in the stored type
-    parts: tuple[TridiagonalPart, ...]  # their bands are divided by damping factors or weights
-    combine: str
-    steps: Steps
+    csr: Annotated[CheckedMatrix, schema.nested(MATRIX, "n", "value")]  # in the stored type
+    # their bands are divided by damping factors or weights
+    parts: Annotated[tuple[TridiagonalPart, ...], schema.items(PART, length=(1, MOST_FORESTS))]
+    combine: Annotated[str, schema.one_of(*COMBINATIONS)]
+    steps: Annotated[Steps, STEPS]
     hermitian: bool
     definite: bool  # A is Hermitian with a positive diagonal, and all parts are positive definite
 
     kind = "several_forests"
-    schema = SCHEMA
 
     @classmethod
     def of(
@@ -210,6 +198,9 @@ class SeveralForestsPart(schema.Stored):
         if degree == 1:
             return "none"
         return f"{'Chebyshev' if self.definite else 'truncated Neumann series'}, {degree} steps"
+
+
+SCHEMA = schema.of_fields(SeveralForestsPart, n=schema.size("n"))
 
 
 def _times(part: TridiagonalPart, factor: float) -> TridiagonalPart:

@@ -83,8 +83,56 @@ SCHEMAS = {
 }
 
 
+class FactoredBands:
+    """What the parts on one device and over ranks share."""
+
+    kind: str
+    bands: Bands
+    solver: TridiagonalSolver
+
+    @property
+    def stored(self) -> DType:
+        return self.bands.diagonal.dtype
+
+    @property
+    def _name_along_forest(self) -> str:
+        """The name in the order of a linear forest, of vertices or of blocks."""
+        if self.kind == "tridiagonal":
+            return "tridiagonal part along a linear forest"
+        size = self.bands.diagonal.shape[1]
+        return f"{size} x {size} block tridiagonal part along a linear forest"
+
+    @property
+    def repairs(self) -> Repairs:
+        """The repairs of the system, by name."""
+        solver, clips = self.solver, bool(self.solver.repaired_couplings)
+        return happened(
+            made_definite=int(solver.clipped),
+            couplings_clipped=solver.repaired_couplings,
+            paths_clipped=solver.repaired_paths if clips else 0,
+            pivots_perturbed=solver.lifted,
+            rows_regularized=solver.regularized,
+        )
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.solver.positive_definite
+
+    def _described(self, paths: int, longest: int, *others: tuple[str, str]) -> list[tuple[str, str]]:
+        """Lines for print: paths, coverage, how the paths are solved, and repairs."""
+        unit = "blocks" if self.kind == "block_tridiagonal" else "vertices"
+        return [
+            ("paths", f"{paths:,}"),
+            ("longest path", f"{longest:,} {unit}"),
+            ("coverage", coverage_in_words(self)),
+            ("solved", "with pivoting" if self.solver.pivoted else "without pivoting"),
+            *others,
+            ("repairs", in_words(self.repairs, self.positive_definite)),
+        ]
+
+
 @dataclass(frozen=True, eq=False)
-class TridiagonalPart(schema.Stored):
+class TridiagonalPart(FactoredBands, schema.Stored):
     """A factored (block) tridiagonal system, and the row of A that each of its rows is."""
 
     kind: str
@@ -221,10 +269,6 @@ class TridiagonalPart(schema.Stored):
         return started_factorization(bands, symmetric, perturb=self.repair == "auto", report=report)
 
     @property
-    def stored(self) -> DType:
-        return self.bands.diagonal.dtype
-
-    @property
     def ordering(self) -> Ordering | None:
         return self.forest.ordering if isinstance(self.forest, Forest) else self.given
 
@@ -246,7 +290,7 @@ class TridiagonalPart(schema.Stored):
     @property
     def name(self) -> str:
         if self.forest is not None:
-            return name_along_forest(self.kind, self.bands)
+            return self._name_along_forest
         order = "A's own order" if self.given is None else "a given order"
         return f"tridiagonal part in {order}"
 
@@ -283,56 +327,14 @@ class TridiagonalPart(schema.Stored):
         lengths = xp.diff(xp.flatnonzero(starts))
         return lengths.size, int(lengths.max()) if lengths.size else 0  # stall: for print
 
-    @property
-    def repairs(self) -> Repairs:
-        return repairs_of(self.solver)
-
-    @property
-    def positive_definite(self) -> bool:
-        return self.solver.positive_definite
-
     def described(self) -> list[tuple[str, str]]:
-        return [
-            *described_paths(self, *self.paths),
-            ("repairs", in_words(self.repairs, self.positive_definite)),
-            *([("vectors", "in the order of the system")] if self.permuted else []),
-        ]
-
-
-def name_along_forest(kind: str, bands: Bands) -> str:
-    """The name of a preconditioner in the order of a linear forest, of vertices or of blocks."""
-    if kind == "tridiagonal":
-        return "tridiagonal part along a linear forest"
-    size = bands.diagonal.shape[1]
-    return f"{size} x {size} block tridiagonal part along a linear forest"
-
-
-def described_paths(part: Any, count: int, longest: int) -> list[tuple[str, str]]:
-    """Lines for print: the paths of a part, their coverage, and how they are solved."""
-    unit = "blocks" if part.kind == "block_tridiagonal" else "vertices"
-    return [
-        ("paths", f"{count:,}"),
-        ("longest path", f"{longest:,} {unit}"),
-        ("coverage", coverage_in_words(part)),
-        ("solved", "with pivoting" if part.solver.pivoted else "without pivoting"),
-    ]
+        vectors = [("vectors", "in the order of the system")] if self.permuted else []
+        return [*self._described(*self.paths), *vectors]
 
 
 def order_of(forest: Forest | BlockForest | None, given: Ordering | None) -> Array | None:
     source = forest if forest is not None else given
     return None if source is None else source.order
-
-
-def repairs_of(solver: TridiagonalSolver) -> Repairs:
-    """The repairs of the tridiagonal system, by name."""
-    clips = bool(solver.repaired_couplings)
-    return happened(
-        made_definite=int(solver.clipped),
-        couplings_clipped=solver.repaired_couplings,
-        paths_clipped=solver.repaired_paths if clips else 0,
-        pivots_perturbed=solver.lifted,
-        rows_regularized=solver.regularized,
-    )
 
 
 def scalar_part_in_steps(
