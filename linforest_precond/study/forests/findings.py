@@ -103,11 +103,10 @@ def _permuted(runs: list[Run]) -> str:
     """How far the counts of one preconditioner lie apart, which differences of medians have to exceed."""
     shares = {f"{run['precond']} on {label(case)}": _range_of(counted(run)) for case, run in runs}
     widest = max(shares, key=lambda name: shares[name])
-    text = (
-        f"Over {spread([len(counted(run)) for _, run in runs], count)} permutations, each with a seed of its"
-    )
-    text += " own, the greatest and the least count of a preconditioner are"
-    return f"{text} {percent(median(shares.values()))} of the median apart in the median, at most {percent(shares[widest])} ({widest})."
+    number = spread([len(counted(run)) for _, run in runs], count)
+    text = f"Over {number} permutations, each with a seed of its own, the greatest and the least count of a"
+    text += f" preconditioner are {percent(median(shares.values()))} of the median apart in the median"
+    return f"{text}, at most {percent(shares[widest])} ({widest})."
 
 
 def _range_of(counts: list[float]) -> float:
