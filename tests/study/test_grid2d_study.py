@@ -136,8 +136,8 @@ def test_the_model_of_calls_and_bytes():
     assert first["modelled"] == pytest.approx(0.014) and first["ratio"] == pytest.approx(2.0)
     assert second["modelled"] == pytest.approx(0.021) and second["ratio"] == pytest.approx(4 / 3)
     said = {finding.topic: finding.sentence for finding in findings(study)}
-    assert "latency of 1.00 ms and 1.00 GB/s" in said["Model"] and "1.33 to 2.00 times" in said["Model"]
-    assert "4 ranks take 2.50 (PR), 2.50 (PJ) times as long as one" in said["More ranks on one device"]
+    assert "1.33 to 2.00 times the modelled time on 4 ranks (1.00 ms and 1.00 GB/s)" in said["Model"]
+    assert "4 ranks take 2.50 (PR), 2.50 (PJ) times as long as one" in said["More ranks on one machine"]
     assert "of 1,048,576 vertices, PR takes 500 ms, PJ takes 1.00 s on 4 ranks" in said["Times"]
     assert "2.80 to 5.60 % of it" in said["Times"]
     for row in ranks:

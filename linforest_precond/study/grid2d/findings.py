@@ -15,7 +15,7 @@ from linforest_precond.study.grid2d.tables import (
     variants,
     weak,
 )
-from linforest_precond.study.number_formats import count, digits3, fixed, seconds, spread, two_digits
+from linforest_precond.study.number_formats import count, digits3, fixed, listed, seconds, spread, two_digits
 from linforest_precond.study.published import keyed_numbers
 from linforest_precond.study.results import CASE, JsonObject, label
 
@@ -99,10 +99,10 @@ def _times(rows: list[JsonObject]) -> str:
     taken = ", ".join(f"{row['key']} takes {seconds(row['seconds'])}" for row in last)
     shares = spread([100 * row["in_groups"] / row["seconds"] for row in last])
     text = f"On {label(last[0][CASE])}, of {count(last[0][CASE]['rows'])} vertices, {taken} on {count(most)}"
-    return f"{text} ranks that share the device, {shares} % of it in calls of their groups."
+    return f"{text} ranks of one machine, {shares} % of it in calls of their groups."
 
 
-@findings.about("More ranks on one device", times)
+@findings.about("More ranks on one machine", times)
 def _slower(rows: list[JsonObject]) -> str | None:
     """Times on the most ranks over those on one, of the largest graph that was timed on one."""
     alone = rows_of_largest([row for row in rows if row["p"] == 1])
@@ -121,8 +121,12 @@ def _slower(rows: list[JsonObject]) -> str | None:
 
 @findings.about("Model", modelled)
 def _model(rows: list[JsonObject]) -> str:
-    latencies, speeds = ([row[key] for row in rows] for key in ("latency", "bandwidth"))
-    ratios = [row["ratio"] for row in rows]
-    text = f"With a latency of {spread(latencies, seconds)} and {spread([v / 1e9 for v in speeds])} GB/s, as"
-    text += " measured, counted calls and bytes give a time of which the calls of groups took"
-    return f"{text} {spread(ratios, two_digits)} times as much, waiting for slower ranks included."
+    """By the number of ranks: with more ranks than cores they wait for one another."""
+    parts = []
+    for ranks in sorted({row["p"] for row in rows}):
+        own = [row for row in rows if row["p"] == ranks]
+        constants = spread([row["latency"] for row in own], seconds)
+        constants += f" and {spread([row['bandwidth'] / 1e9 for row in own])} GB/s"
+        ratios = spread([row["ratio"] for row in own], two_digits)
+        parts.append(f"{ratios} times the modelled time on {count(ranks)} ranks ({constants})")
+    return f"The calls of groups took, waiting for slower ranks included, {listed(parts)}."

@@ -26,8 +26,10 @@ BATCHES = (1, 5, 10)
 # The most packets for NumPy and SciPy, which are sequential, and for text files.
 MOST_FOR_SCIPY = {"quick": 2**22, "full": 2**27}
 MOST_IN_FILES = {"quick": 2**18, "full": 2**24}
-# The shortest window, the factor from one length to the next, up to 2**27, and the most windows of a length.
-SHORTEST_WINDOW, WINDOW_FACTOR, LONGEST_WINDOW, MOST_WINDOWS = 2**9, 4, 2**27, 2**11
+# The shortest window, the factor from one length to the next, up to 2**27, and the most windows of a length:
+# those of 2**17 of the challenge's 2**30 packets, and fewer of packets in memory.
+SHORTEST_WINDOW, WINDOW_FACTOR, LONGEST_WINDOW, MOST_WINDOWS = 2**9, 4, 2**27, 2**13
+FEW_WINDOWS = 2**11
 # Bytes that one pass reads: 12 of a link, 8 of a source, and the sums of both ends, written and read.
 LINK_BYTES, SOURCE_BYTES, END_BYTES = 12, 8, 32
 WINDOW_FIELDS = ("unique_links", "unique_sources", "unique_destinations", "largest_fan_out", "largest_fan_in")
@@ -101,8 +103,9 @@ def batches(A: Traffic, case: Case, settings: Settings) -> JsonObject:
 def windows(A: Traffic, case: Case, settings: Settings) -> JsonObject:
     """The packets in consecutive windows of equal lengths, as they would be captured."""
     found, length = [], SHORTEST_WINDOW
+    most = MOST_WINDOWS if A.is_streamed else FEW_WINDOWS
     while length <= min(A.count, LONGEST_WINDOW):
-        if A.count <= MOST_WINDOWS * length:
+        if A.count <= most * length:
             found.append(_of_windows(A, length, settings.device))
         length *= WINDOW_FACTOR
     if A.is_streamed:
