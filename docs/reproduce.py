@@ -2,11 +2,12 @@
 
     linforest study --full --device cuda --offline --only coverage,performance --out run1
     linforest study aniso1 aniso2 --full --device cuda --offline --only convergence --out run2
-    python docs/reproduce.py run1 run2
+    python docs/reproduce.py run1 run2 --keep forests-nvidia-h200
 
 writes docs/papers/forests.md, the page of ``--markdown`` with the parts of all runs, and its pictures. Runs
-are folders, or their study.json alone. Those of some pages are in benchmarks/results/studies, each with the
-name of its ``page``; ``python docs/reproduce.py --stored`` writes these pages again.
+are folders, or their study.json alone. ``--keep`` stores them as one in benchmarks/results/studies, with the
+name of the ``page`` (``--page``, by default the study's); ``python docs/reproduce.py --stored`` writes these
+pages again.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 from linforest_precond.study.papers import paper_named  # noqa: E402
 from linforest_precond.study.report import write_document  # noqa: E402
+from linforest_precond.study.store import write_json  # noqa: E402
 
 # Points of a curve in the pictures, which are part of the repository.
 MOST_POINTS = 150
@@ -33,13 +35,18 @@ def main(arguments: list[str] | None = None) -> list[Path]:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("study", type=Path, nargs="*", help="folders of finished runs, or their study.json")
     parser.add_argument("--stored", action="store_true", help="write the pages of the stored runs")
+    parser.add_argument("--keep", metavar="NAME", help="store the runs as one in benchmarks/results/studies")
+    parser.add_argument("--page", help="name of the page, by default the study's")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "papers", help="folder for the page")
     options = parser.parse_args(arguments)
     if options.stored:
         return [write([file], options.out) for file in stored()]
     if not options.study:
         parser.error("name the runs, or --stored")
-    return [write([run / "study.json" if run.is_dir() else run for run in options.study], options.out)]
+    files = [run / "study.json" if run.is_dir() else run for run in options.study]
+    if options.keep:
+        files = [kept(files, STORED / f"{options.keep}.json", options.page)]
+    return [write(files, options.out, options.page)]
 
 
 def stored() -> list[Path]:
@@ -47,10 +54,21 @@ def stored() -> list[Path]:
     return [file for file in sorted(STORED.glob("*.json")) if '"page"' in file.read_text(encoding="utf-8")]
 
 
-def write(files: list[Path], folder: Path) -> Path:
+def read(files: list[Path]) -> dict[str, Any]:
+    """One study of some runs' files."""
+    return merged([json.loads(file.read_text(encoding="utf-8")) for file in files])
+
+
+def kept(files: list[Path], path: Path, page: str | None) -> Path:
+    """Store some runs as one; returns its path."""
+    study = read(files)
+    return write_json(path, study | {"page": page or study["study"]})
+
+
+def write(files: list[Path], folder: Path, page: str | None = None) -> Path:
     """Write the page of some runs; returns its path."""
-    study = merged([json.loads(file.read_text(encoding="utf-8")) for file in files])
-    return write_document(paper_named(study["study"]), study, folder, study.get("page"))
+    study = read(files)
+    return write_document(paper_named(study["study"]), study, folder, page or study.get("page"))
 
 
 def merged(runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -84,7 +102,12 @@ def thinned(value: Any) -> Any:
 
 def _few(history: dict[str, list[Any]]) -> dict[str, list[Any]]:
     step = -(-max(map(len, history.values()), default=1) // MOST_POINTS)
-    return {name: [*values[:-1:step], *values[-1:]] for name, values in history.items()}
+    return {name: [*map(_short, values[:-1:step]), *values[-1:]] for name, values in history.items()}
+
+
+def _short(value: float | None) -> float | None:
+    """Five digits, more than a curve shows."""
+    return value and float(f"{value:.5g}")
 
 
 if __name__ == "__main__":

@@ -53,13 +53,15 @@ class Index:
     """The inverted index of the prefixes of both sides."""
 
     def __init__(self, token_sets: TokenSets, sizes: Array, sides: Sides, threshold: float):
-        least = in_units(threshold * sizes)
-        prefixes = token_sets.prefixes(least)
-        is_open = token_sets.bases >= least
         self.sizes, self.sides, self.threshold = sizes, sides, threshold
+        # Of a self-join, left sets are not larger than their partners: they need the overlap of equal sizes,
+        # and have the shorter prefixes of an index (Xiao et al., Efficient similarity joins, 2011).
+        smallest = required_overlap(threshold, 2 * sizes) if sides.itself else threshold * sizes
+        left, left_open = token_sets.prefixes(in_units(smallest))
+        right, right_open = token_sets.prefixes(in_units(threshold * sizes))
         # A set without a prefix is paired with all others by an additional column of its side.
-        self.left = _with_columns(prefixes, is_open, np.ones_like(is_open), sides.lefts)
-        self.right = _with_columns(prefixes, np.ones_like(is_open), is_open, sides.rights)
+        self.left = _with_columns(left, left_open, np.ones_like(left_open), sides.lefts)
+        self.right = _with_columns(right, np.ones_like(right_open), right_open, sides.rights)
         frequencies = np.bincount(self.right.indices, minlength=self.right.shape[1])
         # Products for each left set.
         self.work = np.asarray(self.left @ frequencies)

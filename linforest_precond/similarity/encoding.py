@@ -58,6 +58,16 @@ def as_set(name: str, given: Iterable[str], similarity: str) -> frozenset[str]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise ValueError(f"{name} must be a set of strings such as ['a', 'b'], got {given!r}")
     elements = list(given)
+    if set(map(type, elements)) - {str} or max(map(len, elements), default=0) > longest:
+        _check_elements(name, elements, longest)
+    if not elements:
+        raise ValueError(f"{name} must not be empty: leave it out, it is similar to no set")
+    if len(found := frozenset(elements)) > LARGEST_SET:
+        raise ValueError(f"{name} must have at most {LARGEST_SET:,} elements, got {len(found):,}; split it")
+    return found
+
+
+def _check_elements(name: str, elements: list[str], longest: int) -> None:
     for element in elements:
         if not isinstance(element, str):
             raise ValueError(f"{name} must contain strings only, got {element!r}")
@@ -67,11 +77,6 @@ def as_set(name: str, given: Iterable[str], similarity: str) -> frozenset[str]:
                 f"{name} must have elements of at most {longest:,} characters, got one of {len(element):,}; "
                 f"the limits are {limits}"
             )
-    if not elements:
-        raise ValueError(f"{name} must not be empty: leave it out, it is similar to no set")
-    if len(found := frozenset(elements)) > LARGEST_SET:
-        raise ValueError(f"{name} must have at most {LARGEST_SET:,} elements, got {len(found):,}; split it")
-    return found
 
 
 def encode(sets: Sequence[frozenset[str]]) -> tuple[Sets, Strings]:
@@ -79,10 +84,10 @@ def encode(sets: Sequence[frozenset[str]]) -> tuple[Sets, Strings]:
     texts = sorted(set().union(*sets))
     numbers = {text: number for number, text in enumerate(texts)}
     indptr = _pointers([len(each) for each in sets])
-    elements = np.fromiter(
-        chain.from_iterable(sorted(numbers[text] for text in each) for each in sets), np.int64, indptr[-1]
-    )
-    return Sets(indptr, elements), _strings(texts)
+    found = np.fromiter(map(numbers.__getitem__, chain.from_iterable(sets)), np.int64, indptr[-1])
+    found += np.repeat(np.arange(len(sets)) * len(texts), np.diff(indptr))
+    found.sort()
+    return Sets(indptr, found % max(len(texts), 1)), _strings(texts)
 
 
 def _strings(texts: list[str]) -> Strings:
@@ -119,8 +124,8 @@ def distinct_grams(strings: Strings, q: int) -> Symbols:
     """The set of q-grams of each element; an element shorter than q is its own only token."""
     owners, grams = _grams(strings, q)
     count = int(grams.max(initial=-1)) + 1
-    pairs = sorted_distinct(owners * max(count, 1) + grams)
-    return _by_element(strings, pairs // max(count, 1), pairs % max(count, 1), count)
+    owners, tokens = np.divmod(sorted_distinct(owners * max(count, 1) + grams), max(count, 1))
+    return _by_element(strings, owners, tokens, count)
 
 
 def counted_grams(strings: Strings, q: int) -> Symbols:
@@ -132,14 +137,14 @@ def counted_grams(strings: Strings, q: int) -> Symbols:
     repeats = np.arange(grams.size) - np.repeat(begins, np.diff(begins, append=grams.size))
     most = int(repeats.max(initial=0)) + 1
     names, tokens = np.unique(grams * most + repeats, return_inverse=True)
-    return _by_element(strings, owners, tokens, names.size)
+    order = np.lexsort((tokens, owners))
+    return _by_element(strings, owners, tokens[order].astype(np.int64), names.size)
 
 
 def _by_element(strings: Strings, owners: Array, tokens: Array, count: int) -> Symbols:
-    """Tokens of owners as ascending lists."""
-    order = np.lexsort((tokens, owners))
+    """The tokens of each element, by ascending owner and token."""
     indptr = np.searchsorted(owners, np.arange(strings.indptr.size)).astype(np.int64)
-    return Symbols(indptr, tokens[order].astype(np.int64), count, _longest(indptr))
+    return Symbols(indptr, tokens, count, _longest(indptr))
 
 
 def _longest(indptr: Array) -> int:

@@ -9,6 +9,9 @@ from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.user_warnings import named_arguments
 
 LETTERS = "etaoinshrdlucmfwypvbgkjqxz"
+MOST_LETTERS = 400
+# Frequent letters first, then those of Latin Extended and of the blocks after it.
+ALPHABET = LETTERS + "".join(map(chr, range(0x100, 0x100 + MOST_LETTERS - len(LETTERS))))
 # Shortest and longest words, and phrases: misspellings of phrases remain similar to them.
 WORD_LENGTHS, PHRASE_LENGTHS = (4, 12), (10, 24)
 MOST_VARIANTS = 8  # so that no chain of deletions empties a phrase
@@ -80,6 +83,7 @@ def ambiguous_sets(
     noise: float = 0.6,
     chains: int | None = None,
     variants: int = 6,
+    letters: int = 26,
     seed: int = 0,
 ) -> list[frozenset[str]]:
     """
@@ -105,6 +109,8 @@ def ambiguous_sets(
         The number of chains, by default 1,000 and ``10 * size`` more.
     variants : int
         The phrases of a chain, 2 to 8.
+    letters : int
+        The size of the alphabet, 1 to 400. The number of q-grams grows with it.
     seed : int
         The same seed gives the same sets.
 
@@ -124,42 +130,48 @@ def ambiguous_sets(
     count, size, copies, noise = _checked(count, size, copies, noise)
     chains = as_integer("chains", 1000 + 10 * size if chains is None else chains, 1)
     variants = as_integer("variants", variants, 2, MOST_VARIANTS)
+    letters = as_integer("letters", letters, 1, MOST_LETTERS)
     random = np.random.default_rng(as_integer("seed", seed, 0))
-    ends = _zipf(chains)
-    vocabulary = [_chain(first, variants, random) for first in _vocabulary(chains, PHRASE_LENGTHS, random)]
-    held = variants // 2
-    sets: list[frozenset[str]] = []
-    while len(sets) < count:
-        number = -(-(1 + random.poisson(size - 1)) // held)
-        original = [
-            (chain, 1 + random.permutation(variants)[:held]) for chain in _drawn(ends, number, random)
-        ]
-        for _ in range(copies):
-            own = noise * random.random()
-            moved = [_moved(*part, own, ends, random) for part in original]
-            copy = frozenset(vocabulary[chain][place] for chain, places in moved for place in places)
-            sets.append(copy or frozenset(vocabulary[original[0][0]][1:2]))
-    return sets[:count]
+    phrases = _phrases(chains, variants, ALPHABET[:letters], random)
+    ends, held, groups = _zipf(chains), variants // 2, -(-count // copies)
+    # The chains of all originals, one after the other, and the phrases that each has of its chains.
+    numbers = -(-(1 + random.poisson(size - 1, groups)) // held)
+    group = np.repeat(np.arange(groups), numbers)
+    chain = np.array(_drawn(ends, group.size, random), np.int64)[:, None]
+    places = 1 + random.permuted(np.tile(np.arange(variants), (group.size, 1)), axis=1)[:, :held]
+    # In each copy: 0 takes another chain, 1 leaves it out, others move its phrases.
+    change = random.integers(8, size=(group.size, copies))
+    change[random.random(change.shape) >= (noise * random.random((groups, copies)))[group]] = -1
+    other = np.array(_drawn(ends, change.size, random), np.int64).reshape(change.shape)
+    moved = np.where(change > 1, random.choice((-1, 1), change.shape), 0)
+    found = np.where(change == 0, other, chain) * (variants + 2)
+    found = found[:, :, None] + places[:, None, :] + moved[:, :, None]
+    found[change == 1] = -1
+    ends_of = np.cumsum(numbers)
+    return [
+        _phrases_of(found[end - number : end, copy].ravel().tolist(), phrases)
+        or frozenset(phrases[(variants + 2) * int(chain[end - number, 0]) + 1 :][:1])
+        for end, number in zip(ends_of.tolist(), numbers.tolist())
+        for copy in range(copies)
+    ][:count]
 
 
-def _moved(
-    chain: int, places: Array, noise: float, ends: Array, random: np.random.Generator
-) -> tuple[int, list[int]]:
-    """The chain and the places of its phrases in a copy."""
-    if random.random() >= noise:
-        return chain, places.tolist()
-    kind = random.integers(8)
-    if kind < 2:
-        return (chain, []) if kind else (_drawn(ends, 1, random)[0], places.tolist())
-    return chain, (places + random.choice((-1, 1))).tolist()
+def _phrases_of(numbers: list[int], phrases: list[str]) -> frozenset[str]:
+    return frozenset(phrases[number] for number in numbers if number >= 0)
 
 
-def _chain(first: str, variants: int, random: np.random.Generator) -> list[str]:
-    """Phrases, each a misspelling of the one before; one more at each end, so that all may move."""
-    chain = [first]
-    while len(chain) < variants + 2:
-        chain.append(_misspelled(chain[-1], random))
-    return chain
+def _phrases(chains: int, variants: int, letters: str, random: np.random.Generator) -> list[str]:
+    """Chains of phrases, each a misspelling of the one before; one more at each end, so that all may move."""
+    found: list[str] = []
+    draws = random.random((chains, variants + 1, 3)).tolist()
+    for phrase, own in zip(_vocabulary(chains, PHRASE_LENGTHS, random, letters), draws):
+        found.append(phrase)
+        for place, letter, kind in own:
+            phrase = found[-1]
+            found.append(
+                _edited(phrase, int(place * len(phrase)), letters[int(letter * len(letters))], int(4 * kind))
+            )
+    return found
 
 
 def _checked(count: int, size: int, copies: int, noise: float) -> tuple[int, int, int, float]:
@@ -175,12 +187,14 @@ def _zipf(words: int) -> Array:
     return np.cumsum(chances / chances.sum())
 
 
-def _vocabulary(words: int, lengths_of: tuple[int, int], random: np.random.Generator) -> list[str]:
+def _vocabulary(
+    words: int, lengths_of: tuple[int, int], random: np.random.Generator, alphabet: str = LETTERS
+) -> list[str]:
     shortest, longest = lengths_of
     lengths = random.integers(shortest, longest + 1, words)
     # Frequent letters first: the square of a uniform number is often small.
-    letters = (random.random(int(lengths.sum())) ** 2 * len(LETTERS)).astype(int)
-    text, ends = "".join(LETTERS[letter] for letter in letters), np.cumsum(lengths)
+    letters = (random.random(int(lengths.sum())) ** 2 * len(alphabet)).astype(int)
+    text, ends = "".join(alphabet[letter] for letter in letters.tolist()), np.cumsum(lengths)
     return [text[end - length : end] for end, length in zip(ends.tolist(), lengths.tolist())]
 
 
@@ -211,10 +225,15 @@ def _changed(word: str, vocabulary: list[str], ends: Array, random: np.random.Ge
 
 def _misspelled(word: str, random: np.random.Generator) -> str:
     place, letter = int(random.integers(len(word))), LETTERS[int(random.integers(len(LETTERS)))]
+    return _edited(word, place, letter, int(random.integers(4)))
+
+
+def _edited(word: str, place: int, letter: str, kind: int) -> str:
+    """A letter inserted, deleted, replaced, or swapped with the next."""
     before, at, after = word[:place], word[place], word[place + 1 :]
     return (
         before + letter + at + after,
         before + after,
         before + letter + after,
         before + after[:1] + at + after[1:],
-    )[int(random.integers(4))]
+    )[kind]

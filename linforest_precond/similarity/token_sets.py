@@ -51,15 +51,19 @@ class TokenSets:
     totals: Array  # bases and all weights
     count: int
 
-    def prefixes(self, least: Array) -> sp.csr_array:
-        """The prefix of each set, whose overlap must reach `least`, as a matrix of sets and tokens."""
+    def prefixes(self, least: Array) -> tuple[sp.csr_array, Array]:
+        """The prefix of each set, whose overlap must reach `least`, as a matrix of sets and tokens.
+
+        Also whether a set has none, because its base alone reaches `least`.
+        """
         ends = np.concatenate(([0], np.cumsum(self.weights)))
         behind = np.repeat(ends[self.indptr[1:]], np.diff(self.indptr)) - ends[:-1]
         inside = behind >= np.repeat(least - self.bases, np.diff(self.indptr))
         indptr = np.concatenate(([0], np.cumsum(inside)))[self.indptr]
         tokens = self.tokens[inside]
         shape = (self.indptr.size - 1, self.count)
-        return sp.csr_array((np.ones(tokens.size, np.int32), tokens, indptr), shape=shape)
+        matrix = sp.csr_array((np.ones(tokens.size, np.int32), tokens, indptr), shape=shape)
+        return matrix, self.bases >= least
 
 
 def jaccard_tokens(sets: Sets, strings: Strings, q: int) -> tuple[TokenSets, Symbols]:

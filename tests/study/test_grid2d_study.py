@@ -15,7 +15,7 @@ from linforest_precond.study.cases import Source
 from linforest_precond.study.grid2d import GRID2D, measures, ranks, tables
 from linforest_precond.study.grid2d.findings import findings
 from linforest_precond.study.grid2d.graphs import DrawnGraph, hub_of, hub_on, properties
-from linforest_precond.study.grid2d.measures import ALGORITHMS, BENCHMARKS, VARIANTS
+from linforest_precond.study.grid2d.measures import ALGORITHMS, VARIANTS
 from linforest_precond.study.paper import Settings
 
 COUNTED = ("rounds", "scaling", "variants", "shapes", "balance")
@@ -113,12 +113,36 @@ def test_times_of_ranks_of_mpi(monkeypatch):
     assert [row["p"] for row in found] == [1, 2]
     for row in found:
         assert set(row["seconds"]) == set(ALGORITHMS)
-        assert all(0 <= inside <= whole and sent for whole, inside, sent in row["seconds"].values())
+        for whole, inside, sent, calls in row["seconds"].values():
+            assert 0 <= inside <= whole and sent and calls
+        assert row["latency"] > 0 and row["bandwidth"] > 0
         # The change and the mass of dangling vertices are sums over all ranks.
         assert 0 <= row["round"] - row["bound"] < 100
     study = {"cases": [{"status": "done", "times": {"ranks": found}, "name": "rmat:6", "rows": 64}]}
     assert [row["shape"] for row in tables.timed_rounds(study)] == ["1 × 1", "1 × 2"]
     assert len(tables.times(study)) == 2 * len(ALGORITHMS)
+
+
+def times_of(p, seconds, inside):
+    seconds = {"PR": [seconds, inside, 4_000_000, 10], "PJ": [2 * seconds, inside, 1_000_000, 20]}
+    return {"p": p, "seconds": seconds, "grid": [1, p], "latency": 1e-3, "bandwidth": 1e9}
+
+
+def test_the_model_of_calls_and_bytes():
+    ranks = [times_of(1, 0.2, 0.0), times_of(4, 0.5, 0.028)]
+    case = {"name": "rmat:20", "title": "rmat 20", "status": "done", "rows": 2**20, "times": {"ranks": ranks}}
+    study = {"cases": [case]}
+    first, second = tables.modelled(study)  # without the one rank
+    assert first["modelled"] == pytest.approx(0.014) and first["ratio"] == pytest.approx(2.0)
+    assert second["modelled"] == pytest.approx(0.021) and second["ratio"] == pytest.approx(4 / 3)
+    said = {finding.topic: finding.sentence for finding in findings(study)}
+    assert "1.33 to 2.00 times the modelled time on 4 ranks (1.00 ms and 1.00 GB/s)" in said["Model"]
+    assert "4 ranks take 2.50 (PR), 2.50 (PJ) times as long as one" in said["More ranks on one machine"]
+    assert "of 1,048,576 vertices, PR takes 500 ms, PJ takes 1.00 s on 4 ranks" in said["Times"]
+    assert "2.80 to 5.60 % of it" in said["Times"]
+    for row in ranks:
+        del row["latency"]
+    assert "Model" not in {finding.topic for finding in findings(study)}
 
 
 @pytest.mark.gpu
@@ -128,7 +152,7 @@ def test_grid2d_times_of_ranks_that_share_a_gpu(cuda, monkeypatch):
     monkeypatch.setattr(ranks, "LEAST_VERTICES", 1)
     settings = GRID2D.configured("cuda", False, None)
     (row,) = ranks.times(DrawnGraph.named("rmat:10:8"), GRID2D.select(["rmat:10:8"])[0], settings)["ranks"]
-    assert list(row["seconds"]) == [*BENCHMARKS] and 0 <= row["round"] - row["bound"] < 100
+    assert list(row["seconds"]) == [*ALGORITHMS] and 0 <= row["round"] - row["bound"] < 100
 
 
 def test_the_whole_study(tmp_path, monkeypatch):

@@ -68,6 +68,28 @@ def test_findings_follow_the_tables():
     assert findings({"cases": []}) == []
 
 
+def test_algorithms_that_were_timed_on_few_graphs_are_said_so():
+    few = case("c", natural=(40.0, 4.0), matching=(10.0, 2.0))
+    for found in few["orderings"].values():
+        found["times"]["louvain"] = 3.0
+    others = [case(name, natural=(40.0, 4.0), matching=(10.0, 2.0)) for name in "ab"]
+    said = {finding.topic: finding.sentence for finding in findings({"cases": [few, *others]})}
+    text = "PageRank, components and Louvain (NetworkX) (on 1 of 3 graphs, of at most 10 vertices)"
+    assert f"matching is the best for {text}" in said["Algorithms"]
+
+
+def test_what_runs_on_one_thread_is_left_out_of_large_graphs(monkeypatch):
+    monkeypatch.setattr(measures, "MOST_ON_HOST", 99)
+    monkeypatch.setattr(measures, "METHODS", ("natural", "minimum_degree", "matching"))
+    for name, is_large in (("poisson2d:9", False), ("poisson2d:10", True)):
+        found, A = fetch(Source("cpu"), *ORDERINGS.select([name]))
+        made = measures.orderings(A, found, Settings())
+        assert ("minimum_degree" in made) != is_large and (made["natural"]["misses"] is None) == is_large
+        rows = {"name": name, "title": name, "status": "done", "rows": A.shape[0], "nnz": A.nnz}
+        study = {"cases": [rows | {"orderings": made}]}
+        assert tables.means(study)[0]["spmv"] == 1.0 and tables.best(study)[0]["best_spmv"]
+
+
 def test_shuffled_graphs_are_the_same_graph():
     plain, shuffled = (
         fetch(Source("cpu"), one) for one in ORDERINGS.select(["poisson2d:6", "shuffled:poisson2d:6"])

@@ -14,7 +14,7 @@ from study_cases import case, not_done, standin, study
 
 from linforest_precond.matrices.catalogue import catalogue
 from linforest_precond.study.forests import FORESTS
-from linforest_precond.study.number_formats import count, coverage, seconds, small
+from linforest_precond.study.number_formats import count, coverage, seconds, small, spread
 
 VOID = {"br", "img", "meta"}
 
@@ -270,7 +270,7 @@ def test_solves_show_the_numbers_of_the_study(mixed):
         assert row[-10:] == [
             run["precond"],
             count(run["iterations"]),
-            count(run["median_iterations"]),
+            count(run["median_iterations"]) + spread(run["permuted_iterations"], count),
             "converged",
             seconds(run["setup_seconds"]),
             seconds(run["solve_seconds"]),
@@ -398,7 +398,7 @@ import sys
 sys.path.insert(0, {str(study_cases.__file__).rpartition("/")[0]!r})
 from study_cases import case, study
 from linforest_precond.study.forests import FORESTS
-from linforest_precond.study.number_formats import count, coverage, seconds, small
+from linforest_precond.study.number_formats import count, coverage, seconds, small, spread
 from linforest_precond.study.report import write_report
 for module in {list(tables)}:
     assert module not in sys.modules
@@ -418,10 +418,11 @@ for module in {list(tables)}:
 
 def test_a_median_over_unsolved_systems_is_infinite(words):
     solves = study_cases.convergence()
-    solves["runs"][1]["median_iterations"] = None
+    solves["runs"][1] |= {"median_iterations": None, "permuted_iterations": [90.0, None, None]}
     rows = Page(words(study([case(convergence=solves)]))[1]).rows("Convergence in numbers")
-    assert [row[-8] for row in rows[1:]] == ["221", "∞", "106", "86"]
+    assert [row[-8] for row in rows[1:]] == ["221218 to 227", "∞90 to ∞", "106103 to 112", "8683 to 92"]
     solves["permutations"] = 0
+    solves["runs"][1]["permuted_iterations"] = None
     rows = Page(words(study([case(convergence=solves)]))[1]).rows("Convergence in numbers")
     assert rows[2][-8] == "–"
 

@@ -45,6 +45,17 @@ def test_runs_of_several_commits_are_named(reproduce):
     assert "commit" not in reproduce.merged(runs[2:])["machine"]
 
 
+def test_stored_runs_have_the_same_page(reproduce, tmp_path, monkeypatch):
+    monkeypatch.setattr(reproduce, "STORED", tmp_path / "stored")
+    (tmp_path / "stored").mkdir()
+    run = written(tmp_path, "one", study([case(coverage=None, performance=None)], device="cuda"))
+    (page,) = reproduce.main([run, "--keep", "forests-here", "--out", str(tmp_path / "docs")])
+    text = page.read_text(encoding="utf-8")
+    page.unlink()
+    assert reproduce.main(["--stored", "--out", str(tmp_path / "docs")]) == [page]
+    assert page.read_text(encoding="utf-8") == text and "83 to 92" in text
+
+
 def test_curves_keep_their_ends(reproduce):
     history = {"iterations": list(range(601)), "residuals": [0.5**k for k in range(601)]}
     few = reproduce.thinned({"runs": [{"history": history}]})["runs"][0]["history"]

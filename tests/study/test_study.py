@@ -6,6 +6,7 @@ import json
 import math
 import os
 import signal
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -26,7 +27,9 @@ from linforest_precond.study.forests.convergence import (
     FURTHER,
     ROWS_TOGETHER,
     Permutation,
+    System,
     convergence,
+    permuted_iterations,
     preconditioners,
     shuffled,
     smooth_solution,
@@ -177,6 +180,23 @@ class TestConvergence:
         found = convergence(aniso(backend, 2, 40), maxiter=3, permutations=2)
         assert {(each["status"], each["info"]) for each in found["runs"]} == {("MAXITER", 3)}
         assert set(medians_of(found).values()) == {None}
+
+    def test_each_permutation_has_a_seed_of_its_own(self, backend, monkeypatch):
+        seeds = []
+
+        def recorded(A, **options):
+            seeds.append(options["seed"])
+            return lf.tridiagonal(A, **options)
+
+        system = System(aniso(backend, 2, 20), 1e-8, 200)
+        makers = {"AlgTriScal": recorded, "Jacobi": lf.jacobi}
+        counts = permuted_iterations(system, makers, 3)
+        assert seeds == [0, 1, 2] and {name: len(each) for name, each in counts.items()} == dict.fromkeys(
+            makers, 3
+        )
+        assert all(0 < count < 200 for each in counts.values() for count in each)
+        found = convergence(aniso(backend, 2, 20), permutations=2)["runs"]
+        assert all(statistics.median(run["permuted_iterations"]) == run["median_iterations"] for run in found)
 
     def test_the_solution_is_the_papers(self):
         x = smooth_solution(16)
@@ -440,8 +460,8 @@ CASE_KEYS = {
     "symmetric", "mean_degree", *PARTS,
 }  # fmt: skip
 RUN_KEYS = {
-    "precond", "status", "info", "iterations", "median_iterations", "setup_seconds", "solve_seconds",
-    "residual", "error", "coverage", "history",
+    "precond", "status", "info", "iterations", "median_iterations", "permuted_iterations", "setup_seconds",
+    "solve_seconds", "residual", "error", "coverage", "history",
 }  # fmt: skip
 PERFORMANCE_KEYS = {
     "precision", "spmv", "copy_gb_per_s", "propositions", "scans", "sequential_scan_seconds", "orderings",

@@ -40,8 +40,33 @@ def test_windows_are_all_packets_once(monkeypatch):
     assert found["same"] and found["sizes"][0]["unique_sources"] == 7.0
     windows = list(A.windows(4096))
     assert [window[0].size for window in windows] == [4096, 904] and windows[0][2] is None
-    monkeypatch.setattr(measures, "MOST_WINDOWS", 4)
+    monkeypatch.setattr(measures, "FEW_WINDOWS", 4)
     assert [row["packets"] for row in measures.windows(A, None, Settings())["sizes"]] == [2048]
+
+
+def test_the_rate_of_the_thesis_packets_stands_beside_the_thesis():
+    def case(scale, seconds):
+        seconds = {"analysis": None, "end_to_end": seconds}
+        found = {
+            "statistics": dict.fromkeys(tables.PROPERTIES, 1) | {"valid_packets": 2**scale},
+            "same": None,
+        }
+        name = f"2^{scale} packets"
+        return {
+            "name": name,
+            "title": name,
+            "status": "done",
+            "analysis": found | {"seconds": seconds, "bytes": 1},
+        }
+
+    said = {each.topic: each.sentence for each in findings({"cases": [case(24, 0.004), case(30, 1.7)]})}
+    assert "At most 4,194 million packets a second end to end (2^24 packets)" in said["Rate"]
+    assert (
+        "632 million of the thesis' 1,073,741,824 packets, with their generation; the thesis has 24.1"
+        in said["Rate"]
+    )
+    (rate,) = [each.sentence for each in findings({"cases": [case(24, 0.004)]}) if each.topic == "Rate"]
+    assert "of the thesis'" not in rate
 
 
 def test_the_windows_of_the_challenge_are_measured():

@@ -30,6 +30,8 @@ from linforest_precond.study.results import JsonObject
 
 SETUP_REPEATS = 3
 MOST_RECORDS = 600
+# Preconditioners that no seed changes: their operators are kept for all permutations.
+SEEDLESS = ("Jacobi", "TriScal", "Approximate inverse")
 
 
 def _cycle(A: Any, cycle: str = "V", **options: Any) -> Any:
@@ -51,7 +53,7 @@ def preconditioners(
     repair: str,
     further: Sequence[str] = (),
     multigrid: Mapping[str, str] | None = None,
-) -> dict[str, Callable[[Any], Any]]:
+) -> dict[str, Callable[..., Any]]:
     """The preconditioners of figure 4 as the paper configures them, then ours ("+"), then `further` ones."""
     paper: JsonObject = {"iterations": ITERATIONS, "charge": charge, "ties": ties, "repair": repair}
     return {
@@ -86,9 +88,11 @@ def convergence(
     """Solve A x = b by BiCGStab with each preconditioner, for the solution x_t[i] = sin(16 π i / N).
 
     Times of solves include the recording of residuals and errors; setups are timed after one that compiles.
-    BiCGStab's iteration count is sensitive to rounding. Therefore `permutations` symmetrically permuted
-    systems are solved too, with the permuted preconditioners. ``median_iterations`` is the median of their
-    counts: infinite where half of them did not converge, and None where A's own system did not.
+    BiCGStab's iteration count is sensitive to rounding, and forests depend on the seed of the charges.
+    Therefore `permutations` symmetrically permuted systems are solved too, each with preconditioners of a
+    seed of its own, which are permuted as A is. ``permuted_iterations`` has their counts, infinite where a
+    solve did not converge, and ``median_iterations`` the median; both are None where A's own system did not
+    converge.
 
     By default tridiagonal parts are not repaired, as in the paper: a solve that breaks down is a result.
     `further` names some of "multilevel", "ilu" and "approximate_inverse"; `multigrid` has options of the
@@ -96,18 +100,22 @@ def convergence(
     """
     makers = preconditioners(charge, ties, repair, further, multigrid)
     system = System(A, rtol, maxiter)
-    runs, operators = [], {}
+    runs = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the status says the same
         for name, make in makers.items():
             seconds, M = timing.median_time(partial(make, A), SETUP_REPEATS, system.device)
             runs.append({"precond": name, "setup_seconds": seconds, **system.solve(M)})
-            if permutations and runs[-1]["info"] == 0:
-                operators[name] = M
             del M
-        medians = median_iterations(system, operators, permutations)
+        converged = {run["precond"] for run in runs if run["info"] == 0}
+        kept = {name: make for name, make in makers.items() if name in converged}
+        counts = permuted_iterations(system, kept, permutations)
     for run in runs:
-        run["median_iterations"] = medians.get(run["precond"])
+        found = counts.get(run["precond"])
+        run |= {
+            "permuted_iterations": found,
+            "median_iterations": statistics.median(found) if found else None,
+        }
     options = {"charge": charge, "ties": ties, "repair": repair}
     return {"rtol": rtol, "maxiter": maxiter, "permutations": permutations, **options, "runs": runs}
 
@@ -157,15 +165,19 @@ def thinned(history: History, most: int = MOST_RECORDS) -> JsonObject:
     return {name: values[kept].tolist() for name, values in curves.items()}
 
 
-def median_iterations(system: System, operators: dict[str, Any], permutations: int) -> dict[str, float]:
-    """The median iterations of each preconditioner over permuted systems; empty without permutations."""
-    counts: dict[str, list[float]] = {name: [] for name in operators}
+def permuted_iterations(
+    system: System, makers: Mapping[str, Callable[..., Any]], permutations: int
+) -> dict[str, list[float]]:
+    """Iterations with each preconditioner on permuted systems, permutation and forests of the same seed."""
+    counts: dict[str, list[float]] = {name: [] for name in makers if permutations}
+    fixed = {name: makers[name](system.A) for name in counts if name in SEEDLESS}
     for seed in range(permutations):
         permutation = Permutation(system.A, seed)
         A, b = permutation.matrix(system.A), permutation.vector(system.b)
-        for name, M in operators.items():
+        for name in counts:
+            M = fixed[name] if name in fixed else makers[name](system.A, seed=seed)
             counts[name].append(_iterations(A, b, permutation.operator(M), system.options))
-    return {name: statistics.median(each) for name, each in counts.items() if each}
+    return counts
 
 
 def _iterations(A: SparseMatrix, b: Array, M: Any, options: JsonObject) -> float:

@@ -13,7 +13,16 @@ from linforest_precond.study.findings import Findings
 from linforest_precond.study.forests.performance_tables import WAYS, Timings, quotient
 from linforest_precond.study.forests.plots import PRECONDITIONERS
 from linforest_precond.study.forests.tables import COVERAGES, compare, of_the_paper, runs
-from linforest_precond.study.number_formats import coverage, difference, digits3, listed, missing, percent
+from linforest_precond.study.number_formats import (
+    count,
+    coverage,
+    difference,
+    digits3,
+    listed,
+    missing,
+    percent,
+    spread,
+)
 from linforest_precond.study.results import JsonObject, dig, done, label
 
 LEAST_TOLERANCE = 2.0**-52  # residuals are not computed more exactly
@@ -81,6 +90,27 @@ def _compared(runs: list[Run]) -> str | None:
     names = [name for name in dict.fromkeys(run["precond"] for _, run in runs) if name in PRECONDITIONERS]
     meanings = "; ".join(f"{name} is {PRECONDITIONERS[name]['meaning']}" for name in names)
     return f"{meanings}." if names else None
+
+
+def counted(run: JsonObject) -> list[float]:
+    """The iterations of the permuted systems; none where one of them did not converge."""
+    counts = run.get("permuted_iterations") or []
+    return [] if any(map(missing, counts)) else counts
+
+
+@findings.about("Spread", lambda study: [(case, run) for case, run in runs(study) if counted(run)])
+def _permuted(runs: list[Run]) -> str:
+    """How far the counts of one preconditioner lie apart, which differences of medians have to exceed."""
+    shares = {f"{run['precond']} on {label(case)}": _range_of(counted(run)) for case, run in runs}
+    widest = max(shares, key=lambda name: shares[name])
+    number = spread([len(counted(run)) for _, run in runs], count)
+    text = f"Over {number} permutations, each with a seed of its own, the greatest and the least count of a"
+    text += f" preconditioner are {percent(median(shares.values()))} of the median apart in the median"
+    return f"{text}, at most {percent(shares[widest])} ({widest})."
+
+
+def _range_of(counts: list[float]) -> float:
+    return (max(counts) - min(counts)) / median(counts)
 
 
 @findings.about("Fewest iterations")

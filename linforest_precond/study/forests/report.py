@@ -222,7 +222,9 @@ def _run_row(case: JsonObject, run: JsonObject) -> Row:
         "Matrix": case,
         "Preconditioner": Cell(name, swatch=plots.colour_of(name)),
         "Iterations": least_of("iterations", count),
-        "Median": least_of("median_iterations", _median if solves.get("permutations") else count),
+        "Median": least_of("median_iterations", _median if solves.get("permutations") else count)._replace(
+            note=_range(run)
+        ),
         "Status": Cell("", words=True, badge=ended),
         "Setup": least_of("setup_seconds", seconds),
         "Solve": least_of("solve_seconds", seconds),
@@ -246,6 +248,14 @@ def _advice(run: JsonObject) -> str | None:
 def _median(iterations: float | None) -> str:
     """JSON has no infinity: a missing median means that half of the permuted systems did not converge."""
     return "∞" if missing(iterations) else count(iterations)
+
+
+def _range(run: JsonObject) -> str | None:
+    """The least and the greatest count over permutations and seeds."""
+    counts = run.get("permuted_iterations") or []
+    shown = [count(value) for value in sorted(each for each in counts if not missing(each))]
+    shown += ["∞"] * (len(counts) - len(shown))
+    return " to ".join(dict.fromkeys((shown[0], shown[-1]))) if shown else None
 
 
 def _coverage(case: JsonObject, run: JsonObject) -> Cell:

@@ -229,7 +229,7 @@ def runs(study: JsonObject) -> list[tuple[JsonObject, JsonObject]]:
 
 @TABLES.listing(
     *IDENTITY,
-    "rtol maxiter precond status info iterations median_iterations",
+    "rtol maxiter precond status info iterations median_iterations permuted_iterations",
     "setup_seconds solve_seconds residual error coverage coverage_paper",
 )
 def convergence_summary(study: JsonObject) -> list[JsonObject]:

@@ -5,8 +5,17 @@ from __future__ import annotations
 import math
 
 from linforest_precond.study.findings import Findings
-from linforest_precond.study.grid2d.tables import rounds, rows_of_largest, scaling, shapes, variants, weak
-from linforest_precond.study.number_formats import count, digits3, fixed, spread, two_digits
+from linforest_precond.study.grid2d.tables import (
+    modelled,
+    rounds,
+    rows_of_largest,
+    scaling,
+    shapes,
+    times,
+    variants,
+    weak,
+)
+from linforest_precond.study.number_formats import count, digits3, fixed, listed, seconds, spread, two_digits
 from linforest_precond.study.published import keyed_numbers
 from linforest_precond.study.results import CASE, JsonObject, label
 
@@ -79,3 +88,45 @@ def _shapes(rows: list[JsonObject]) -> str:
     text += f"{worst['grid']} {digits3(worst['over_least'])} times as much"
     slowdown = keyed_numbers("grid2d")["slowdown_32_8"]
     return f"{text}; in the thesis 16 × 16 is the fastest, and 32 × 8 takes {slowdown} times as long."
+
+
+@findings.about("Times", times)
+def _times(rows: list[JsonObject]) -> str:
+    """The largest graph, and the share of the calls of groups on the most ranks."""
+    own = rows_of_largest(rows)
+    most = max(row["p"] for row in own)
+    last = [row for row in own if row["p"] == most]
+    taken = ", ".join(f"{row['key']} takes {seconds(row['seconds'])}" for row in last)
+    shares = spread([100 * row["in_groups"] / row["seconds"] for row in last])
+    text = f"On {label(last[0][CASE])}, of {count(last[0][CASE]['rows'])} vertices, {taken} on {count(most)}"
+    return f"{text} ranks of one machine, {shares} % of it in calls of their groups."
+
+
+@findings.about("More ranks on one machine", times)
+def _slower(rows: list[JsonObject]) -> str | None:
+    """Times on the most ranks over those on one, of the largest graph that was timed on one."""
+    alone = rows_of_largest([row for row in rows if row["p"] == 1])
+    most = max(row["p"] for row in rows)
+    first = {row["key"]: row["seconds"] for row in alone}
+    last = (
+        {row["key"]: row["seconds"] for row in rows if row["p"] == most and row[CASE] is alone[0][CASE]}
+        if alone
+        else {}
+    )
+    if most == 1 or not last:
+        return None
+    ratios = ", ".join(f"{two_digits(value / first[key])} ({key})" for key, value in last.items())
+    return f"On {label(alone[0][CASE])} {count(most)} ranks take {ratios} times as long as one."
+
+
+@findings.about("Model", modelled)
+def _model(rows: list[JsonObject]) -> str:
+    """By the number of ranks: with more ranks than cores they wait for one another."""
+    parts = []
+    for ranks in sorted({row["p"] for row in rows}):
+        own = [row for row in rows if row["p"] == ranks]
+        constants = spread([row["latency"] for row in own], seconds)
+        constants += f" and {spread([row['bandwidth'] / 1e9 for row in own])} GB/s"
+        ratios = spread([row["ratio"] for row in own], two_digits)
+        parts.append(f"{ratios} times the modelled time on {count(ranks)} ranks ({constants})")
+    return f"The calls of groups took, waiting for slower ranks included, {listed(parts)}."

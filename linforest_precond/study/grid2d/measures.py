@@ -51,8 +51,6 @@ NAMES = {
     "BFS": "breadth-first search", "PR": "PageRank", "CC": "connected components", "LP": "label propagation",
     "MWM": "matching", "PJ": "pointer jumping",
 }  # fmt: skip
-# Those of figures 6.5, 6.9 and 6.10.
-BENCHMARKS = "BFS", "PR", "CC"
 # (direction, exchange, whether there is a vertex queue) of connected components.
 VARIANTS = {
     "pull, dense, no queue (Base)": ("pull", "dense", False),

@@ -17,7 +17,7 @@ import linforest_precond
 from linforest_precond.distributed import communicator_of
 from linforest_precond.study.cases import Case, Source, named_cases
 from linforest_precond.study.grid2d.graphs import fetch, graph_on, hub_on, own_case
-from linforest_precond.study.grid2d.measures import ALGORITHMS, BENCHMARKS, pagerank
+from linforest_precond.study.grid2d.measures import ALGORITHMS, pagerank
 from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
 
@@ -27,6 +27,8 @@ MOST_BLOCK_ENTRIES = 2**29  # on four ranks 2**26 vertices with 16 edges each
 # Runs of an algorithm that are timed, at most, and the seconds after which no further one is started.
 REPEATS, ENOUGH = 3, 10.0
 LONGEST = 600  # seconds
+# Repeats of the calls that measure a group's latency and bandwidth, and the numbers of a long one.
+CALLS, LONG_CALL = 20, 2**20
 GROUP_CALLS = ("allreduce", "allgather", "allgather_arrays", "broadcast", "exchange")
 
 
@@ -70,8 +72,9 @@ def rank_program(name: str, device: str) -> None:
     _, A = fetch(Source(device, offline=True), named_cases([name], own_case=own_case)[0])
     graph = graph_on(comm, A, device=device)
     _free_unused(device)
+    constants = _constants(comm, graph, settle)
     hub, spent, found = hub_on(graph), _timed(comm, graph.grid, settle), {}
-    for key in BENCHMARKS if device == "cuda" else ALGORITHMS:
+    for key in ALGORITHMS:
         samples: list[list[Any]] = []  # of the slowest rank; the first one compiles
         while len(samples) < 2 or (len(samples) <= REPEATS and sum(each[0] for each in samples) < ENOUGH):
             comm.barrier()
@@ -79,10 +82,10 @@ def rank_program(name: str, device: str) -> None:
             spent["seconds"], start = 0.0, time.perf_counter()
             ALGORITHMS[key](graph, hub)
             settle()
-            own = time.perf_counter() - start, spent["seconds"], _bytes_of(comm)
+            own = time.perf_counter() - start, spent["seconds"], _bytes_of(comm), _calls_of(comm)
             samples.append([max(part) for part in zip(*comm.allgather(own))])
         found[key] = min(samples[1:])
-    result = {"seconds": found, "grid": graph.grid.shape, **_dense_round(graph)}
+    result = {"seconds": found, "grid": graph.grid.shape, **constants, **_dense_round(graph)}
     if comm.rank == 0:
         print(json.dumps(result))
 
@@ -106,6 +109,28 @@ def _free_unused(device: str) -> None:
 
 def _bytes_of(comm: Any) -> int:
     return int(comm.counters.message_bytes + comm.counters.collective_bytes)
+
+
+def _calls_of(comm: Any) -> int:
+    return int(comm.counters.messages + comm.counters.collectives)
+
+
+def _constants(comm: Any, graph: Any, settle: Callable[[], None]) -> JsonObject:
+    """Seconds of a short allreduce in the larger group, and bytes a second of a long one; slowest rank."""
+    group = max(graph.grid.row, graph.grid.column, key=lambda each: int(each.size))
+
+    def seconds(numbers: int) -> float:
+        array, samples = graph.xp.zeros(numbers), []
+        for _ in range(CALLS + 1):  # the first one allocates
+            comm.barrier()
+            start = time.perf_counter()
+            group.allreduce(array)
+            settle()
+            samples.append(max(comm.allgather(time.perf_counter() - start)))
+        return float(min(samples[1:]))
+
+    short, long = seconds(1), seconds(LONG_CALL)
+    return {"latency": short, "bandwidth": 8 * LONG_CALL / max(long - short, 1e-9)}
 
 
 def _dense_round(graph: Any) -> JsonObject:

@@ -140,11 +140,37 @@ def balance(study: JsonObject) -> list[JsonObject]:
 def times(study: JsonObject) -> list[JsonObject]:
     """Seconds of the slowest rank of MPI, those in calls of its groups, and bytes of the busiest rank."""
     return [
-        {CASE: case, "algorithm": f"{name}, {NAMES[name]}", "p": row["p"]}
+        {CASE: case, "algorithm": f"{name}, {NAMES[name]}", "key": name, "p": row["p"]}
         | {"seconds": whole, "in_groups": inside, "bytes": sent[0] if sent else None}
         for case in done(study, "times")
         for row in case["times"]["ranks"]
         for name, (whole, inside, *sent) in row["seconds"].items()
+    ]
+
+
+@TABLES.listing(
+    GRAPH,
+    ALGORITHM,
+    RANKS,
+    Column("calls", "Calls of a rank", count),
+    Column("bytes", "kB of a rank", _kilobytes),
+    Column("modelled", "Modelled, s", digits3),
+    Column("in_groups", "Measured, s", digits3),
+    Column("ratio", "Measured / modelled", two_digits),
+    "latency",
+    "bandwidth",
+)
+def modelled(study: JsonObject) -> list[JsonObject]:
+    """Seconds in calls of groups: calls times latency, plus bytes over bandwidth, and those measured."""
+    return [
+        {CASE: case, "algorithm": f"{name}, {NAMES[name]}", "p": row["p"], "calls": calls, "bytes": sent}
+        | {"latency": row["latency"], "bandwidth": row["bandwidth"], "in_groups": inside}
+        | {"modelled": (predicted := calls * row["latency"] + sent / row["bandwidth"])}
+        | {"ratio": inside / predicted}
+        for case in done(study, "times")
+        for row in case["times"]["ranks"]
+        if row["p"] > 1 and "latency" in row  # older runs did not measure it
+        for name, (_, inside, sent, calls) in row["seconds"].items()
     ]
 
 

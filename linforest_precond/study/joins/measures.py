@@ -21,7 +21,9 @@ from linforest_precond.study.published import named_rows
 from linforest_precond.study.results import JsonObject
 
 QUICK, FULL, LARGE = 400, 10_000, "KOSARAK@100000"
-CHAINS = 4000  # of near-duplicates
+# Chains of near-duplicates, and letters. Beyond MANY_SETS the number of q-grams grows with that of the sets:
+# with a fixed vocabulary the number of candidates is quadratic.
+CHAINS, LETTERS, MANY_SETS = 4000, 26, 10_000
 
 
 class DataSet(NamedTuple):
@@ -69,8 +71,9 @@ def fetch(source: Source, case: Case) -> tuple[Case, list[frozenset[str]]]:
     """Generated sets, those of a text file, or for a matrix the column numbers of each row."""
     found = data_set(case.name)
     if found is not None:
-        size = round(data_sets()[found.name]["elements"])
-        return case, ambiguous_sets(found.sets, size=size, chains=CHAINS, seed=1)
+        size, growth = round(data_sets()[found.name]["elements"]), max(found.sets / MANY_SETS, 1.0)
+        chains, letters = round(CHAINS * growth), round(LETTERS * growth ** (1 / 3))
+        return case, ambiguous_sets(found.sets, size=size, chains=chains, letters=letters, seed=1)
     if case.origin == "file" and matrix_suffix(case.name) is None:
         if not Path(case.name).exists():
             raise Missing(f"{case.name} does not exist")

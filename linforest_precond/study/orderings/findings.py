@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linforest_precond.study.findings import Findings
-from linforest_precond.study.number_formats import count, digits3, spread, two_digits
+from linforest_precond.study.number_formats import count, digits3, listed, spread, two_digits
 from linforest_precond.study.orderings.measures import FRACTION, TIMED
 from linforest_precond.study.orderings.tables import (
     ALGORITHMS,
@@ -30,21 +30,31 @@ def _kernels(study: JsonObject) -> str | None:
     return f"{text} natural order in the geometric mean of {len(done(study, 'orderings'))} graphs."
 
 
-@findings.about(
-    "Algorithms",
-    lambda study: [row for row in means(study) if row["time"] and row["ordering"] in LIKE],
-)
-def _algorithms(rows: list[JsonObject]) -> str:
-    timed = [TIMED[key] for key in ALGORITHMS if any(row[key] for row in rows)]
+@findings.about("Algorithms")
+def _algorithms(study: JsonObject) -> str | None:
+    rows = [row for row in means(study) if row["time"] and row["ordering"] in LIKE]
+    if not rows:
+        return None
+    timed = [_timed_on(study, key) for key in ALGORITHMS if any(row[key] for row in rows)]
     best = max(rows, key=lambda row: row["time"])
     like = LIKE[best["ordering"]]
     theirs = two_digits(published_number("orderings", like, "time"))
     largest = max(row.get("vertices", 0) for row in named_rows("orderings").values()) / 1e9
-    text = f"Of the thesis' orderings, {best['ordering']} is the best for {', '.join(timed)}"
+    text = f"Of the thesis' orderings, {best['ordering']} is the best for {listed(timed)}"
     text += f": {two_digits(best['time'])} times as fast as in the natural order in the geometric mean"
     return (
         f"{text}; {like} has {theirs} in the thesis, on graphs of up to {digits3(largest)} billion vertices."
     )
+
+
+def _timed_on(study: JsonObject, key: str) -> str:
+    """The name of an algorithm, with the graphs that it was timed on where they are not all."""
+    cases = done(study, "orderings")
+    timed = [case["rows"] for case in cases if case["orderings"][NATURAL]["times"].get(key) is not None]
+    if len(timed) == len(cases):
+        return TIMED[key]
+    largest = f"of at most {count(max(timed))} vertices"
+    return f"{TIMED[key]} (on {count(len(timed))} of {count(len(cases))} graphs, {largest})"
 
 
 @findings.about(

@@ -13,11 +13,24 @@ findings = Findings()
 
 @findings.about("Rate", times)
 def _rate(rows: list[JsonObject]) -> str:
+    """Rates end to end, that of the thesis' number of packets beside the thesis'."""
     best, paper = max(rows, key=lambda row: row["rate"]), keyed_numbers("traffic")
-    text = f"At most {digits3(best['rate'] / 1e6)} million packets a second end to end ({label(best[CASE])})"
-    theirs = f"{digits3(paper['rate_1'] / 1e6)} million on 8 GPUs with one batch"
-    sequential = f"{digits3(paper['rate_sequential'] / 1e6)} million sequentially"
-    return f"{text}; the thesis has {theirs} and {sequential}, with files that are read."
+    whole = [row for row in rows if row["packets"] == paper["packets"]]
+    text = f"At most {_millions(best['rate'])} packets a second end to end ({label(best[CASE])})"
+    if whole:
+        generated = ", with their generation" if whole[0]["analysis"] is None else ""
+        text += (
+            f", {_millions(whole[0]['rate'])} of the thesis' {count(whole[0]['packets'])} packets{generated}"
+        )
+    text += f"; the thesis has {_millions(paper['rate_1'])} on 8 GPUs with one batch and"
+    text += (
+        f" {_millions(paper['rate_sequential'])} sequentially, of {count(paper['packets'])} packets in files"
+    )
+    return f"{text} that are read."
+
+
+def _millions(rate: float) -> str:
+    return f"{digits3(rate / 1e6)} million"
 
 
 @findings.about("Against SciPy", lambda study: [row for row in times(study) if row["same"] is not None])

@@ -20,13 +20,16 @@ from linforest_precond.study.paper import Settings
 from linforest_precond.study.results import JsonObject
 from linforest_precond.study.traffic.packets import Traffic
 
-REPEATS = 5
+# Repeats of a call, of one with more than MANY packets, which is long.
+REPEATS, FEW_REPEATS, MANY = 5, 2, 2**24
 BATCHES = (1, 5, 10)
 # The most packets for NumPy and SciPy, which are sequential, and for text files.
 MOST_FOR_SCIPY = {"quick": 2**22, "full": 2**27}
 MOST_IN_FILES = {"quick": 2**18, "full": 2**24}
-# The shortest window, the factor from one length to the next, up to 2**27, and the most windows of a length.
+# The shortest window, the factor from one length to the next, up to 2**27, and the most windows of a length:
+# those of 2**17 of the challenge's 2**30 packets, and fewer of packets in memory.
 SHORTEST_WINDOW, WINDOW_FACTOR, LONGEST_WINDOW, MOST_WINDOWS = 2**9, 4, 2**27, 2**13
+FEW_WINDOWS = 2**11
 # Bytes that one pass reads: 12 of a link, 8 of a source, and the sums of both ends, written and read.
 LINK_BYTES, SOURCE_BYTES, END_BYTES = 12, 8, 32
 WINDOW_FIELDS = ("unique_links", "unique_sources", "unique_destinations", "largest_fan_out", "largest_fan_in")
@@ -42,7 +45,7 @@ def analysis(A: Traffic, case: Case, settings: Settings) -> JsonObject:
         times = {"analysis": None, "end_to_end": taken}
         return {"statistics": whole.as_dict(), "bytes": bytes_of(whole), "seconds": times, "same": None}
     found = traffic_statistics(A.matrix)
-    least = partial(timing.least_time, repeats=REPEATS, device=settings.device)
+    least = partial(timing.least_time, repeats=repeats_of(A), device=settings.device)
     seconds = {
         "analysis": least(lambda: traffic_statistics(A.matrix))[0],
         "end_to_end": least(lambda: traffic_statistics(A.links))[0],
@@ -54,6 +57,10 @@ def analysis(A: Traffic, case: Case, settings: Settings) -> JsonObject:
         seconds["scipy_end_to_end"] = building + seconds["scipy_analysis"]
         same = theirs == tuple(found.as_dict().values())
     return {"statistics": found.as_dict(), "bytes": bytes_of(found), "seconds": seconds, "same": same}
+
+
+def repeats_of(A: Traffic) -> int:
+    return FEW_REPEATS if A.count > MANY else REPEATS
 
 
 def on_host_or_none(array: Any) -> Any:
@@ -88,7 +95,7 @@ def batches(A: Traffic, case: Case, settings: Settings) -> JsonObject:
 
     def seconds(count: int) -> float:
         call = partial(traffic_statistics, host, batches=count, device=settings.device)
-        return timing.least_time(call, REPEATS, settings.device)[0]
+        return timing.least_time(call, repeats_of(A), settings.device)[0]
 
     return {str(count): seconds(count) for count in BATCHES}
 
@@ -96,8 +103,9 @@ def batches(A: Traffic, case: Case, settings: Settings) -> JsonObject:
 def windows(A: Traffic, case: Case, settings: Settings) -> JsonObject:
     """The packets in consecutive windows of equal lengths, as they would be captured."""
     found, length = [], SHORTEST_WINDOW
+    most = MOST_WINDOWS if A.is_streamed else FEW_WINDOWS
     while length <= min(A.count, LONGEST_WINDOW):
-        if A.count <= MOST_WINDOWS * length:
+        if A.count <= most * length:
             found.append(_of_windows(A, length, settings.device))
         length *= WINDOW_FACTOR
     if A.is_streamed:

@@ -23,6 +23,11 @@ struct Weakest {
     u32 low, high;
 };
 
+// Those of both strides of a vertex: read and written as a whole, in words of 8 or 16 bytes.
+struct alignas(2 * sizeof(Key)) Edges {
+    Weakest at[2];
+};
+
 DEVICE Weakest combined(const Weakest& a, const Weakest& b) {
     if (a.weight != b.weight) return a.weight < b.weight ? a : b;
     if (a.low != b.low) return a.low < b.low ? a : b;
@@ -41,52 +46,52 @@ DEVICE Sides first_strides(const Sides& row, i64 v) {
 // Lines 9 to 24 of Algorithm 3 for one vertex. On each side, the stride of the vertex that is reached is appended: the
 // one that does not lead back. On a cycle whose length is a power of two both lead back in the end: the two strides of
 // a vertex then meet at the opposite vertex, and cover the cycle together.
-template <typename Item>
-DEVICE void double_strides(i64 v, In<Sides> strides, In<Item> items, Sides* __restrict__ next_strides,
-                           Item* __restrict__ next_items) {
+template <typename Items>
+DEVICE void double_strides(i64 v, In<Sides> strides, In<Items> items, Sides* __restrict__ next_strides,
+                           Items* __restrict__ next_items) {
     Sides own = strides[v];
+    Items found = items[v];
 #pragma unroll
     for (int side = 0; side < 2; ++side) {
-        Item item = items[2 * v + side];
         const INDEX w = own.at[side];
-        if (!is_path_end(w)) {
-            const Sides reached = strides[w];
+        if (is_path_end(w)) continue;
+        const Sides reached = strides[w];
 #pragma unroll
-            for (int j = 0; j < 2; ++j) {
-                if (reached.at[j] == (INDEX)v) continue;
-                item = combined(item, items[2 * (i64)w + j]);
-                own.at[side] = reached.at[j];
-            }
+        for (int j = 0; j < 2; ++j) {
+            if (reached.at[j] == (INDEX)v) continue;
+            found.at[side] = combined(found.at[side], items[w].at[j]);
+            own.at[side] = reached.at[j];
         }
-        next_items[2 * v + side] = item;
     }
+    next_items[v] = found;
     next_strides[v] = own;
 }
 
 // Starts the scan for cycles: strides of length 1 and their edges. An edge has the lesser of the weights at its ends, so
 // that a user's factor with two different ones has one weakest edge of each cycle, too.
 KERNEL begin_cycle_scan(In<Sides> rows, In<WEIGHT> values, i64 vertices, Sides* __restrict__ strides,
-                        Weakest* __restrict__ weakest) {
+                        Edges* __restrict__ weakest) {
     GRID_STRIDE (i64, v, vertices) {
         const Sides row = rows[v];
         strides[v] = first_strides(row, v);
+        Edges edges;
 #pragma unroll
         for (int side = 0; side < 2; ++side) {
             const i64 w = row.at[side];
-            Weakest edge = {(Key) ~(Key)0, ~0u, ~0u};
+            edges.at[side] = {(Key) ~(Key)0, ~0u, ~0u};
             if (w >= 0) {
                 const int back = rows[w].at[1] == (INDEX)v;
                 const Key own = weight_key(values[2 * v + side]), other = weight_key(values[2 * w + back]);
-                edge = {own < other ? own : other, (u32)(v < w ? v : w), (u32)(v < w ? w : v)};
+                edges.at[side] = {own < other ? own : other, (u32)(v < w ? v : w), (u32)(v < w ? w : v)};
             }
-            weakest[2 * v + side] = edge;
         }
+        weakest[v] = edges;
     }
 }
 
 // One step of the scan for cycles; its operator is the minimum of edges.
-KERNEL cycle_scan_step(In<Sides> strides, In<Weakest> weakest, i64 vertices, Sides* __restrict__ next_strides,
-                       Weakest* __restrict__ next_weakest) {
+KERNEL cycle_scan_step(In<Sides> strides, In<Edges> weakest, i64 vertices, Sides* __restrict__ next_strides,
+                       Edges* __restrict__ next_weakest) {
     GRID_STRIDE (i64, v, vertices) double_strides(v, strides, weakest, next_strides, next_weakest);
 }
 
@@ -95,12 +100,12 @@ enum ForestCounter { PATHS, LONGEST, CYCLES };
 
 // Removes the weakest edge of each cycle: vertices whose strides have not come to an end are on cycles. Each end of the
 // edge changes its own row. `slots` may be null.
-KERNEL cut_weakest_edges(In<Sides> strides, In<Weakest> weakest, i64 vertices, Sides* __restrict__ rows,
+KERNEL cut_weakest_edges(In<Sides> strides, In<Edges> weakest, i64 vertices, Sides* __restrict__ rows,
                          WEIGHT* __restrict__ values, INDEX* __restrict__ slots, u64* counters) {
     u64 cycles = 0;
     GRID_STRIDE (i64, v, vertices) {
         if (is_path_end(strides[v].at[0])) continue;
-        const Weakest edge = combined(weakest[2 * v], weakest[2 * v + 1]);
+        const Weakest edge = combined(weakest[v].at[0], weakest[v].at[1]);
         if ((u32)v != edge.low && (u32)v != edge.high) continue;
         cycles += (u32)v == edge.low;
         const INDEX across = (INDEX)((u32)v == edge.low ? edge.high : edge.low);
@@ -126,8 +131,8 @@ KERNEL begin_path_scan(In<Sides> rows, i64 vertices, Sides* __restrict__ strides
 }
 
 // One step of Algorithm 3; the operator of the scan is addition.
-KERNEL path_scan_step(In<Sides> strides, In<INDEX> positions, i64 vertices, Sides* __restrict__ next_strides,
-                      INDEX* __restrict__ next_positions) {
+KERNEL path_scan_step(In<Sides> strides, In<Sides> positions, i64 vertices, Sides* __restrict__ next_strides,
+                      Sides* __restrict__ next_positions) {
     GRID_STRIDE (i64, v, vertices) double_strides(v, strides, positions, next_strides, next_positions);
 }
 
