@@ -84,6 +84,14 @@ class Matrix(OwnRows):
         with self.comm.together():
             self._take(rows, device, offsets)
 
+    @classmethod
+    def of_checked(cls, rows: RectangularCSR, comm: Communicator, device: str, offsets: Any) -> Matrix:
+        """The matrix of checked rows, which are on the host."""
+        found = cls.__new__(cls)
+        found.comm = comm
+        found._take(rows, device, offsets)
+        return found
+
     def _take(self, rows: RectangularCSR, device: str, offsets: Any) -> None:
         """Agree with the other ranks on the whole matrix, and renumber the columns."""
         self.comm.same("the number of columns of A", rows.width)
