@@ -139,21 +139,22 @@ def checked_problem(
     for name, function in (("inner", inner), ("callback", callback)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be None or a function, got a {type(function).__name__}")
-    reordering = reordering_of(reorder, A, M, inner)
+    reordering = Reordering() if reorder is False else reordering_of(reorder, A, M, inner)
     matrix, dtype = _checked_system(A, b, x0, backend)
     is_sparse = isinstance(matrix, CheckedMatrix)
     given = _as_columns(b).astype(dtype, copy=False)
     start = None if x0 is None else _as_columns(x0).astype(dtype, copy=False)
-    null_space = null_space_of(nullspace, A, n, dtype, backend, inner)
-    if null_space is not None:
+    null_space, columns = None, given
+    if nullspace is not None:
+        null_space = null_space_of(nullspace, A, n, dtype, backend, inner)
         check_finite("b", b)
-    columns = given if null_space is None else null_space.projected(given)
+        columns = null_space.projected(columns)
     scaling, columns, norms = _scaled(matrix, b, columns, start, inner)
     if reorder:
         M, columns = M.permuted, reordering.permuted(columns)
         start = None if start is None else reordering.permuted(start)
         null_space = None if null_space is None else null_space.in_order(reordering)
-    operand = reordering.matrix(matrix) if is_sparse else A
+    operand = reordering.matrix(matrix) if reorder else matrix
     product = scaling.product(backend.krylov.spmv.Product(operand, dtype, is_csr=is_sparse))
     unknowns = int(getattr(A, "global_rows", n))  # of all ranks, which must stop together
     return Problem(

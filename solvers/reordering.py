@@ -43,10 +43,9 @@ class Reordering:
         """Permute vectors from this order to A's."""
         return vectors if self.ordering is None else vectors.take(self.ordering.rank, axis=0)
 
-    def matrix(self, csr: CheckedMatrix) -> CheckedMatrix | PermutedMatrix:
+    def matrix(self, csr: CheckedMatrix) -> PermutedMatrix:
         """A in this order. The entries of a row keep theirs: products with A have the same bits."""
-        if self.ordering is None:
-            return csr
+        assert self.ordering is not None
         index = csr.indices.dtype
         order, rank = (array.astype(index, copy=False) for array in (self.ordering.order, self.ordering.rank))
         rows = csr.backend.matrix.copies
@@ -65,11 +64,9 @@ class Reordering:
 
 
 def reordering_of(reorder: Any, A: Any, M: Any, inner: Any) -> Reordering:
-    """The order of M, for the checked argument `reorder` of a solver."""
-    if not isinstance(reorder, bool):
+    """The order of M, for the argument `reorder` of a solver where it is not False."""
+    if reorder is not True:
         raise TypeError(f"reorder must be True or False, got {reorder!r}")
-    if not reorder:
-        return Reordering()
     if inner is not None:
         raise ValueError("reorder must be False where inner is given: vectors of ranks have their own order")
     if not hasattr(A, "tocsr"):

@@ -61,7 +61,7 @@ class Setup:
     def scale(self, scaling: str | MatrixScaling | None) -> None:
         """Set `scaling` and `csr`, also in place of earlier ones."""
         csr = self._in_range
-        self.scaling = scaling_of(csr, scaling, self._keep_symmetric)
+        self.scaling = None if scaling is None else scaling_of(csr, scaling, self._keep_symmetric)
         self.csr = csr if self.scaling is None else self.scaling.applied(csr)
 
     def operator(self, part: Part) -> Preconditioner:
