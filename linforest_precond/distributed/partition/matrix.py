@@ -124,7 +124,7 @@ class Matrix(OwnRows):
 
         Its attribute ``global_rows`` is the number of rows of the whole matrix.
         """
-        linalg = sparse_linalg(self.rows)
+        linalg = importlib.import_module(f"{self.backend.sparse.__name__}.linalg")
         shape = self.n_local, self.n_local
         found = linalg.LinearOperator(
             shape, self.matvec, self.rmatvec, self.matvec, dtype=self.dtype, rmatmat=self.rmatvec
@@ -258,11 +258,6 @@ def exponent_into_range(A: Matrix, stored: DType) -> int:
     own = least_exponent_of(data)
     least = int(A.comm.allreduce(-NO_EXPONENT if own == NO_EXPONENT else own, "min"))
     return exponent_down(largest, least, stored) if largest > limit else largest
-
-
-def sparse_linalg(matrix: Any) -> Any:
-    """The module of LinearOperators for a sparse matrix of SciPy or CuPy."""
-    return importlib.import_module(f"{backend_of(matrix).sparse.__name__}.linalg")
 
 
 def agreed_offsets(comm: Communicator, rows: RectangularCSR, offsets: Any = None) -> Array:
