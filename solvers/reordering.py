@@ -43,9 +43,10 @@ class Reordering:
         """Permute vectors from this order to A's."""
         return vectors if self.ordering is None else vectors.take(self.ordering.rank, axis=0)
 
-    def matrix(self, csr: CheckedMatrix) -> PermutedMatrix:
+    def matrix(self, csr: CheckedMatrix) -> CheckedMatrix | PermutedMatrix:
         """A in this order. The entries of a row keep theirs: products with A have the same bits."""
-        assert self.ordering is not None
+        if self.ordering is None:
+            return csr
         index = csr.indices.dtype
         order, rank = (array.astype(index, copy=False) for array in (self.ordering.order, self.ordering.rank))
         rows = csr.backend.matrix.copies
