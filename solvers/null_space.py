@@ -82,12 +82,8 @@ class ProjectedOperator:
         return self._operator.magnitudes(x)
 
 
-def null_space_of(
-    nullspace: Any, A: Any, n: int, dtype: Any, backend: Backend, inner: Any
-) -> NullSpace | None:
+def null_space_of(nullspace: Any, A: Any, n: int, dtype: Any, backend: Backend, inner: Any) -> NullSpace:
     """The checked argument `nullspace` of a solver."""
-    if nullspace is None:
-        return None
     if isinstance(nullspace, str):
         if nullspace != CONSTANT:
             raise ValueError(f'nullspace must be None, "constant" or an array, got {nullspace!r}')

@@ -11,13 +11,12 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, backend_of, is_on
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.array_libraries import on_host, refuse_masked_or_ragged, xp_of
-from linforest_precond.interop.dlpack import type_name
 from linforest_precond.matrix.checked import CheckedMatrix, checked
-from linforest_precond.matrix.checks import VALUE_DTYPES, check_finite, value_dtype
+from linforest_precond.matrix.checks import VALUE_DTYPES, check_device, check_finite, value_dtype
 from linforest_precond.matrix.conversion import csr
 from linforest_precond.matrix.value_range import nonzero_entries
 from linforest_precond.matrix.vectors import checked_vectors, norms_of, shaped_vectors
@@ -134,52 +133,30 @@ def checked_problem(
 ) -> Problem:
     """The problem of a solver's arguments; an exception names the argument that is wrong."""
     rtol, atol = _checked_tolerance("rtol", rtol), _checked_tolerance("atol", atol)
-    backend = backend_of(A)
-    n = _checked_rows("A", A)
-    b = shaped_vectors("b", b, n, backend)
-    if inner is not None:
-        check_finite("b", b)
-    x0 = None if x0 is None else checked_vectors("x0", x0, n, backend)
-    if x0 is not None and _as_columns(x0).shape != _as_columns(b).shape:
-        raise ValueError(f"x0 must have b's shape {b.shape}, got {x0.shape}")
-    M = M.aspreconditioner() if hasattr(M, "aspreconditioner") else M  # a hierarchy, of PyAMG too
-    if M is not None and _checked_rows("M", M) != n:
-        raise ValueError(f"M must have A's shape {(n, n)}, got {M.shape}")
-    if M is not None and not is_on(M, backend):
-        raise TypeError(f"M must be on {backend.name} like A, got a {type_name(M)}")
+    backend, n = backend_of(A), _checked_rows("A", A)
+    b, x0 = _checked_vectors(b, x0, n, backend, inner)
+    M = _checked_operator(M, n, backend)
     for name, function in (("inner", inner), ("callback", callback)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be None or a function, got a {type(function).__name__}")
-    reordering = reordering_of(reorder, A, M, inner)
-    if {getattr(A, "dtype", None), b.dtype} <= set(VALUE_DTYPES):  # others are refused below, or converted
-        backend.prefetch("solver", np.result_type(A.dtype, b.dtype))
-    matrix = checked(A, shared=True) if hasattr(A, "tocsr") else None
-    dtype = _working_dtype(matrix.data if matrix is not None else A, b, x0)
-    if matrix is not None:
-        backend.prefetch("product", matrix, dtype)
-    columns = given = _as_columns(b).astype(dtype, copy=False)
+    reordering = Reordering() if reorder is False else reordering_of(reorder, A, M, inner)
+    matrix, dtype = _checked_system(A, b, x0, backend)
+    is_sparse = isinstance(matrix, CheckedMatrix)
+    given = _as_columns(b).astype(dtype, copy=False)
     start = None if x0 is None else _as_columns(x0).astype(dtype, copy=False)
-    null_space = null_space_of(nullspace, A, n, dtype, backend, inner)
-    if null_space is not None:
+    null_space, columns = None, given
+    if nullspace is not None:
+        null_space = null_space_of(nullspace, A, n, dtype, backend, inner)
         check_finite("b", b)
         columns = null_space.projected(columns)
-    norms = norms_of(columns, inner)
-    if inner is None:
-        if not np.isfinite(norms).all():  # a norm may overflow; otherwise it shows NaN and infinity
-            check_finite("b", b)
-        scaling = scaling_of(A if matrix is None else matrix, columns, norms, start)
-    else:
-        scaling = scaling_by_norms(norms, dtype)
-    if scaling.columns.any():
-        columns = scaling.scaled(columns)
-        norms = norms_of(columns, inner)
+    scaling, columns, norms = _scaled(matrix, b, columns, start, inner)
     if reorder:
         M, columns = M.permuted, reordering.permuted(columns)
         start = None if start is None else reordering.permuted(start)
         null_space = None if null_space is None else null_space.in_order(reordering)
-    operand = A if matrix is None else reordering.matrix(matrix)
+    operand = reordering.matrix(matrix) if reorder else matrix
+    product = scaling.product(backend.krylov.spmv.Product(operand, dtype, is_csr=is_sparse))
     unknowns = int(getattr(A, "global_rows", n))  # of all ranks, which must stop together
-    product = scaling.product(backend.krylov.spmv.Product(operand, dtype, is_csr=matrix is not None))
     return Problem(
         backend=backend,
         scaling=scaling,
@@ -195,11 +172,58 @@ def checked_problem(
         one=b.ndim == 1 or b.shape[1] == 1,
         null_space=null_space,
         reordering=reordering,
-        zero_rows={}
-        if nullspace is not None or inner is not None
-        else _zero_rows(A if matrix is None else matrix, given),
-        row_bound=_row_bound(A if matrix is None else matrix, scaling),
+        zero_rows=_zero_rows(matrix, given) if nullspace is None and inner is None else {},
+        row_bound=_row_bound(matrix, scaling),
     )
+
+
+def _checked_vectors(b: Any, x0: Any, n: int, backend: Backend, inner: Inner | None) -> tuple[Array, Any]:
+    """The right-hand sides, whose norms will show NaN and infinity unless `inner` is given, and x0."""
+    b = shaped_vectors("b", b, n, backend)
+    if inner is not None:
+        check_finite("b", b)
+    x0 = None if x0 is None else checked_vectors("x0", x0, n, backend)
+    if x0 is not None and _as_columns(x0).shape != _as_columns(b).shape:
+        raise ValueError(f"x0 must have b's shape {b.shape}, got {x0.shape}")
+    return b, x0
+
+
+def _checked_operator(M: Any, n: int, backend: Backend) -> Any:
+    """The preconditioner, which may be given as a hierarchy, of PyAMG too."""
+    M = M.aspreconditioner() if hasattr(M, "aspreconditioner") else M
+    if M is not None:
+        if _checked_rows("M", M) != n:
+            raise ValueError(f"M must have A's shape {(n, n)}, got {M.shape}")
+        check_device("M", M, backend)
+    return M
+
+
+def _checked_system(A: Any, b: Array, x0: Array | None, backend: Backend) -> tuple[Any, DType]:
+    """The record of a sparse A, or A itself; and the working type."""
+    if {getattr(A, "dtype", None), b.dtype} <= set(VALUE_DTYPES):  # others are refused below, or converted
+        backend.prefetch("solver", np.result_type(A.dtype, b.dtype))
+    matrix = checked(A, shared=True) if hasattr(A, "tocsr") else A
+    dtype = _working_dtype(matrix, b, x0)
+    if isinstance(matrix, CheckedMatrix):
+        backend.prefetch("product", matrix, dtype)
+    return matrix, dtype
+
+
+def _scaled(
+    A: Any, b: Array, columns: Array, start: Array | None, inner: Inner | None
+) -> tuple[Scaling, Array, npt.NDArray[np.float64]]:
+    """The scaling of the system, and the right-hand sides (`b`, projected) with their norms after it."""
+    norms = norms_of(columns, inner)
+    if inner is not None:
+        scaling = scaling_by_norms(norms, columns.dtype)
+    else:
+        if not np.isfinite(norms).all():  # a norm may overflow; otherwise it shows NaN and infinity
+            check_finite("b", b)
+        scaling = scaling_of(A, columns, norms, start)
+    if scaling.columns.any():
+        columns = scaling.scaled(columns)
+        norms = norms_of(columns, inner)
+    return scaling, columns, norms
 
 
 def _row_bound(A: Any, scaling: Scaling) -> float:

@@ -65,11 +65,9 @@ class Reordering:
 
 
 def reordering_of(reorder: Any, A: Any, M: Any, inner: Any) -> Reordering:
-    """The order of M, for the checked argument `reorder` of a solver."""
-    if not isinstance(reorder, bool):
+    """The order of M, for the argument `reorder` of a solver where it is not False."""
+    if reorder is not True:
         raise TypeError(f"reorder must be True or False, got {reorder!r}")
-    if not reorder:
-        return Reordering()
     if inner is not None:
         raise ValueError("reorder must be False where inner is given: vectors of ranks have their own order")
     if not hasattr(A, "tocsr"):

@@ -8,7 +8,7 @@ import functools
 import importlib
 import warnings
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -66,12 +66,17 @@ def is_on(array: object, backend: Backend) -> bool:
 class OnBackend:
     """A record of arrays: it carries the backend that works on them."""
 
-    @property
+    @functools.cached_property
     def backend(self) -> Backend:
+        """That of the first array, found once."""
         for value in vars(self).values():
             if getattr(value, "shape", ()):
                 return backend_of(value)
         raise TypeError(f"a {type(self).__name__} without arrays has no backend")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickles hold the fields: a module is in none."""
+        return {name: value for name, value in vars(self).items() if name != "backend"}
 
 
 @functools.cache

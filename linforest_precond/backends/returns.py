@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from linforest_precond.backends.annotations import Array
 
@@ -66,19 +66,37 @@ class TrafficScan(NamedTuple):
     links: int
 
 
-class EntryScan(NamedTuple):
-    """The result of one pass over the stored entries; row and slots are -1 where nothing is wrong."""
+class IndexScan(NamedTuple):
+    """The check of a matrix's pointers and columns; row and slot are -1 where nothing is wrong."""
 
     first_bad_row: int  # where indptr decreases, or its first or last value is wrong
     first_out_of_range: int  # slot of a column index outside the matrix
-    first_nonfinite: int  # slot of NaN or infinity
     sorted: bool  # columns strictly increase in each row
+    longest_row: int  # entries
+
+    @property
+    def valid(self) -> bool:
+        """Whether entries can be read in order."""
+        return self.first_bad_row < 0 and self.first_out_of_range < 0 and self.sorted
+
+
+class EntryScan(NamedTuple):
+    """The result of one pass over the stored entries, after the check of `IndexScan`.
+
+    Where that is not `valid`, no entry is read, and the fields after `longest_row` mean nothing.
+    """
+
+    first_bad_row: int
+    first_out_of_range: int
+    sorted: bool
+    longest_row: int
+    first_nonfinite: int  # slot of NaN or infinity
     symmetric: bool  # of the magnitudes
     total: float  # sum of the off-diagonal magnitudes, scaled
     adjacent: float  # the same of the sub- and superdiagonal
-    longest_row: int  # entries
     biased_exponent: int  # of the largest magnitude, as IEEE 754 stores it; 0 for subnormal numbers and zeros
     diagonal: Array
+    begun: Any = None  # what `meanwhile` returned, which was called while the host waited
 
 
 class BandSlots(NamedTuple):
@@ -113,13 +131,13 @@ class ValueScan(NamedTuple):
 
 
 class PatternScan(NamedTuple):
-    """The same for the pattern, whatever the values are."""
+    """The same as `EntryScan` for the pattern, whatever the values are."""
 
     first_bad_row: int
     first_out_of_range: int
     sorted: bool
-    symmetric: bool
     longest_row: int
+    symmetric: bool
     degrees: Array  # off-diagonal entries of each row, 32-bit
 
 

@@ -16,7 +16,6 @@ from linforest_precond.chooser.facts import Facts, facts_of
 from linforest_precond.chooser.outcome import quietly
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.preconditioner import Preconditioner
-from linforest_precond.precond.storage.pattern_digest import pattern_digest
 
 # Default relative tolerances in single and in double precision.
 TOLERANCES = {"f": 1e-5, "d": 1e-8}
@@ -131,7 +130,7 @@ class System:
             return System(A)
         try:
             if choice.candidate.is_direct:
-                choice.M._pattern.require_same(pattern_digest(A))
+                choice.M._pattern.require_same(A.digest)
                 kept = replace(choice, is_stale=True)
             else:
                 kept = replace(choice, M=choice.M.frozen(), spent=0.0)

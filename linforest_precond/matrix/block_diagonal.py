@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, is_on
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.interop.dlpack import native_array
-from linforest_precond.matrix.checks import check_finite, value_dtype
-from linforest_precond.matrix.conversion import as_square_matrix, index_dtype
-from linforest_precond.matrix.doors import MAJORS, compressed_pattern
+from linforest_precond.matrix.checks import check_device, check_finite, value_dtype
+from linforest_precond.matrix.conversion import MAJORS, as_square_matrix, compressed_pattern, index_dtype
 
 
 @named_arguments
@@ -84,8 +83,7 @@ def _checked_values(values: Any, entries: int, backend: Backend) -> Array:
     values = native_array("values", values)
     if hasattr(values, "tocoo"):
         raise TypeError(f"values must be a dense array, got a {type(values).__name__}; pass rows like A.data")
-    if not is_on(values, backend):
-        raise TypeError(f"values must be on {backend.name} like A, got a {type(values).__name__}")
+    check_device("values", values, backend)
     values = backend.xp.asarray(values)
     dtype = value_dtype("values", values.dtype)
     if values.ndim != 2 or values.shape[1] != entries:

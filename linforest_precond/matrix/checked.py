@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,6 +33,7 @@ from linforest_precond.matrix.graphs import (
     pattern_from_scan,
     symmetrized_pattern,
 )
+from linforest_precond.matrix.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, nonzero_entries
 
 # A sum of any number of magnitudes, each scaled by this factor, does not overflow in float64.
@@ -66,7 +67,7 @@ class CheckedMatrix(OnBackend):
     given: Any = field(default=None, repr=False, metadata={"packed": False})
     to_rounding: bool = field(default=False, metadata={"packed": False})
     given_data: Array | None = field(default=None, repr=False, metadata={"packed": False})
-    begun: list[Begun] = field(default_factory=list, repr=False, metadata={"packed": False})
+    begun: Begun | None = field(default=None, repr=False, metadata={"packed": False})
 
     @property
     def n(self) -> int:
@@ -107,7 +108,7 @@ class CheckedMatrix(OnBackend):
 
     def detached(self) -> CheckedMatrix:
         """The arrays alone, for objects that outlive a setup: no reference to the user's matrix, no graph."""
-        return replace(self, given=None, given_data=None, begun=[])
+        return replace(self, given=None, given_data=None, begun=None)
 
     @cached_property
     def graph(self) -> Graph:
@@ -138,6 +139,11 @@ class CheckedMatrix(OnBackend):
     def pattern(self) -> Pattern:
         """The pattern of A + A^T."""
         return symmetrized_pattern(self.directed_pattern)
+
+    @cached_property
+    def digest(self) -> PatternDigest:
+        """The pattern of the user's own matrix, by which `update` recognizes another one."""
+        return pattern_digest(self.given)
 
     @cached_property
     def facts(self) -> RowFacts:
@@ -315,20 +321,15 @@ def checked_csr(
     begin: Begin | None = None,
 ) -> CheckedMatrix:
     """Check CSR arrays of a user, of one index type and a supported value type; sort them if needed."""
-    begun: list[Begun] = []
-
-    def meanwhile(report: Any, begin: Any = begin) -> None:
-        begun.append(begin(expected_graph(indptr, indices, data), report))
-
-    may_begin = begin is not None and data.dtype.kind != "c"
-    scan = backend.matrix.entries.scan(indptr, indices, data, meanwhile=meanwhile if may_begin else None)
+    meanwhile = None
+    if begin is not None and data.dtype.kind != "c":
+        meanwhile = partial(begin, expected_graph(indptr, indices, data))
+    scan = backend.matrix.entries.scan(indptr, indices, data, meanwhile=meanwhile)
     check_entries(scan, indptr, indices, data, backend, name)
-    if begun and not (scan.sorted and scan.symmetric and scan.longest_row <= begun[0].longest_row):
-        begun.clear()  # not valid
     if scan.sorted:
-        return from_scan(indptr, indices, data, scan, backend, given, begun)
+        return from_scan(indptr, indices, data, scan, backend, given)
+    # The scan has ended before the entries, which are now read in order: the sum of duplicates may overflow.
     rows = backend.matrix.entries.rows_of(indptr, indices.size)
-    # Checked again: the sum of duplicates may overflow.
     arrays = canonical_csr(rows, indices, data, indptr.size - 1, indices.dtype, backend)
     return checked_csr(*arrays, backend, name, given)
 
@@ -340,13 +341,14 @@ def from_scan(
     scan: EntryScan,
     backend: Backend,
     given: Any = None,
-    begun: list[Begun] | None = None,
 ) -> CheckedMatrix:
     """The record of sorted, finite CSR arrays with the properties that a scan of them found."""
     if not scan.symmetric:  # the graph of a nonsymmetric matrix also has the entries of its transpose
         index = index_dtype(2 * indices.size, indices.dtype)
         indptr, indices = indptr.astype(index, copy=False), indices.astype(index, copy=False)
-    scale = 1.0
+    begun, scale = scan.begun, 1.0
+    if begun is not None and not (scan.symmetric and scan.longest_row <= begun.longest_row):
+        begun = None
     if not np.isfinite(2.0 * scan.total):  # twice: the weight of |A| + |A|^T
         scale = OVERFLOW_SCALE
         scan = backend.matrix.entries.scan(indptr, indices, data, scale)
@@ -362,5 +364,5 @@ def from_scan(
         scale=scale,
         exponent=scan.biased_exponent + np.finfo(data.dtype).minexp if scan.biased_exponent else None,
         given=given,
-        begun=begun or [],
+        begun=begun,
     )

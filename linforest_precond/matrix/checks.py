@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend
+from linforest_precond.backends import Backend, is_on
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import refuse_masked_or_ragged, xp_of
 from linforest_precond.backends.flags import all_set
-from linforest_precond.backends.returns import EntryScan, PatternScan
+from linforest_precond.backends.returns import EntryScan, IndexScan, PatternScan
+from linforest_precond.interop.dlpack import type_name
 
 VALUE_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
 
@@ -100,16 +101,14 @@ def check_entries(
     data: Array,
     backend: Backend,
     name: str = "A",
-    major: str = "row",
 ) -> None:
-    """Refuse invalid indices, NaN and infinity; `major`, "row" or "column", is what indptr runs over."""
-    check_indices(scan, indptr, indices, backend, name, major)
-    if scan.first_nonfinite >= 0:
+    """Refuse invalid indices, NaN and infinity."""
+    check_indices(scan, indptr, indices, backend, name)
+    if scan.sorted and scan.first_nonfinite >= 0:
         slot = scan.first_nonfinite
-        entry = backend.matrix.entries.row_of(indptr, slot), int(indices[slot])
-        row, column = entry if major == "row" else reversed(entry)
+        row = backend.matrix.entries.row_of(indptr, slot)
         raise ValueError(
-            f"{name} must be finite, got {data[slot]} at (row, column) ({row}, {column}); "
+            f"{name} must be finite, got {data[slot]} at (row, column) ({row}, {int(indices[slot])}); "
             "replace or drop such entries first"
         )
 
@@ -124,14 +123,17 @@ def check_rising(first_bad_row: int, entries: int, name: str, major: str = "row"
 
 
 def check_indices(
-    scan: EntryScan | PatternScan,
+    scan: IndexScan | EntryScan | PatternScan,
     indptr: Array,
     indices: Array,
     backend: Backend,
     name: str = "A",
     major: str = "row",
 ) -> None:
-    """Refuse pointers that do not increase from 0 to the number of entries, and indices out of range."""
+    """Refuse pointers that do not increase from 0 to the number of entries, and indices out of range.
+
+    `major`, "row" or "column", is what indptr runs over.
+    """
     check_rising(scan.first_bad_row, indices.size, name, major)
     if scan.first_out_of_range >= 0:
         slot = scan.first_out_of_range
@@ -139,6 +141,13 @@ def check_indices(
             f"{name}.indices must lie in [0, {indptr.size - 1}), got {int(indices[slot])} "
             f"in {major} {backend.matrix.entries.row_of(indptr, slot)}"
         )
+
+
+def check_device(name: str, given: Any, backend: Backend) -> None:
+    """Refuse an argument that is on another device than A."""
+    if not is_on(given, backend):
+        cure = f": pass {backend.converter}({name})" if type(given).__name__ == "ndarray" else ""
+        raise TypeError(f"{name} must be on A's device ({backend.name}), got a {type_name(given)}{cure}")
 
 
 def check_finite(name: str, array: Array) -> None:

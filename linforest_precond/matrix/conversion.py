@@ -1,8 +1,9 @@
 """Conversion of a matrix in any format to CSR arrays, with every index checked, and back to its format.
 
 Dense arrays, COO, CSC and all other formats become (row, column, value) triplets, which are sorted stably and
-whose duplicates are summed. CSR arrays are passed on unsorted, for `checked` to scan. SciPy's own conversions
-trust the arrays, and some are compiled: a broken matrix would end the process.
+whose duplicates are summed. Before, their bounds alone are checked: `checked` scans the entries once, in CSR.
+CSR arrays are passed on unsorted. SciPy's own conversions trust the arrays, and some are compiled: a broken
+matrix would end the process.
 
 Index arrays are copied before they are checked: a callback or another thread may change the user's at any
 time, and kernels that follow a changed index would read and write memory that is not theirs.
@@ -25,7 +26,7 @@ from linforest_precond.interop.dlpack import native_matrix
 from linforest_precond.matrix.checks import (
     check_arrays,
     check_coordinates,
-    check_entries,
+    check_indices,
     check_lengths,
     check_pointers,
     check_range,
@@ -34,6 +35,8 @@ from linforest_precond.matrix.checks import (
 
 # The largest number of entries, or of vertices, for which indices are 32-bit.
 LARGEST_INT32_COUNT = 2**31 - 1
+# The major axis of each compressed format.
+MAJORS = {"csr": "row", "csc": "column"}
 # Rows, columns and values in stored order.
 Triplets: TypeAlias = tuple[Array, Array, Array]
 
@@ -117,9 +120,8 @@ def pattern_triplets(A: Any, backend: Backend, name: str = "A") -> tuple[Array, 
         rows, cols = xp.nonzero((A != 0) & xp.isfinite(A))
         return rows, cols, index_dtype(rows.size)
     if A.format == "csc":
-        indptr, rows = index_arrays(A, backend, name)
-        rows, cols, _ = _csc_triplets(indptr, rows, xp.ones(rows.size, np.float32), backend, name)
-        return rows, cols, rows.dtype
+        indptr, rows = compressed_pattern(A, backend, name)
+        return rows, backend.matrix.entries.rows_of(indptr, rows.size), rows.dtype
     rows, cols, _ = stored_entries(A, xp, name)
     return rows, cols, index_dtype(rows.size, rows.dtype, cols.dtype)
 
@@ -138,18 +140,18 @@ def _triplets(A: Any, dtype: DType, backend: Backend, name: str) -> tuple[Array,
         rows, cols = xp.nonzero(A)
         return rows, cols, A[rows, cols], index_dtype(rows.size)
     if A.format == "csc":
-        data = xp.ascontiguousarray(A.data, dtype=dtype)
-        rows, cols, values = _csc_triplets(*index_arrays(A, backend, name), data, backend, name)
-        return rows, cols, values, rows.dtype
+        rows, cols, index = pattern_triplets(A, backend, name)  # `tocoo` may reorder duplicates
+        return rows, cols, xp.ascontiguousarray(A.data, dtype=dtype), index
     rows, cols, values = stored_entries(A, xp, name)
     return rows, cols, values, index_dtype(values.size, rows.dtype, cols.dtype)
 
 
-def _csc_triplets(indptr: Array, rows: Array, values: Array, backend: Backend, name: str) -> Triplets:
-    """The triplets of CSC arrays in stored order, checked (`tocoo` may reorder duplicates)."""
-    scan = backend.matrix.entries.scan(indptr, rows, values)
-    check_entries(scan, indptr, rows, values, backend, name, major="column")
-    return rows, backend.matrix.entries.rows_of(indptr, rows.size), values
+def compressed_pattern(A: Any, backend: Backend, name: str = "A") -> tuple[Array, Array]:
+    """Checked copies of indptr and indices of a CSR or CSC matrix, whose values are not read."""
+    indptr, indices = index_arrays(A, backend, name)
+    scan = backend.matrix.entries.scan_indices(indptr, indices)
+    check_indices(scan, indptr, indices, backend, name, MAJORS[A.format])
+    return indptr, indices
 
 
 def stored_entries(A: Any, xp: Any, name: str = "A") -> Triplets:

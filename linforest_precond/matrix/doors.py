@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, is_on
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import refuse_masked_or_ragged
 from linforest_precond.backends.flags import any_set
@@ -22,6 +22,7 @@ from linforest_precond.matrix.checked import (
 )
 from linforest_precond.matrix.checks import (
     as_numbers,
+    check_device,
     check_entries,
     check_indices,
     check_lengths,
@@ -29,8 +30,10 @@ from linforest_precond.matrix.checks import (
 )
 from linforest_precond.matrix.conversion import (
     LARGEST_INT32_COUNT,
+    MAJORS,
     as_square_matrix,
     canonical_csr,
+    compressed_pattern,
     index_arrays,
     is_csr,
     pattern_arrays,
@@ -39,9 +42,6 @@ from linforest_precond.matrix.conversion import (
 )
 from linforest_precond.matrix.graphs import Graph, Pattern, pattern_from_scan, symmetrized_pattern, unit_graph
 from linforest_precond.matrix.value_range import is_nonzero
-
-# The major axis of each compressed format.
-MAJORS = {"csr": "row", "csc": "column"}
 
 
 def as_csgraph(A: MatrixLike | CheckedMatrix, name: str = "A") -> CheckedMatrix:
@@ -118,8 +118,12 @@ def as_mapped_graph(A: MatrixLike) -> Graph:
         return checked(A).graph
     scan = backend.matrix.entries.scan(indptr, indices, data)
     check_entries(scan, indptr, indices, data, backend, "A")
-    csr = from_scan(indptr, indices, data, scan, backend)
-    return (csr if scan.sorted and csr.symmetric else checked(A)).graph
+    if not scan.sorted:
+        return checked(A).graph
+    if not scan.symmetric:  # kernels will follow the columns unchecked
+        indices = np.array(indices)
+        check_indices(backend.matrix.entries.scan_indices(indptr, indices), indptr, indices, backend)
+    return from_scan(indptr, indices, data, scan, backend).graph
 
 
 def _is_mappable(indptr: Array, indices: Array, data: Array) -> bool:
@@ -189,14 +193,6 @@ def as_stored(A: MatrixLike) -> Any:
     return (majors, indices, values) if is_csr(matrix) else (indices, majors, values)
 
 
-def compressed_pattern(A: Any, backend: Backend) -> tuple[Array, Array]:
-    """Checked copies of indptr and indices of a CSR or CSC matrix, whose values are not read."""
-    indptr, indices = index_arrays(A, backend)
-    scan = backend.matrix.patterns.scan_pattern(indptr, indices)
-    check_indices(scan, indptr, indices, backend, major=MAJORS[A.format])
-    return indptr, indices
-
-
 def _checked_pattern(A: MatrixLike) -> Pattern:
     """The directed pattern of a user's matrix, whatever its values are: sorted, without duplicates."""
     matrix, backend = as_square_matrix(A)
@@ -233,8 +229,8 @@ def _with_weights(A: MatrixLike | CheckedMatrix, weights: npt.ArrayLike) -> Chec
 def checked_weights(weights: Any, count: int, backend: Backend, of: str = "stored entries") -> Array:
     """`count` nonnegative finite numbers on the backend's device."""
     xp = backend.xp
-    if hasattr(weights, "dtype") and not is_on(weights, backend):
-        raise TypeError(f"weights must be on A's device ({backend.name}), got a {type(weights).__name__}")
+    if hasattr(weights, "dtype"):
+        check_device("weights", weights, backend)
     if hasattr(weights, "tocoo"):
         raise TypeError(f"weights must be a 1-D array, got a {type(weights).__name__}; pass its data")
     refuse_masked_or_ragged("weights", weights)

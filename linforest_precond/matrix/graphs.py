@@ -37,7 +37,7 @@ class Pattern(OnBackend):
         return self.indices.size
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Begun:
     """Work on a graph that was launched before the check of its matrix was read."""
 
@@ -45,6 +45,11 @@ class Begun:
     values: Array  # the weights of the graph
     longest_row: int  # the result is valid where no row is longer
     result: Any
+
+    def take(self, purpose: object, values: Array) -> Any | None:
+        """The result, once, since its arrays may be changed in place; None for other purposes or weights."""
+        result, self.result = self.result, None
+        return result if self.purpose == purpose and self.values is values else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +68,7 @@ class Graph(OnBackend):
     longest_row: int
     slots_are_matrix: bool  # the graph has A's pattern: an entry has the same slot in both
     values_are_matrix: bool  # `values` are A's own, signs included
-    begun: list[Begun] = field(default_factory=list, repr=False)
+    begun: Begun | None = field(default=None, repr=False)
 
     @property
     def n(self) -> int:
@@ -71,11 +76,7 @@ class Graph(OnBackend):
 
     def take_begun(self, purpose: object) -> Any | None:
         """The result for a purpose that was begun with these weights; None where there is none."""
-        try:
-            begun = self.begun.pop()
-        except IndexError:
-            return None
-        return begun.result if begun.purpose == purpose and begun.values is self.values else None
+        return None if self.begun is None else self.begun.take(purpose, self.values)
 
 
 def expected_graph(indptr: Array, indices: Array, values: Array) -> Graph:

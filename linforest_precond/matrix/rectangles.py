@@ -12,6 +12,7 @@ from linforest_precond.backends.returns import CSRArrays
 from linforest_precond.matrix.checks import (
     check_arrays,
     check_entries,
+    check_indices,
     check_pointers,
     check_range,
     value_dtype,
@@ -96,11 +97,15 @@ def _csr_arrays(A: Any, dtype: DType, backend: Backend, name: str) -> CSRArrays:
     # The scan takes square matrices: empty rows are appended where there are more columns.
     padding = xp.full(max(across - along, 0), A.indices.size, index)
     padded = xp.concatenate([indptr, padding])
-    scan = backend.matrix.entries.scan(padded, indices, data)
-    check_entries(scan, padded, indices, data, backend, name, major)
-    if major == "row" and scan.sorted:
-        check_range(f"{name}.indices", indices, across)
-        return indptr, indices, data
+    if major == "column":
+        scan = backend.matrix.entries.scan_indices(padded, indices)
+        check_indices(scan, padded, indices, backend, name, major)
+    else:
+        entry_scan = backend.matrix.entries.scan(padded, indices, data)
+        check_entries(entry_scan, padded, indices, data, backend, name)
+        if entry_scan.sorted:
+            check_range(f"{name}.indices", indices, across)
+            return indptr, indices, data
     majors = backend.matrix.entries.rows_of(indptr, indices.size)
     places = (majors, indices) if major == "row" else (indices, majors)
     return _from_triplets(*places, data, A.shape, dtype, backend, name)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import Backend, backend_of, is_on
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.interop.dlpack import native_array, type_name
-from linforest_precond.matrix.checks import check_finite, value_dtype
+from linforest_precond.matrix.checks import check_device, check_finite, value_dtype
 
 
 def checked_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
@@ -25,9 +25,7 @@ def shaped_vectors(name: str, vectors: Any, n: int, backend: Backend) -> Array:
     """One or several vectors of n numbers on the backend."""
     if hasattr(vectors, "tocsr"):
         raise TypeError(f"{name} must be a dense array, got a {type_name(vectors)}: pass {name}.toarray()")
-    if not is_on(vectors, backend):
-        wanted = f"pass {backend.converter}({name})"
-        raise TypeError(f"{name} must be on {backend.name} like A, got a {type_name(vectors)}: {wanted}")
+    check_device(name, vectors, backend)
     array: Array = backend.xp.asarray(native_array(name, vectors))
     if not array.ndim and array.dtype.kind in "OSU":
         raise TypeError(f"{name} must be an array of {n} numbers, got {vectors!r}")

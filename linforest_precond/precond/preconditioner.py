@@ -34,7 +34,6 @@ from linforest_precond.precond.products import Products, operator_class, view_of
 from linforest_precond.precond.scaling.number_range import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.storage.operator_state import Packed, packed_state, restored_state
-from linforest_precond.precond.storage.pattern_digest import pattern_digest
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import handed_out
@@ -294,7 +293,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
         follows = isinstance(part, ScaledPart) or kind_named(part.kind).follows_indices
         given = checked(A, shared=not follows)
         csr, exponent = scaled_into_range(given, part.stored)
-        self._pattern.require_same(pattern_digest(A), name)
+        self._pattern.require_same(given.digest, name)
         refreshed, slots = part.refreshed(csr), self._slots
         # Entries that were sorted or converted have other slots.
         as_given = self._pattern.form == "csr" and is_same_memory(given.data, given.given.data)

@@ -18,7 +18,6 @@ from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.number_range import scaled_into_range
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.scaling.scaling import check_scaling, scaling_of
-from linforest_precond.precond.storage.pattern_digest import pattern_digest
 
 # Kinds, backends and types of earlier setups in this process: the first setup of each compiles.
 _seen: set[tuple[Any, ...]] = set()
@@ -53,7 +52,7 @@ class Setup:
         if values is not None:
             A, self._systems = stacked(A, values)
         self.given = csr = checked(A, shared=shared, begin=begin)
-        self._pattern = pattern_digest(csr)  # launched early, while the device is busy
+        self._pattern = csr.digest  # launched early, while the device is busy
         self.stored = stored_dtype(dtype, csr.data.dtype) if choose is None else choose(csr, dtype)
         self._in_range, self._exponent = scaled_into_range(csr, self.stored)
         self._keep_symmetric = keep_symmetric
@@ -62,7 +61,7 @@ class Setup:
     def scale(self, scaling: str | MatrixScaling | None) -> None:
         """Set `scaling` and `csr`, also in place of earlier ones."""
         csr = self._in_range
-        self.scaling = scaling_of(csr, scaling, self._keep_symmetric)
+        self.scaling = None if scaling is None else scaling_of(csr, scaling, self._keep_symmetric)
         self.csr = csr if self.scaling is None else self.scaling.applied(csr)
 
     def operator(self, part: Part) -> Preconditioner:

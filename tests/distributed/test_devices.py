@@ -97,5 +97,5 @@ def test_errors_are_those_of_all_ranks(cuda):
 @pytest.mark.gpu
 def test_vectors_of_the_host_are_refused(cuda):
     A = cuda.csr(lf.matrices.poisson((6, 10)))
-    with pytest.raises(TypeError, match="b must be on cuda like A"):
+    with pytest.raises(TypeError, match="b must be on A's device"):
         simulate(2, lambda comm: distributed.cg(scatter(A, comm), np.ones(30)))

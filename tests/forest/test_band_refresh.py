@@ -11,7 +11,7 @@ from linforest_precond.backends.returns import ghost_code
 from linforest_precond.graph.forest.bands import block_slots, copy_bands, copy_block_bands
 from linforest_precond.graph.forest.pipeline import block_tridiagonal_bands
 from linforest_precond.matrix.checked import checked
-from linforest_precond.precond.storage.pattern_digest import pattern_digest
+from linforest_precond.matrix.pattern_digest import pattern_digest
 
 BANDS = "lower", "diagonal", "upper"
 

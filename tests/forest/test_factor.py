@@ -118,12 +118,14 @@ class TestSecondCalls:
             begin=lambda graph, _: Begun("other", graph.values, 1000, None),
         )
         graph, options = csr.graph, check_options(2)
-        assert len(graph.begun) == (backend.name == "cuda") and graph.take_begun(options) is None
-        graph.begun.append(Begun(options, graph.values, 1000, "result"))
-        assert replace(graph, values=graph.values.copy()).take_begun(options) is None
-        for purpose, result in ((check_options(1), None), (options, "result")):
-            graph.begun.append(Begun(options, graph.values, 1000, "result"))
-            assert graph.take_begun(purpose) == result and not graph.begun
+        assert (graph.begun is not None) == (backend.name == "cuda") and graph.take_begun(options) is None
+        for weights, purpose, result in (
+            (graph.values.copy(), options, None),
+            (graph.values, check_options(1), None),
+            (graph.values, options, "result"),
+        ):
+            own = replace(graph, values=weights, begun=Begun(options, graph.values, 1000, "result"))
+            assert own.take_begun(purpose) == result and own.take_begun(options) is None
 
 
 class TestAgainstTheTextbook:

@@ -25,7 +25,7 @@ from operator_cases import (
 
 import linforest_precond as lf
 from linforest_precond.backends import backend_of
-from linforest_precond.precond.storage.pattern_digest import pattern_digest
+from linforest_precond.matrix.pattern_digest import pattern_digest
 
 
 def assert_same_arrays(backend, one, other):

@@ -84,6 +84,14 @@ class Matrix(OwnRows):
         with self.comm.together():
             self._take(rows, device, offsets)
 
+    @classmethod
+    def of_checked(cls, rows: RectangularCSR, comm: Communicator, device: str, offsets: Any) -> Matrix:
+        """The matrix of checked rows, which are on the host."""
+        found = cls.__new__(cls)
+        found.comm = comm
+        found._take(rows, device, offsets)
+        return found
+
     def _take(self, rows: RectangularCSR, device: str, offsets: Any) -> None:
         """Agree with the other ranks on the whole matrix, and renumber the columns."""
         self.comm.same("the number of columns of A", rows.width)
@@ -116,7 +124,7 @@ class Matrix(OwnRows):
 
         Its attribute ``global_rows`` is the number of rows of the whole matrix.
         """
-        linalg = sparse_linalg(self.rows)
+        linalg = importlib.import_module(f"{self.backend.sparse.__name__}.linalg")
         shape = self.n_local, self.n_local
         found = linalg.LinearOperator(
             shape, self.matvec, self.rmatvec, self.matvec, dtype=self.dtype, rmatmat=self.rmatvec
@@ -250,11 +258,6 @@ def exponent_into_range(A: Matrix, stored: DType) -> int:
     own = least_exponent_of(data)
     least = int(A.comm.allreduce(-NO_EXPONENT if own == NO_EXPONENT else own, "min"))
     return exponent_down(largest, least, stored) if largest > limit else largest
-
-
-def sparse_linalg(matrix: Any) -> Any:
-    """The module of LinearOperators for a sparse matrix of SciPy or CuPy."""
-    return importlib.import_module(f"{backend_of(matrix).sparse.__name__}.linalg")
 
 
 def agreed_offsets(comm: Communicator, rows: RectangularCSR, offsets: Any = None) -> Array:

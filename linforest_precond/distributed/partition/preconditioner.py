@@ -15,11 +15,11 @@ from linforest_precond.distributed.partition.communicator import Communicator
 from linforest_precond.distributed.partition.entries import without_rounding
 from linforest_precond.distributed.partition.matrix import Matrix, check_matrix
 from linforest_precond.matrix.checked import rounding_in_words
+from linforest_precond.matrix.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.parts.number_types import result_dtype
 from linforest_precond.precond.parts.part import OperatorState, SetupTime
 from linforest_precond.precond.preconditioner import Applied, Preconditioner
 from linforest_precond.precond.products import operator_class
-from linforest_precond.precond.storage.pattern_digest import PatternDigest, pattern_digest
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ import hashlib
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import device_name
@@ -17,7 +16,6 @@ from linforest_precond.distributed.partition.local_rows import checked_rows
 from linforest_precond.distributed.partition.matrix import Matrix
 from linforest_precond.distributed.partition.mpi import communicator_of
 from linforest_precond.distributed.partition.owners import send_to_owners
-from linforest_precond.matrices.arrays import on_device
 from linforest_precond.matrix.rectangles import RectangularCSR
 
 rows_of = host.matrix.entries.rows_of
@@ -68,10 +66,10 @@ def scatter(A: Any, comm: Any = None, offsets: Any = None) -> Matrix:
         else:
             assert whole is not None
             comm.same("A, by a digest of its entries,", digest_of(whole))
-            arrays = whole.data, whole.indices, whole.indptr
-            rows = slice(offsets[comm.rank], offsets[comm.rank + 1])
-            own = scipy.sparse.csr_array(arrays, shape=(whole.n, n))[rows]
-        return Matrix(on_device(own, device), comm, offsets)
+            indptr = whole.indptr[offsets[comm.rank] : offsets[comm.rank + 1] + 1]
+            entries = slice(indptr[0], indptr[-1])
+            own = RectangularCSR(indptr - indptr[0], whole.indices[entries], whole.data[entries], n)
+        return Matrix.of_checked(own, comm, device, offsets)
 
 
 def equal_shares(n: int, size: int) -> Array:
@@ -101,11 +99,11 @@ def checked_offsets(comm: Communicator, n: int, offsets: Any) -> Array:
 
 def received_rows(
     comm: Communicator, whole: RectangularCSR | None, n: int, dtype: Any, offsets: Array
-) -> Any:
+) -> RectangularCSR:
     """This rank's rows, which rank 0 sends."""
     entries = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype)
     if whole is not None:
         entries = rows_of(whole.indptr, whole.indices.size), whole.indices, whole.data
     rows, columns, data = send_to_owners(comm, offsets, *entries)
     indptr = np.searchsorted(rows, np.arange(offsets[comm.rank], offsets[comm.rank + 1] + 1))
-    return scipy.sparse.csr_array((data, columns, indptr), shape=(indptr.size - 1, n))
+    return RectangularCSR(indptr, columns, data, n)

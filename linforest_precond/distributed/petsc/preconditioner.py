@@ -24,8 +24,8 @@ from linforest_precond.distributed.petsc.matrices import (
     with_rows,
 )
 from linforest_precond.distributed.petsc.options import STEM, PCSettings, from_database
+from linforest_precond.matrix.pattern_digest import PatternDigest, pattern_digest
 from linforest_precond.precond.parts.number_types import held_bytes
-from linforest_precond.precond.storage.pattern_digest import PatternDigest, pattern_digest
 
 # An updated preconditioner is kept as long as solves take at most this many iterations.
 LEAST_STALE = 10

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import is_on
+from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.flags import all_set, any_set
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.csgraph.components import labelled_components
+from linforest_precond.matrix.checks import check_device
 from linforest_precond.matrix.doors import as_csgraph, as_pattern
 
 
@@ -166,8 +167,7 @@ def is_spanning_forest(A: MatrixLike, forest: MatrixLike) -> bool:
     """
     graph, trees = as_csgraph(A), as_csgraph(forest, "forest")
     backend = graph.backend
-    if not is_on(trees.data, backend):
-        raise TypeError(f"forest must be on A's device, got a {type(forest).__name__}")
+    check_device("forest", forest, backend)
     if trees.n != graph.n:
         raise ValueError(f"forest must have A's shape, ({graph.n}, {graph.n}), got ({trees.n}, {trees.n})")
     count, _ = labelled_components(trees)
@@ -185,8 +185,7 @@ def is_spanning_forest(A: MatrixLike, forest: MatrixLike) -> bool:
 def per_vertex(name: str, values: npt.ArrayLike, like: Array) -> Array:
     """An argument with an integer for each vertex, on the device of `like`."""
     xp = xp_of(like)
-    if xp_of(values) is not xp:
-        raise TypeError(f"{name} must be on A's device, got a {type(values).__name__}")
+    check_device(name, values, backend_of(like))
     array: Array = xp.asarray(values)
     if array.size and array.dtype.kind not in "biu":
         raise TypeError(f"{name} must hold integers, got {array.dtype}")

@@ -8,11 +8,12 @@ from typing import SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, is_on
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.arguments import as_integer, as_number
 from linforest_precond.backends.flags import any_set
 from linforest_precond.backends.user_warnings import named_arguments
+from linforest_precond.matrix.checks import check_device
 from linforest_precond.matrix.doors import as_csgraph
 
 
@@ -114,8 +115,7 @@ def _distribution(name: str, weights: npt.ArrayLike | None, n: int, backend: Bac
     """Weights of the vertices scaled to the sum 1; uniform where none are given."""
     if weights is None:
         return backend.xp.full(n, 1.0 / n)
-    if not is_on(weights, backend):
-        raise TypeError(f"{name} must be on A's device, got a {type(weights).__name__}")
+    check_device(name, weights, backend)
     values = real_numbers(name, backend.xp.asarray(weights), n, "a vertex")
     total = backend.matrix.sums.tree_sum(values)
     # stall: validation of the weights

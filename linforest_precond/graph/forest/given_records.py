@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import Backend, is_on
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import device_name
+from linforest_precond.matrix.checks import check_device
 from linforest_precond.records.forest import Factor, Forest, Ordering
 
 
 def checked_forest(forest: Forest, n: int, backend: Backend, name: str = "forest") -> Forest:
     """A forest of n vertices with an order and neighbours of its own: those are what kernels follow."""
-    _check_device(forest.neighbors, backend, name)
+    check_device(name, forest, backend)
     neighbors = _copied(f"{name}.neighbors", forest.neighbors, (n, 2), backend)
     order = _copied(f"{name}.order", forest.order, (n,), backend)
     if order.dtype != neighbors.dtype:
@@ -60,13 +60,6 @@ def checked_factor(factor: Factor) -> Factor:
     if slots is not None:
         slots = _copied("A.slots", slots, shape, backend).astype(neighbors.dtype, copy=False)
     return replace(factor, neighbors=neighbors, values=values, slots=slots)
-
-
-def _check_device(array: Any, backend: Backend, name: str) -> None:
-    if not is_on(array, backend):
-        raise TypeError(
-            f"A and {name} must be on one device, got A on {backend.name} and {name} on {device_name(array)}"
-        )
 
 
 def _copied(field: str, array: Any, shape: tuple[int, ...], backend: Backend) -> Array:

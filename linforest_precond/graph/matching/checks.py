@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import is_on
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import refuse_masked_or_ragged, xp_of
 from linforest_precond.backends.flags import all_set, any_set
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.checks import check_device
 from linforest_precond.matrix.graphs import Graph
 from linforest_precond.matrix.value_range import is_nonzero
 from linforest_precond.records.matching import Matching
@@ -93,8 +93,8 @@ def as_mates(mate: Any, graph: Graph, name: str = "mate", vertices: str = "rows"
     """The mates as an array of the graph's index type, or None if one of them is neither a vertex nor -1."""
     backend = graph.backend
     mate = mate.mate if isinstance(mate, Matching) else mate
-    if hasattr(mate, "dtype") and not is_on(mate, backend):
-        raise TypeError(f"{name} must be on A's device ({backend.name}), got a {type(mate).__name__}")
+    if hasattr(mate, "dtype"):
+        check_device(name, mate, backend)
     refuse_masked_or_ragged(name, mate)
     mate = backend.xp.asarray(mate)
     if mate.shape != (graph.n,):

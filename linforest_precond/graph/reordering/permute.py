@@ -7,12 +7,13 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from linforest_precond.backends import Backend, backend_of, is_on
+from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array, MatrixLike
 from linforest_precond.backends.array_libraries import refuse_masked_or_ragged, xp_of
 from linforest_precond.backends.flags import all_set
 from linforest_precond.backends.user_warnings import renamed_arguments
 from linforest_precond.interop.dlpack import native_matrix
+from linforest_precond.matrix.checks import check_device
 from linforest_precond.matrix.conversion import sparse_like
 from linforest_precond.matrix.doors import as_stored
 from linforest_precond.records.forest import Ordering
@@ -63,8 +64,8 @@ def checked_order(
 ) -> Ordering:
     """A permutation given as an array, or by an object that has it, copied to the matrix's device."""
     xp, order = backend.xp, getattr(order, "order", order)
-    if xp is np and not is_on(order, backend):
-        raise TypeError(f"{name} must be on {backend.name} like A, got a {type(order).__name__}")
+    if xp is np:
+        check_device(name, order, backend)
     refuse_masked_or_ragged(name, order)
     given: Array = order if isinstance(order, xp.ndarray) else np.asarray(order)
     if given.dtype.kind not in "iu" and given.size:

@@ -258,10 +258,13 @@ class Hierarchy(LevelsInterface):
             history = solvers.History()
             options = {"x0": x0, "rtol": tol, "maxiter": maxiter, "M": M, "callback": callback}
             method: Any = accel
+            A = self._given_matrix(applied)
             if isinstance(accel, str):
+                if not applied.exponent:
+                    A = unscaled_level(applied).csr  # which is checked
                 name = accelerator(applied, self._checked_cycle(cycle)) if accel == "auto" else accel
                 method, options["history"] = getattr(solvers, name), history
-            x, info = method(self._given_matrix(applied), b, **options)
+            x, info = method(A, b, **options)
             norms = self._norms(history, b)
         if residuals is not None:
             residuals[:] = norms

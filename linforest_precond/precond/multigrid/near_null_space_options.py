@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import Backend, is_on
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.array_libraries import refuse_masked_or_ragged
 from linforest_precond.backends.flags import all_set
-from linforest_precond.matrix.checks import value_dtype
+from linforest_precond.matrix.checks import check_device, value_dtype
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.multigrid.multilevel_options import ADAPTIVE, AUTO, MultilevelOptions
 from linforest_precond.precond.multigrid.near_null_space import MOST_CANDIDATES
@@ -130,8 +130,8 @@ def _checked_candidates(B: Any, matrix: LevelMatrix) -> Array:
 def _on_device(B: Any, backend: Backend) -> Array:
     if hasattr(B, "tocoo"):
         raise TypeError(f"B must be a dense array, got a {type(B).__name__}; pass B.toarray()")
-    if hasattr(B, "dtype") and not is_on(B, backend):
-        raise TypeError(f"B must be on A's device ({backend.name}), got a {type(B).__name__}")
+    if hasattr(B, "dtype"):
+        check_device("B", B, backend)
     refuse_masked_or_ragged("B", B)
     return backend.xp.asarray(B)
 

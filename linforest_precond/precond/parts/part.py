@@ -10,7 +10,7 @@ from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.returns import BandSlots
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.storage.pattern_digest import PatternDigest
+from linforest_precond.matrix.pattern_digest import PatternDigest
 from linforest_precond.records.forest import Bands, BlockForest, Forest, Ordering
 
 # The repairs of a matrix, by name: how many, or how large; empty where none was needed.

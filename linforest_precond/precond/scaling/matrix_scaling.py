@@ -13,6 +13,7 @@ from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.flags import all_set
 from linforest_precond.graph.reordering.permute import checked_order
 from linforest_precond.matrix.checked import CheckedMatrix, checked, described
+from linforest_precond.matrix.checks import check_device
 from linforest_precond.matrix.conversion import sparse_like
 from linforest_precond.precond.storage import schema
 from linforest_precond.records.printing import Printed, Printout
@@ -186,7 +187,8 @@ def checked_partners(given: Any, n: int, backend: Backend) -> Array:
 
 def _array(given: Any, name: str, n: int, backend: Backend) -> Array:
     if not isinstance(given, backend.xp.ndarray):
-        raise TypeError(f"{name} must be an array on A's device ({backend.name}), got {type(given).__name__}")
+        check_device(name, given, backend)
+        raise TypeError(f"{name} must be an array, got {type(given).__name__}")
     if given.shape != (n,):
         raise ValueError(f"{name} must have one number for each of A's {n} rows, got shape {given.shape}")
     return given

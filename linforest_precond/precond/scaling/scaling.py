@@ -97,10 +97,8 @@ def check_scaling(scaling: Any) -> None:
         raise ValueError(f"scaling must be None, {names} or a MatrixScaling, got {shown(scaling)}")
 
 
-def scaling_of(csr: CheckedMatrix, scaling: Any, symmetric: bool) -> MatrixScaling | None:
-    """The scaling of a checked matrix that `scaling=` asks for, None for none."""
-    if scaling is None:
-        return None
+def scaling_of(csr: CheckedMatrix, scaling: str | MatrixScaling, symmetric: bool) -> MatrixScaling | None:
+    """The scaling of a checked matrix that `scaling=` asks for; None where "auto" finds none necessary."""
     if isinstance(scaling, MatrixScaling):
         return scaling.fitted_to(csr)
     if scaling == "auto":

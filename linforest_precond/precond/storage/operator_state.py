@@ -12,16 +12,30 @@ from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.matrix.checks import VALUE_DTYPES, value_dtype
+from linforest_precond.matrix.pattern_digest import PatternDigest
 from linforest_precond.precond.kinds import all_kinds, kind_named
 from linforest_precond.precond.parts.part import OperatorState, SetupTime
 from linforest_precond.precond.scaling.matrix_scaling import SCALING
 from linforest_precond.precond.scaling.scaled_part import ScaledPart
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.pattern_digest import PATTERN
 from linforest_precond.precond.storage.schema import Checked, RecordSpec, Stored
 
 # A header of plain values, and host arrays by the names that it refers to.
 Packed: TypeAlias = tuple[dict[str, Any], dict[str, Array]]
+
+# Names of the types that a user's matrix may have, in both byte orders.
+NATIVE_DTYPES = [np.dtype(code) for code in "?bBhHiIlLqQfdFD"]
+MATRIX_DTYPES = {str(dtype) for native in NATIVE_DTYPES for dtype in (native, native.newbyteorder())}
+PATTERN = schema.RecordSpec(
+    PatternDigest,
+    {
+        "form": schema.one_of("bsr", "coo", "csc", "csr", "dense", "dia", "dok", "lil"),
+        "dtype": schema.one_of(*MATRIX_DTYPES),
+        "shape": schema.items(schema.size("n"), schema.size("n")),
+        "digest": schema.words(2),
+    },
+    name="Pattern",
+)
 
 # Larger than the magnitude of every binary exponent in double precision.
 LARGEST_EXPONENT = 1100

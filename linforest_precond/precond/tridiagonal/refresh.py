@@ -10,8 +10,8 @@ import numpy as np
 from linforest_precond.backends.annotations import Array, DType, MatrixLike
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.matrix.checks import VALUE_DTYPES
+from linforest_precond.matrix.pattern_digest import PatternDigest
 from linforest_precond.precond.scaling.number_range import safe_limit
-from linforest_precond.precond.storage.pattern_digest import PatternDigest
 
 NAMES = {dtype: str(dtype) for dtype in VALUE_DTYPES}
 

@@ -20,11 +20,11 @@ from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.graph.reordering.permute import checked_order, ordering_of
 from linforest_precond.matrix.checked import CheckedMatrix, checked
 from linforest_precond.matrix.doors import as_pattern
+from linforest_precond.matrix.pattern_digest import PatternDigest
 from linforest_precond.precond.parts.lockstep import Steps, completed
 from linforest_precond.precond.parts.number_types import held_bytes, stored_arrays
 from linforest_precond.precond.parts.part import Repairs, coverage_in_words, happened, in_words
 from linforest_precond.precond.storage import schema
-from linforest_precond.precond.storage.pattern_digest import PatternDigest
 from linforest_precond.precond.storage.record_schemas import (
     BANDS,
     BLOCK_BANDS,

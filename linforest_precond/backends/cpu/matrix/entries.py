@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse
 from numba import prange
 
-from linforest_precond.backends.returns import EntryScan
+from linforest_precond.backends.returns import EntryScan, IndexScan
 
 from ..runtime.arrays import NOT_FOUND, readonly
 from ..runtime.hashing import symmetry_hash
@@ -24,32 +24,40 @@ def wide_pattern(pattern):
 
 
 def scan(indptr, indices, data, scale=1.0, meanwhile=None):
-    """One pass over the entries: in range, finite, sorted, symmetric? Also the diagonal and the weights.
+    """One pass over the entries: finite, symmetric? Also the diagonal and the weights.
 
+    The columns are checked alone before: where one is out of range, or out of order, no value is read.
     `meanwhile` is called where the caller has to wait for the report of the scan, and with that: not here.
     """
-    bad_row, longest_row = check_rows(readonly(indptr), indices.size)
-    if bad_row != NOT_FOUND:
-        return EntryScan(bad_row, NOT_FOUND, NOT_FOUND, False, False, 0.0, 0.0, 0, 0, None)
+    columns = scan_indices(indptr, indices)
+    if not columns.valid:
+        return EntryScan(*columns, NOT_FOUND, False, 0.0, 0.0, 0, None)
     # Nonfinite complex entries have nonfinite magnitudes, so one real scan serves both.
     weights = magnitudes(data) if data.dtype.kind == "c" else data
     words, without_sign = words_of(weights)
     sums = np.empty((2, -(-indices.size // CHUNK)))
     diagonal_slots = np.full(indptr.size - 1, NOT_FOUND, np.int64)
     arrays = (readonly(array) for array in (indptr, indices, weights, words))
-    balance, largest, *first = scan_chunks(*arrays, without_sign, scale, sums, diagonal_slots)
-    outside, nonfinite, unsorted = (slot if slot < indices.size else NOT_FOUND for slot in first)
+    balance, largest, nonfinite = scan_chunks(*arrays, without_sign, scale, sums, diagonal_slots)
     return EntryScan(
-        NOT_FOUND,
-        outside,
-        nonfinite,
-        unsorted == NOT_FOUND,
+        *columns,
+        nonfinite if nonfinite < indices.size else NOT_FOUND,
         balance == 0,
         *tree_sums(sums),
-        longest_row,
         largest >> np.finfo(weights.dtype).nmant,
         gathered(data, diagonal_slots),
     )
+
+
+def scan_indices(indptr, indices):
+    """The check of pointers and columns, before anything follows them."""
+    rows = indptr.size - 1
+    bad_row, longest_row = check_rows(readonly(indptr), indices.size)
+    if bad_row != NOT_FOUND:
+        return IndexScan(bad_row, NOT_FOUND, False, longest_row)
+    outside, descents = check_columns(readonly(indptr), readonly(indices))
+    first = int(((indices < 0) | (indices >= rows)).argmax()) if outside else NOT_FOUND
+    return IndexScan(NOT_FOUND, first, descents == 0, longest_row)
 
 
 def words_of(weights):
@@ -220,49 +228,67 @@ def check_rows(indptr, entries):
     return NOT_FOUND if indptr[rows] == entries else max(rows - 1, 0), longest
 
 
+# The number of columns out of range, and of those that are not above the one before in their row: of all that
+# descend from one entry to the next, without those where a row begins.
+@kernel(parallel=True)
+def check_columns(indptr, indices):
+    outside = descents = 0
+    for chunk in prange((indices.size + CHUNK - 1) // CHUNK):
+        found = check_chunk(chunk * CHUNK, indptr.size - 1, indices)
+        outside += found[0]
+        descents += found[1]
+    for row in prange(indptr.size - 1):
+        begin = np.uint64(indptr[row])
+        if 0 < begin < np.uint64(indptr[row + 1]):
+            descents -= indices[begin] <= indices[begin - np.uint64(1)]
+    return outside, descents
+
+
+@helper
+def check_chunk(first, n, indices):
+    outside = descents = 0
+    end = min(first + CHUNK, indices.size)
+    # Unsigned: Numba does not wrap it around.
+    for slot in range(np.uint64(first), np.uint64(end)):
+        outside += (indices[slot] < 0) | (indices[slot] >= n)
+    for slot in range(np.uint64(max(first, 1)), np.uint64(end)):
+        descents += indices[slot] <= indices[slot - np.uint64(1)]
+    return outside, descents
+
+
 # Each chunk writes its sums of weights: all, and those on the sub- and superdiagonal. Returns the symmetry
 # balance (hashes above the diagonal minus those below), the bits of the largest magnitude, and the first
-# out-of-range, nonfinite and unsorted entries, or the number of entries where there are none.
+# nonfinite entry, or the number of entries where there is none.
 @kernel(parallel=True)
 def scan_chunks(indptr, indices, weights, words, without_sign, scale, sums, diagonal_slots):
     all_balances = all_bits = np.uint64(0)
-    first_outside = first_nonfinite = first_unsorted = indices.size
+    first_nonfinite = indices.size
     for chunk in prange(sums.shape[1]):
-        balance, largest, outside, nonfinite, unsorted = scan_chunk(
+        balance, largest, nonfinite = scan_chunk(
             chunk, indptr, indices, weights, words, without_sign, scale, sums, diagonal_slots
         )
         all_balances += balance
         all_bits = max(all_bits, largest)
-        first_outside = min(first_outside, outside)
         first_nonfinite = min(first_nonfinite, nonfinite)
-        first_unsorted = min(first_unsorted, unsorted)
-    return all_balances, all_bits, first_outside, first_nonfinite, first_unsorted
+    return all_balances, all_bits, first_nonfinite
 
 
 @helper
 def scan_chunk(chunk, indptr, indices, weights, words, without_sign, scale, sums, diagonal_slots):
-    n = indptr.size - 1
     values, beside = np.zeros(CHUNK), np.zeros(CHUNK)
     start = chunk * CHUNK
     row = find_row(indptr, start)
     row_end = indptr[row + 1]
-    previous = np.int64(indices[start - 1]) if start > indptr[row] else np.int64(-1)
     balance = largest = np.uint64(0)
-    outside = nonfinite = unsorted = indices.size
+    nonfinite = indices.size
     for slot in range(start, min(start + CHUNK, indices.size)):
         while slot >= row_end:
             row += 1
             row_end = indptr[row + 1]
-            previous = np.int64(-1)
         col = np.int64(indices[slot])
         weight = abs(weights[slot])
-        if col < 0 or col >= n:
-            outside = min(outside, slot)
         if not math.isfinite(weight):
             nonfinite = min(nonfinite, slot)
-        if col <= previous:
-            unsorted = min(unsorted, slot)
-        previous = col
         bits = np.uint64(words[slot]) & without_sign
         largest = max(largest, bits)
         if col == row:
@@ -275,7 +301,7 @@ def scan_chunk(chunk, indptr, indices, weights, words, without_sign, scale, sums
                 beside[slot - start] = values[slot - start]
     sums[0, chunk] = fold(values)
     sums[1, chunk] = fold(beside)
-    return balance, largest, outside, nonfinite, unsorted
+    return balance, largest, nonfinite
 
 
 # Merges each row of a matrix with that of its transpose, whose columns both ascend, and sums their values.

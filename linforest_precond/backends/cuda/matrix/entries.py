@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linforest_precond.backends.returns import EntryScan
+from linforest_precond.backends.returns import EntryScan, IndexScan
 
 from ..runtime import BLOCK, INDICES, VALUES, Program, cupy, launch
 from ..runtime.grid_sums import add_up
@@ -27,24 +27,35 @@ def scan(indptr, indices, data, scale=1.0, meanwhile=None):
     report, diagonal = (_described if chunks <= CHUNK else _scanned)(indptr, indices, data, float(scale))
     copy = HostCopy(report)
     try:
-        if meanwhile is not None:
-            meanwhile(report)
+        begun = None if meanwhile is None else meanwhile(report)
     finally:
         words = copy.get()  # stall: indices must be valid before they are used
     total, adjacent = words[WORDS : WORDS + SUMS].view(np.float64).tolist()
     return EntryScan(
-        first_bad_row=first_place(words[BAD_ROW]),
-        first_out_of_range=first_place(words[OUT_OF_RANGE]),
+        *index_scan(words),
         first_nonfinite=first_place(words[NONFINITE]),
-        sorted=not words[UNSORTED],
         symmetric=not words[SYMMETRY],
         total=total,
         adjacent=adjacent,
-        longest_row=int(words[LONGEST_ROW]),
         # The bits of a float, or the upper half of those of a double, above its mantissa.
         biased_exponent=int(words[LARGEST]) >> np.finfo(data.dtype).nmant % 32,
         diagonal=diagonal,
+        begun=begun,
     )
+
+
+def scan_indices(indptr, indices):
+    rows, nnz = indptr.size - 1, indices.size
+    report, chunk_row = cupy.zeros(WORDS, np.uint64), cupy.empty(-(-nnz // CHUNK), indices.dtype)
+    program = ENTRIES(VALUE=np.float64, INDEX=indices)
+    launch(program.chunk_rows, (indptr, indices, rows, nnz, chunk_row, report))
+    return index_scan(report.get())  # stall: indices must be valid before entries are sorted by them
+
+
+def index_scan(words):
+    """The check of pointers and columns in a report."""
+    places = first_place(words[BAD_ROW]), first_place(words[OUT_OF_RANGE])
+    return IndexScan(*places, not words[UNSORTED], int(words[LONGEST_ROW]))
 
 
 def _described(indptr, indices, data, scale):
@@ -66,7 +77,7 @@ def _scanned(indptr, indices, data, scale):
     chunks = -(-nnz // CHUNK)
     report, diagonal = cupy.zeros(WORDS + SUMS, np.uint64), cupy.zeros(rows, data.dtype)
     chunk_row, chunk_sums = cupy.empty(chunks, indices.dtype), cupy.empty((2, chunks))
-    launch(program.chunk_rows, (indptr, rows, nnz, chunk_row, report))
+    launch(program.chunk_rows, (indptr, indices, rows, nnz, chunk_row, report))
     arguments = indptr, indices, data, rows, nnz, scale, chunk_row, chunk_sums, diagonal, report
     launch(program.scan_entries, arguments)
     tree_sums_on_device(chunk_sums, report[WORDS:])

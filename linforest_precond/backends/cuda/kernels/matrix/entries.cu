@@ -1,18 +1,17 @@
 #include "matrix/symmetry_hash.cuh"
 #include "matrix/entry_tiles.cuh"
 
-// Reports those of a thread's entries of a chunk that are out of range or nonfinite.
-__device__ __noinline__ void report_entries(const INDEX* indices, const VALUE* data, i64 first, i64 end, i64 rows,
-                                            u64* report) {
-    for (i64 slot = first; slot < end; slot += LANES) {
-        if (is_outside(indices[slot], rows)) report_first(report, OUT_OF_RANGE, slot);
+// Reports those of a thread's entries of a chunk that are nonfinite.
+__device__ __noinline__ void report_entries(const VALUE* data, i64 first, i64 end, u64* report) {
+    for (i64 slot = first; slot < end; slot += LANES)
         if (!is_finite(data[slot])) report_first(report, NONFINITE, slot);
-    }
 }
 
-// Finds the first row of each chunk of entries, and checks the row pointers.
-KERNEL chunk_rows(In<INDEX> indptr, i64 rows, i64 entries, INDEX* __restrict__ chunk_row, u64* report) {
+// Finds the first row of each chunk of entries, and checks the row pointers and the columns.
+KERNEL chunk_rows(In<INDEX> indptr, In<INDEX> indices, i64 rows, i64 entries, INDEX* __restrict__ chunk_row,
+                  u64* report) {
     find_chunk_rows(indptr, rows, entries, chunk_row, nullptr, report);
+    check_columns(indptr, indices, rows, entries, report);
 }
 
 // A chunk of entries in shared memory.
@@ -29,17 +28,15 @@ DEVICE float negative(float a) { return __uint_as_float(__float_as_uint(a) ^ 0x8
 
 // The partial results of a thread.
 struct Findings {
-    u64 symmetry;      // hashes above the diagonal plus complements (-hash - 1) of those below
-    u64 below;         // number of entries below: corrects the complements
-    INDEX least_step;  // the least difference of consecutive columns of a row
-    u32 largest;       // leading bits of the largest magnitude
+    u64 symmetry;  // hashes above the diagonal plus complements (-hash - 1) of those below
+    u64 below;     // number of entries below: corrects the complements
+    u32 largest;   // leading bits of the largest magnitude
 };
 
 // Scans the part of a row that lies in a chunk. Copies the diagonal and zeroes its weight; marks weights on the sub-
 // and superdiagonal by a minus sign.
 struct RowScan {
     const Chunk& chunk;
-    In<INDEX> indices;
     In<VALUE> data;
     VALUE* __restrict__ diagonal;
     Findings& found;
@@ -47,15 +44,9 @@ struct RowScan {
     template <int WIDTH>
     DEVICE void operator()(Lanes<WIDTH>, const RowPart& part) const {
         const INDEX row = part.row;
-        int i = part.begin + threadIdx.x % WIDTH;
-        if (i >= part.end) return;
-        INDEX previous = i > part.begin ? chunk.columns[i - 1] : part.continued ? indices[chunk.base - 1] : NO_VERTEX;
 #pragma unroll 1
-        for (; i < part.end; i += WIDTH) {
+        for (int i = part.begin + threadIdx.x % WIDTH; i < part.end; i += WIDTH) {
             const INDEX column = chunk.columns[i];
-            if (WIDTH > 1 && i > part.begin) previous = chunk.columns[i - 1];
-            found.least_step = min(found.least_step, (INDEX)(column - previous));
-            previous = column;
             if (column == row) {
                 diagonal[row] = data[chunk.base + i];
                 chunk.weights[i] = 0;
@@ -73,9 +64,9 @@ struct RowScan {
 };
 
 // Stages a chunk's columns and weights in shared memory, padded with zeros; returns whether any of the thread's
-// entries is out of range or nonfinite. All loads are issued before the first is used (memory-level parallelism).
+// entries is nonfinite. All loads are issued before the first is used (memory-level parallelism).
 template <bool WHOLE>
-DEVICE bool stage(const Chunk& chunk, In<INDEX> indices, In<VALUE> data, i64 rows, u32& largest) {
+DEVICE bool stage(const Chunk& chunk, In<INDEX> indices, In<VALUE> data, u32& largest) {
     INDEX columns[CHUNK / LANES];
     VALUE values[CHUNK / LANES];
     const int t = threadIdx.x;
@@ -89,7 +80,7 @@ DEVICE bool stage(const Chunk& chunk, In<INDEX> indices, In<VALUE> data, i64 row
 #pragma unroll
     for (int j = 0; j < CHUNK / LANES; ++j) {
         const int i = t + j * LANES;
-        bad |= is_outside(columns[j], rows) || !is_finite(values[j]);
+        bad |= !is_finite(values[j]);
         chunk.columns[i] = columns[j];
         const WEIGHT weight = magnitude(values[j]);
         largest = max(largest, leading_bits(weight));
@@ -107,17 +98,17 @@ DEVICE void scan_chunks(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64
     __shared__ double lanes[2 * LANES];
     const i64 chunks = (entries + CHUNK - 1) / CHUNK;
     const int t = threadIdx.x;
-    Findings found = {0, 0, 1, 0};
+    Findings found = {0, 0, 0};
     for (i64 number = blockIdx.x; number < chunks; number += gridDim.x) {
         const i64 base = number * CHUNK;
         const Chunk chunk = {weights, columns, base, entries - base < CHUNK ? (int)(entries - base) : CHUNK};
         const INDEX first_row = chunk_row[number];
         const INDEX last_row = number + 1 < chunks ? chunk_row[number + 1] : (INDEX)(rows - 1);
-        const bool bad = chunk.count == CHUNK ? stage<true>(chunk, indices + base, data + base, rows, found.largest)
-                                              : stage<false>(chunk, indices + base, data + base, rows, found.largest);
-        if (bad) report_entries(indices, data, base + t, base + chunk.count, rows, report);
+        const bool bad = chunk.count == CHUNK ? stage<true>(chunk, indices + base, data + base, found.largest)
+                                              : stage<false>(chunk, indices + base, data + base, found.largest);
+        if (bad) report_entries(data, base + t, base + chunk.count, report);
         __syncthreads();
-        for_each_part(indptr, first_row, last_row, base, chunk.count, RowScan{chunk, indices, data, diagonal, found});
+        for_each_part(indptr, first_row, last_row, base, chunk.count, RowScan{chunk, data, diagonal, found});
         __syncthreads();
         double sums[2] = {0.0, 0.0};
 #pragma unroll
@@ -131,18 +122,17 @@ DEVICE void scan_chunks(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64
     }
     const u64 symmetry = warp_sum(found.symmetry + found.below);
     if (t % 32 == 0 && symmetry) atomicAdd(report + SYMMETRY, symmetry);
-    if (found.least_step <= 0) report[UNSORTED] = 1;
     const u32 largest = warp_max(found.largest);
     if (t % 32 == 0 && largest > report[LARGEST]) atomicMax(report + LARGEST, (u64)largest);
 }
 
 #define SCAN_BOUNDS __launch_bounds__(LANES, sizeof(VALUE) > 8 ? 4 : 6)
 
-// One pass over all entries: finite, in range, sorted, symmetric? Also their weights, and the diagonal.
+// One pass over all entries, unless their columns are invalid: finite, symmetric? Also their weights, and the diagonal.
 KERNEL SCAN_BOUNDS scan_entries(In<INDEX> indptr, In<INDEX> indices, In<VALUE> data, i64 rows, i64 entries,
                                 double scale, In<INDEX> chunk_row, double* __restrict__ chunk_sums,
                                 VALUE* __restrict__ diagonal, u64* report) {
-    if (!report[BAD_ROW])
+    if (is_valid(report))
         scan_chunks(indptr, indices, data, rows, entries, scale, chunk_row, chunk_sums, diagonal, report);
 }
 
@@ -154,11 +144,12 @@ KERNEL SCAN_BOUNDS describe_entries(In<INDEX> indptr, In<INDEX> indices, In<VALU
     u32 generation = 0;
     GRID_STRIDE (i64, row, rows) diagonal[row] = VALUE{};
     find_chunk_rows(indptr, rows, entries, chunk_row, nullptr, report);
+    check_columns(indptr, indices, rows, entries, report);
     grid_barrier(barrier, generation);
-    if (!report[BAD_ROW])
+    if (is_valid(report))
         scan_chunks(indptr, indices, data, rows, entries, scale, chunk_row, chunk_sums, diagonal, report);
     grid_barrier(barrier, generation);
-    if (blockIdx.x == 0 && !report[BAD_ROW]) add_chunks(chunk_sums, (entries + CHUNK - 1) / CHUNK, report + WORDS);
+    if (blockIdx.x == 0 && is_valid(report)) add_chunks(chunk_sums, (entries + CHUNK - 1) / CHUNK, report + WORDS);
 }
 
 // The row of every entry, `width` lanes per row.

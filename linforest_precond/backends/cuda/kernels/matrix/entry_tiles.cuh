@@ -44,21 +44,52 @@ DEVICE void find_chunk_rows(In<INDEX> indptr, i64 rows, i64 entries, INDEX* __re
     if (threadIdx.x % 32 == 0 && (u64)longest > report[LONGEST_ROW]) atomicMax(report + LONGEST_ROW, (u64)longest);
 }
 
-// The part of a row that lies in a chunk: its places there, and whether it continues from the chunk before.
+// Checks the columns before anything follows them: in range, and ascending in each row. Consecutive columns may descend
+// only where a row begins.
+DEVICE void check_columns(In<INDEX> indptr, In<INDEX> indices, i64 rows, i64 entries, u64* report) {
+    i64 descents = 0;
+    const i64 thread = (i64)blockIdx.x * blockDim.x + threadIdx.x, stride = (i64)gridDim.x * blockDim.x;
+    for (i64 first = thread; first < entries; first += AT_ONCE * stride) {
+        INDEX columns[AT_ONCE], before[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; ++i) {
+            const i64 slot = first + i * stride < entries ? first + i * stride : first;
+            columns[i] = indices[slot];
+            before[i] = slot > 0 ? indices[slot - 1] : NO_VERTEX;
+        }
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; ++i) {
+            const i64 slot = first + i * stride;
+            if (slot >= entries) break;
+            if (is_outside(columns[i], rows)) report_first(report, OUT_OF_RANGE, slot);
+            descents += columns[i] <= before[i];
+        }
+    }
+    for (i64 row = thread; row < rows; row += stride) {
+        const i64 begin = indptr[row], end = indptr[row + 1];
+        if (begin > 0 && begin < end && end <= entries) descents -= indices[begin] <= indices[begin - 1];
+    }
+    const u64 all = warp_sum((u64)descents);
+    if (threadIdx.x % 32 == 0 && all) atomicAdd(report + UNSORTED, all);
+}
+
+// Whether the entries can be read in order.
+DEVICE bool is_valid(const u64* report) { return !report[BAD_ROW] && !report[OUT_OF_RANGE] && !report[UNSORTED]; }
+
+// The part of a row that lies in a chunk: its places there.
 struct RowPart {
     INDEX row;
     int begin, end;
-    bool continued;
 };
 
 DEVICE RowPart part_in_chunk(In<INDEX> indptr, INDEX row, i64 base, int count) {
     const INDEX begin = indptr[row] - (INDEX)base, end = indptr[row + 1] - (INDEX)base;
-    return {row, (int)max(begin, (INDEX)0), (int)min(end, (INDEX)count), begin < 0};
+    return {row, (int)max(begin, (INDEX)0), (int)min(end, (INDEX)count)};
 }
 
 DEVICE RowPart from_lane(const RowPart& part, int lane) {
     return {__shfl_sync(FULL_WARP, part.row, lane), __shfl_sync(FULL_WARP, part.begin, lane),
-            __shfl_sync(FULL_WARP, part.end, lane), (bool)__shfl_sync(FULL_WARP, (int)part.continued, lane)};
+            __shfl_sync(FULL_WARP, part.end, lane)};
 }
 
 // The number of lanes that share a part.
@@ -73,7 +104,7 @@ DEVICE void balance_parts(In<INDEX> indptr, INDEX first_row, INDEX last_row, i64
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int own = WIDTH == 1 ? threadIdx.x : lane / WIDTH * (LANES / 32) + warp;
     for (i64 first = first_row; first <= last_row; first += LANES / WIDTH) {
-        RowPart part = {0, 0, 0, false};
+        RowPart part = {0, 0, 0};
         if (first + own <= last_row) part = part_in_chunk(indptr, (INDEX)(first + own), base, count);
         const int length = part.end - part.begin;
         if (length > 0 && length <= most) scan(Lanes<WIDTH>{}, part);

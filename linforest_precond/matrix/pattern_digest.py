@@ -10,18 +10,12 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends import OnBackend, backend_of
-from linforest_precond.backends.annotations import Array, DType, MatrixLike
+from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import on_host
-from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.conversion import stored_entries
-from linforest_precond.precond.storage import schema
 
 # Formats whose index arrays are digested as they are; others are digested in coordinate format.
 INDEX_ARRAYS = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}
-
-# Names of the types that a user's matrix may have, in both byte orders.
-NATIVE_DTYPES = [np.dtype(code) for code in "?bBhHiIlLqQfdFD"]
-MATRIX_DTYPES = {str(dtype) for native in NATIVE_DTYPES for dtype in (native, native.newbyteorder())}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,21 +50,8 @@ class PatternDigest(OnBackend):
         return [int(word) for word in on_host(self.digest)]  # stall: compared
 
 
-PATTERN = schema.RecordSpec(
-    PatternDigest,
-    {
-        "form": schema.one_of("bsr", "coo", "csc", "csr", "dense", "dia", "dok", "lil"),
-        "dtype": schema.one_of(*MATRIX_DTYPES),
-        "shape": schema.items(schema.size("n"), schema.size("n")),
-        "digest": schema.words(2),
-    },
-    name="Pattern",
-)
-
-
-def pattern_digest(matrix: MatrixLike | CheckedMatrix) -> PatternDigest:
-    """The pattern of a matrix; of a checked one, as it was given."""
-    A: Any = matrix.given if isinstance(matrix, CheckedMatrix) else matrix
+def pattern_digest(A: Any) -> PatternDigest:
+    """The pattern of a sparse or dense matrix of SciPy, NumPy or CuPy."""
     backend = backend_of(A)
     if not hasattr(A, "tocoo"):
         A = backend.xp.asarray(A)
