@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
@@ -17,8 +16,6 @@ from linforest_precond.similarity.candidates import TOLERANCE, required_overlap
 from linforest_precond.similarity.encoding import Sets, Symbols
 from linforest_precond.similarity.pairs import SetPairs, batches, on_device
 
-# Weights of one batch, 8 bytes each.
-CELLS = {"cpu": 2**21, "cuda": 2**26}
 # Bytes per weight, with the heap of a greedy matching or SciPy's copy for an exact one.
 BYTES_PER_CELL = 16
 
@@ -58,7 +55,7 @@ class Weigher:
 
     def _check_memory(self, pairs: SetPairs) -> None:
         """Raise if a pair of sets, too large for a batch, has more weights than fit into memory."""
-        if pairs.cells <= CELLS[self.backend.name]:
+        if pairs.cells <= self.backend.similarity.set_pairs.CELLS:
             return
         needed, free = BYTES_PER_CELL * pairs.cells, self.backend.runtime.calibration.free_bytes()
         if needed > free:
@@ -84,7 +81,7 @@ class Verifier:
     @property
     def cells(self) -> int:
         """The weights of a batch."""
-        return CELLS[self.weigher.backend.name]
+        return int(self.weigher.backend.similarity.set_pairs.CELLS)
 
     def __call__(self, lefts: Array, rights: Array) -> Iterator[Verified]:
         for pairs in batches(lefts, rights, self.sizes, self.cells):
@@ -106,7 +103,8 @@ class Verifier:
         return required_overlap(self.threshold, pairs.rows + pairs.columns)
 
     def _exact(self, pairs: SetPairs, weights: Array) -> Verified:
-        overlaps = exact_overlaps(pairs, weights)
+        # On the backends that have it, which `as_matching` asks.
+        overlaps = getattr(self.weigher.backend.similarity.set_matchings, self.matching)(weights, pairs)
         similar = overlaps >= self._required(pairs) * (1.0 - TOLERANCE)
         return Verified(*(array[similar] for array in (pairs.lefts, pairs.rights, overlaps, overlaps)))
 
@@ -141,12 +139,3 @@ def matched(
     if matching == "paz_schwartzman":
         return module.paz_schwartzman(weights, pairs, epsilon)
     return module.greedy(weights, pairs) if matching == "greedy" else module.locally_dominant(weights, pairs)
-
-
-def exact_overlaps(pairs: SetPairs, weights: Array) -> Array:
-    """The weights of heaviest matchings, by SciPy's `linear_sum_assignment`."""
-    overlaps = np.empty(pairs.starts.size)
-    for number, (start, rows, columns) in enumerate(zip(pairs.starts, pairs.rows, pairs.columns)):
-        block = weights[start : start + rows * columns].reshape(rows, columns)
-        overlaps[number] = block[linear_sum_assignment(block, maximize=True)].sum()
-    return overlaps

@@ -9,13 +9,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import linforest_precond as lf
+from linforest_precond.backends import backend_named
 from linforest_precond.similarity import (
     candidates,
     fuzzy_join,
     join_quality,
     match_sets,
     noisy_sets,
-    verification,
 )
 
 APPROXIMATE = ("greedy", "locally_dominant", "paz_schwartzman")
@@ -107,7 +107,7 @@ def test_batches_and_chunks_change_nothing(backend, monkeypatch):
     sets = noisy_sets(60, size=8, seed=4)
     whole = fuzzy_join(sets, device=backend.name)
     monkeypatch.setattr(candidates, "CHUNK", 50)
-    monkeypatch.setitem(verification.CELLS, backend.name, 100)
+    monkeypatch.setattr(backend_named(backend.name).similarity.set_pairs, "CELLS", 100)
     parts = fuzzy_join(sets, device=backend.name)
     assert parts.pairs == whole.pairs and parts.candidates == whole.candidates
     np.testing.assert_array_equal(parts.overlap, whole.overlap)
