@@ -198,7 +198,7 @@ class InversePart(OnBackend, schema.Stored):
     def positive_definite(self) -> bool:
         return self.method == "fsai"
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         mean = self.data.size / max(self.n, 1)
         return [
             ("entries", f"{self.data.size:,}, {mean:.1f} per row, at most {self.entries}"),

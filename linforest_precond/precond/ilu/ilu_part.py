@@ -39,7 +39,7 @@ LEAST_SIZE, LARGEST_ERROR = 1e-300, 1e300
 MOST_SWEEPS = 1000
 
 
-class Findings(NamedTuple):
+class FactorFindings(NamedTuple):
     """The counts of a factorization.
 
     `dropped` is the fill-in that is dropped and the shift: the root mean square over the rows of the norms of
@@ -84,7 +84,7 @@ class IluPart(TriangularSolves):
     upper: Triangle
     inverse: Array  # of D
     cholesky: bool  # Hermitian, with positive pivots: L is the conjugate transpose of U
-    findings: Findings
+    findings: FactorFindings
     sweeps: int | None
 
     schema = SCHEMA
@@ -118,7 +118,7 @@ class IluPart(TriangularSolves):
 
     @classmethod
     def from_state(cls, findings: Any, **fields: Any) -> IluPart:
-        return cls(findings=Findings(*findings), **with_triangles(fields))
+        return cls(findings=FactorFindings(*findings), **with_triangles(fields))
 
     def refreshed(self, csr: CheckedMatrix) -> IluPart:
         schedule = Schedule(self.order, self.ordering, self.starts)
@@ -133,7 +133,7 @@ class IluPart(TriangularSolves):
         method = "IC(0): incomplete Cholesky" if self.cholesky else "ILU(0): incomplete LU"
         return f"{method} factors on the pattern of A"
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         solves = "exact, by levels" if self.sweeps is None else f"{self.sweeps} Jacobi sweeps each"
         return [
             ("order", self.order),
@@ -170,7 +170,7 @@ def factored(
     cholesky: bool,
     weights: Array,
     longest_row: int,
-) -> tuple[Triangle, Triangle, Array, bool, Findings]:
+) -> tuple[Triangle, Triangle, Array, bool, FactorFindings]:
     """L, U and D^-1 of a matrix, whether they are Cholesky factors, and the counts.
 
     The diagonal is shifted as little as is needed (Manteuffel 1980): where pivots of a Hermitian matrix are
@@ -195,7 +195,7 @@ def factored(
             cholesky, shift = False, 0.0
     mean = backend.matrix.sums.tree_sum(dropped) / max(weights.size, 1)
     error = math.sqrt(mean + shift**2) if math.isfinite(mean) else LARGEST_ERROR
-    findings = Findings(found[FactorFinding.PERTURBED], shift, breakdowns, error)
+    findings = FactorFindings(found[FactorFinding.PERTURBED], shift, breakdowns, error)
     return lower, upper, inverse, cholesky, findings
 
 

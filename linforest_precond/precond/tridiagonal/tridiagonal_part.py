@@ -32,8 +32,8 @@ from linforest_precond.precond.storage.record_schemas import (
     FOREST,
     ORDERING,
 )
-from linforest_precond.precond.tridiagonal.elimination import Factorization
-from linforest_precond.precond.tridiagonal.refresh import Refreshed, described, own_arrays
+from linforest_precond.precond.tridiagonal.elimination import StartedFactorization
+from linforest_precond.precond.tridiagonal.refresh import Refreshed, own_arrays, results_of_pass
 from linforest_precond.precond.tridiagonal.repair import Decision, rows_to_repair
 from linforest_precond.precond.tridiagonal.segments import Triple
 from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of, started_factorization
@@ -145,7 +145,12 @@ class TridiagonalPart(schema.Stored):
 
     @classmethod
     def _solved(
-        cls, bands: Bands, decide: Decision, repair: str, started: Factorization | None = None, **fields: Any
+        cls,
+        bands: Bands,
+        decide: Decision,
+        repair: str,
+        started: StartedFactorization | None = None,
+        **fields: Any,
     ) -> TridiagonalPart:
         auto = repair == "auto"
         solver = solver_of(bands, auto, auto, decide if auto else None, started)
@@ -206,14 +211,14 @@ class TridiagonalPart(schema.Stored):
         # The factorization is launched before the report is read; an accepted report excludes overflow.
         bands = Bands(*(band.astype(self.stored, copy=False) for band in gathered))
         old, started = self.solver, self.start(bands, report)
-        found = described(A, report, arrays[2].dtype, self.stored, pattern)
+        found = results_of_pass(A, report, arrays[2].dtype, self.stored, pattern)
         if found is None:
             return None
         part = self.of(found, self.stored, bands, started=started, **self._kept)
         # Bands that are no longer exactly Hermitian may be so to rounding; only the check of A decides.
         return None if old.hermitian and not part.solver.hermitian else part
 
-    def start(self, bands: Bands, report: Any = None) -> Factorization:
+    def start(self, bands: Bands, report: Any = None) -> StartedFactorization:
         """The factorization of similar bands, with the sweeps that this part has; no stall."""
         old = self.solver
         others = old.pivoted or old.clipped or old.repaired_couplings  # solves do not use these factors
@@ -291,7 +296,7 @@ class TridiagonalPart(schema.Stored):
     def positive_definite(self) -> bool:
         return self.solver.positive_definite
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         return [
             *described_paths(self, *self.paths),
             ("repairs", in_words(self.repairs, self.positive_definite)),
