@@ -129,12 +129,12 @@ class RankInversePart:
     def positive_definite(self) -> bool:
         return self.method == "fsai"
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         mean = self.matrices[0].rows.nnz / max(self.n, 1)
         return [
             ("entries", f"{mean:.1f} per row of this rank, at most {self.entries}"),
             ("repairs", in_words(self.repairs, self.positive_definite)),
-            *self.traffic.described(),
+            *self.traffic.details(),
         ]
 
 

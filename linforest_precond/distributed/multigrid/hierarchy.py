@@ -151,4 +151,4 @@ class RankHierarchy(LevelsInterface):
         return self
 
     def _printout(self) -> Printout:
-        return Printout.of(self._part.name, *self._scaled.described())
+        return Printout.of(self._part.name, *self._scaled.details())

@@ -150,8 +150,8 @@ class RankScaledPart(ScaledPart):
         """Of a hierarchy."""
         return replace(self, inner=self.inner.with_cycle(cycle))
 
-    def described(self) -> list[tuple[str, str]]:
-        return [("scaling", self.scaling.words), *self.inner.described()]
+    def details(self) -> list[tuple[str, str]]:
+        return [("scaling", self.scaling.words), *self.inner.details()]
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         own, xp = self.scaling, xp_of(b)

@@ -49,7 +49,7 @@ class Traffic:
         held, messages, coupling = comm.totals(held, messages, coupling)
         return cls(held, messages, coupling, comm.size)
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         """Lines for print."""
         sent = f"{self.messages:,} bytes exchanged, and {self.coupling:,} at the cuts"
         ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
@@ -147,13 +147,13 @@ class RankTridiagonalPart:
     def positive_definite(self) -> bool:
         return self.solver.positive_definite
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         solver = self.solver
         return [
             *described_paths(self, self.forest.n_paths, self.forest.longest_path),
             ("cuts", f"{solver.cuts}: {solver.coupling}" if solver.cuts else "none crossed by a path"),
             ("repairs", in_words(self.repairs, self.positive_definite)),
-            *self.traffic.described(),
+            *self.traffic.details(),
         ]
 
 
@@ -187,8 +187,8 @@ class RankJacobiPart(JacobiPart):
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         xp_of(x).multiply(self.inverse.reshape(-1, 1), b, out=x)
 
-    def described(self) -> list[tuple[str, str]]:
-        return [*super().described(), *self.traffic.described()]
+    def details(self) -> list[tuple[str, str]]:
+        return [*super().details(), *self.traffic.details()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,9 +228,9 @@ class LocalPart:
         if b.shape[0]:
             self.operator.apply_into(b, x, transpose)
 
-    def described(self) -> list[tuple[str, str]]:
-        own = [(f"{name} here", value) for name, value in self.operator._part.described()]
-        return [*own, *self.traffic.described()]
+    def details(self) -> list[tuple[str, str]]:
+        own = [(f"{name} here", value) for name, value in self.operator._part.details()]
+        return [*own, *self.traffic.details()]
 
 
 def _all_definite(A: Matrix, operator: Preconditioner) -> bool:
