@@ -16,7 +16,7 @@ from linforest_precond.backends import backend_named, cuda_status
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.chooser.solver import solve
-from linforest_precond.graph import csgraph
+from linforest_precond.graph import traffic
 from linforest_precond.precond.kinds import faces
 from linforest_precond.precond.multigrid.multilevel import multilevel
 from linforest_precond.precond.relaxation.jacobi import jacobi
@@ -137,17 +137,15 @@ def _on_graph(function: Callable[..., Any], *arguments: Any) -> Callable[[System
     return step
 
 
-def _csgraph_steps() -> dict[str, Callable[[Systems], None]]:
-    """The functions of graph/csgraph that take a matrix alone, or a matrix and a vertex to start from."""
-    steps = {}
+def _graph_steps() -> Iterator[tuple[str, Callable[[Systems], None]]]:
+    """The functions of `graph` that take a matrix alone, or a matrix and a vertex to start from."""
     for name in graph.__all__:
         function = getattr(graph, name)
-        if function.__module__.startswith(csgraph.__name__):
+        if inspect.isfunction(function) and not function.__module__.startswith(traffic.__name__):
             parameters = inspect.signature(function).parameters.values()
             needed = [each.name for each in parameters if each.default is each.empty]
             if needed in (["A"], ["A", "source"], ["A", "i_start"]):
-                steps[name] = _on_graph(function, *(0 for _ in needed[1:]))
-    return steps
+                yield name, _on_graph(function, *(0 for _ in needed[1:]))
 
 
 STEPS: dict[str, Callable[[Systems], Any]] = {
@@ -156,13 +154,8 @@ STEPS: dict[str, Callable[[Systems], Any]] = {
     "multilevel": _hierarchy(),
     "multilevel by matchings": _hierarchy(coarsening="matching"),
     "multilevel with lines": _hierarchy(smoother="tridiagonal"),
-    **{name: _solver(name) for name in ("cg", "fcg", "bicgstab", "minres", "gmres", "fgmres", "idrs")},
+    **{name: _solver(name) for name in solvers.__all__ if inspect.isfunction(getattr(solvers, name))},
     "solve": lambda systems: [solve(matrix, systems.r) for matrix in (systems.A, systems.B)],
-    "factor": _on_graph(graph.factor, 2),
-    "linear_forest": _on_graph(graph.linear_forest),
-    "matching": _on_graph(graph.matching),
-    "coarsen": _on_graph(lambda A: graph.coarsen(A, graph.matching(A))),
-    "reverse_cuthill_mckee": _on_graph(graph.reverse_cuthill_mckee),
-    "minimum_degree": _on_graph(lambda A: graph.fill(A, graph.minimum_degree(A))),
-    **_csgraph_steps(),
+    **dict(_graph_steps()),
+    "coarsen": _on_graph(lambda A: graph.coarsen(A, graph.matching(A))),  # the matching must be given
 }

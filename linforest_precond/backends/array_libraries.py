@@ -27,6 +27,11 @@ def is_cupy(kind: type) -> bool:
     return found
 
 
+def is_array(thing: object) -> bool:
+    """Whether it is an array of NumPy or CuPy."""
+    return isinstance(thing, np.ndarray) or hasattr(thing, "__cuda_array_interface__")
+
+
 def is_torch(thing: object) -> bool:
     """Whether it is a tensor of torch, dense or sparse."""
     return "torch" in sys.modules and isinstance(thing, sys.modules["torch"].Tensor)
@@ -91,6 +96,22 @@ def on_host(array: Any) -> Any:
     On the GPU it waits for all work before it: callers say why with `# stall:`.
     """
     return array.get() if hasattr(array, "get") else array
+
+
+def handed_out(array: Any) -> Any:
+    """An array for users: a read-only view of NumPy's, and a copy of CuPy's, which have no such views."""
+    if hasattr(array, "__cuda_array_interface__"):
+        return array.copy()
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def address(array: Any) -> int:
+    """Where the memory of an array of NumPy or CuPy begins."""
+    return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
 
 
 def device_name(array: object) -> str:

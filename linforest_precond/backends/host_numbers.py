@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+# The largest number up to which float64 holds all integers.
+LARGEST_EXACT_FLOAT = 2**53
 # Of the digits in exact sums (`cpu/krylov/exact_digits.py`).
 BITS = 32  # of a digit
 DIGITS = 4  # that are kept; the leading one may have few bits

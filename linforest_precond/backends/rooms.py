@@ -18,6 +18,7 @@ class Backend(Protocol):
 
     name: str
     converter: str  # the function by which users convert an array of the other backend
+    linear_operators: str  # the module of the class LinearOperator
     maps_files: bool  # the arrays of a matrix may be memory-mapped files
     max_rows: int  # of a matrix
     checks_shared_arrays: bool  # by the kernels that may read the user's own indices and weights

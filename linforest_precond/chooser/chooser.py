@@ -40,8 +40,8 @@ class Chooser:
 
     `start(candidate, method, present)` gives a trial with a Krylov method, which starts from the x of the
     present one, or None where the setup fails. `forecast(most)` are the seconds of a factorization, counted;
-    infinite where counting ended at `most`, or where it does not fit. Residuals are to be reduced by so many
-    `digits`, in at most `maxiter` iterations of a trial, while there are `seconds_left()`.
+    infinite where counting ended at `most`, or where it does not fit. Residuals are to be reduced by `digits`
+    decimal digits, in at most `maxiter` iterations of a trial, while there are `seconds_left()`.
     """
 
     def __init__(

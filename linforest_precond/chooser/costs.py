@@ -10,17 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from linforest_precond.backends import Backend
 from linforest_precond.chooser.machine import Machine
+from linforest_precond.precond.kinds import Cost
 from linforest_precond.solvers.bicgstab import Bicgstab
 from linforest_precond.solvers.cg import Cg, Fcg
 from linforest_precond.solvers.minres import Minres
-
-
-class Cost(NamedTuple):
-    """Calls, and products with A, that take as long as a setup or an application."""
-
-    calls: float
-    products: float
 
 
 class KrylovMethod(NamedTuple):
@@ -59,7 +54,7 @@ class CostModel:
     vector: float
     machine: Machine
     host: Machine
-    backend: str
+    backend: Backend
 
     @classmethod
     def of_sizes(
@@ -70,7 +65,7 @@ class CostModel:
         columns: int,
         machine: Machine,
         host: Machine,
-        backend: str,
+        backend: Backend,
     ) -> CostModel:
         """Of a size; `types` has the bytes of a value, an index and a number of a vector."""
         value, index, number = types
@@ -84,7 +79,8 @@ class CostModel:
     def iteration(self, method: str, application: Cost) -> float:
         """Of an iteration, given the cost of an application of M."""
         _, products, vectors = METHODS[method]
-        calls = 140 * products if self.backend == "cpu" else 2 + products
+        machine = self.backend.runtime.calibration
+        calls = machine.CALLS + machine.CALLS_OF_PRODUCT * products
         moved = products * self.product + vectors * self.vector
         own = calls * self.machine.call + moved / self.machine.bandwidth
         return own + products * self.seconds(application)
@@ -94,11 +90,11 @@ class CostModel:
 
         Eliminating a vertex couples its neighbours: as many times the entries of A as a row has, at most
         five; and at least the dense block of a separator. An easy matrix on a GPU hardly needs factors: the
-        host is asked where iterations take more than 0.05 seconds.
+        host is asked where iterations take longer than the way there.
         """
         entries = min(self.entries / max(self.rows, 1), 5.0) * self.entries
         factors = self.factorization(max(entries, separator**2), 2 / 3 * separator**3)
-        crossing = 0.05 if easy and self.backend != "cpu" else 0.0
+        crossing = self.backend.runtime.calibration.CROSSING if easy else 0.0
         order = 1100 + 0.435 * self.rows + 0.048 * self.entries
         return crossing + order * self.host.call + factors
 

@@ -43,7 +43,7 @@ class Factorization:
     @cached_property
     def _has_own_library(self) -> bool:
         """Whether the GPU can factor it."""
-        return library_of(self._A, "auto", "diagonal") is not backend_named("cpu")
+        return not library_of(self._A, "auto", "diagonal").direct.sparse_lu.ON_HOST
 
     @cached_property
     def _triangular(self) -> Array | None:

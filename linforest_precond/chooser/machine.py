@@ -41,12 +41,8 @@ class Machine:
     def of(cls, backend: Backend, calibration: str = "measured") -> Machine:
         """The numbers of this machine, or with "default" those of the machines that rules were fitted on."""
         if calibration == "default" or os.environ.get("LINFOREST_CALIBRATION") == "default":
-            return DEFAULTS[backend.name]
+            return cls(*backend.runtime.calibration.DEFAULTS)
         return _kept(backend.name)
-
-
-# Two cores of an Arm Neoverse N1; one NVIDIA H200.
-DEFAULTS = {"cpu": Machine(1.4e10, 6.4e-7, 4.7e9), "cuda": Machine(3.2e12, 1e-5, 1e12)}
 
 
 @cache

@@ -19,7 +19,7 @@ from linforest_precond.chooser.chooser import FIRST, Chooser, advance
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import facts_of
 from linforest_precond.chooser.machine import Machine
-from linforest_precond.chooser.outcome import complaint, info_of, quietly, with_report
+from linforest_precond.chooser.outcome import Failure, complaint, info_of, quietly, with_report
 from linforest_precond.chooser.report import SolveReport, TrialReport
 from linforest_precond.chooser.singularity import contradiction
 from linforest_precond.chooser.system import Choice, Options, System, tolerance
@@ -78,7 +78,7 @@ class OneSolve:
         machine, host = (
             Machine.of(on, self._options.calibration) for on in (A.backend, backend_named("cpu"))
         )
-        return CostModel.of_sizes(A.n, A.nnz, types, b.shape[1], machine, host, A.backend.name)
+        return CostModel.of_sizes(A.n, A.nnz, types, b.shape[1], machine, host, A.backend)
 
     @cached_property
     def chooser(self) -> Chooser:
@@ -165,7 +165,7 @@ class OneSolve:
         """A trial from the x of the present one if that is given and better than x0."""
         factorization, M, setup = self._system.factorization, self._made.get(candidate.name), 0.0
         try:
-            if candidate.make is None:  # factors that are asked for again did not suffice
+            if candidate.is_direct:  # factors that are asked for again did not suffice
                 setup, M = factorization.expected, factorization.made()
             elif M is None:
                 setup, M = self._cost.seconds(candidate.setup), quietly(candidate.make, self._system.A)
@@ -276,7 +276,8 @@ class OneSolve:
     def _ended(self, x: Array, info: npt.NDArray[np.int64], chosen: Trial | None) -> tuple[Array, Any]:
         words = ""
         if info.any():
-            words = complaint(self.chooser, self.problem, info, self._relative(x), self._contradiction)
+            status, reached = int(info.min()), self._relative(x)
+            words = complaint(Failure(self.chooser, self.problem, status, reached, self._contradiction))
         self._fill(chosen if not info.any() else None, words)
         self._record(chosen, info)
         if words:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from linforest_precond.backends.annotations import Array
 from linforest_precond.chooser.chooser import Chooser
+from linforest_precond.chooser.facts import Facts
 from linforest_precond.chooser.report import SolveReport
 from linforest_precond.solvers.problem import Problem
 from linforest_precond.solvers.status import Status
@@ -80,51 +82,85 @@ def info_of(chooser: Chooser, is_late: bool) -> int:
     return int(Status.SINGULAR) if chooser.facts.is_singular or has_no_factors else 0
 
 
-def complaint(
-    chooser: Chooser,
-    problem: Problem,
-    info: npt.NDArray[np.int64],
-    relative_residual: float,
-    contradiction: str | None,
-) -> str:
+@dataclass(frozen=True)
+class Failure:
+    """What is known of a solve that did not converge, as the sentences of CAUSES name it."""
+
+    chooser: Chooser
+    problem: Problem
+    status: int
+    relative_residual: float
+    contradiction: str | None
+
+    @property
+    def facts(self) -> Facts:
+        return self.chooser.facts
+
+    @property
+    def reached(self) -> str:
+        return f"the relative residual is {self.relative_residual:.1e}"
+
+    @property
+    def precise(self) -> str:
+        """A further cure in single precision."""
+        return "" if np.finfo(self.problem.b.dtype).bits == 64 else ", or use double precision"
+
+    @property
+    def dependent_rows(self) -> str:
+        return ", ".join(map(str, self.facts.dependent_rows))
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the user's limit ended a run."""
+        is_small = self.problem.most_iterations < self.problem.b.shape[0]
+        return is_small and any(trial.status is Status.MAXITER for trial in self.chooser.trials)
+
+
+# The causes and one cure of each; the first whose condition holds is told.
+CAUSES: tuple[tuple[Callable[[Failure], Any], str], ...] = (
+    (lambda it: it.problem.zero_rows, "{it.problem.contradiction}"),
+    (
+        lambda it: it.status == Status.UNATTAINABLE,
+        "The tolerance is below what {it.problem.b.real.dtype} can verify for this A: rounding errors of x "
+        "cause a larger residual; {it.reached}. Raise rtol{it.precise}, or scale the system.",
+    ),
+    (
+        lambda it: it.facts.structural_rank < it.facts.rows,
+        "A is structurally singular: its rank is at most {it.facts.structural_rank:,} of {it.facts.rows:,}; "
+        "the entries of rows {it.dependent_rows} lie in columns that other rows need. Remove these "
+        "equations, or use scipy.sparse.linalg.lsqr.",
+    ),
+    (
+        lambda it: it.facts.centered and it.status == Status.SINGULAR,
+        "A is singular: it maps constants to 0, and b has a constant part, so that no x solves the system. "
+        'Pass nullspace="constant" to project it out.',
+    ),
+    (lambda it: it.contradiction, "{it.contradiction}"),
+    (
+        lambda it: it.status == Status.SINGULAR,
+        "A is singular to working precision, or nearly so: {it.reached}. Check the equations, raise rtol, or "
+        "use scipy.sparse.linalg.lsqr for a least squares solution.",
+    ),
+    (
+        lambda it: it.status == Status.TIME_LIMIT,
+        "time_limit has passed: {it.reached}. Raise time_limit, or continue with x0=x.",
+    ),
+    (
+        lambda it: it.status == Status.STAGNATED,
+        "Rounding errors limit the residual: {it.reached}. Raise rtol{it.precise}.",
+    ),
+    (
+        lambda it: it.is_limited,
+        "maxiter={it.problem.most_iterations:,} iterations did not suffice: {it.reached}. Raise maxiter.",
+    ),
+    (
+        lambda it: True,
+        "solve did not reach the tolerance: {it.reached}; no method converged, and a direct factorization "
+        "does not fit or is not accurate. Check A and b, or raise rtol.",
+    ),
+)
+
+
+def complaint(failure: Failure) -> str:
     """The cause, and one cure, in at most 300 characters."""
-    facts, status = chooser.facts, int(info.min())
-    reached = f"the relative residual is {relative_residual:.1e}"
-    precise = "" if np.finfo(problem.b.dtype).bits == 64 else ", or use double precision"
-    if problem.zero_rows:
-        return problem.contradiction
-    if status == Status.UNATTAINABLE:
-        return (
-            f"The tolerance is below what {problem.b.real.dtype} can verify for this A: rounding errors of x "
-            f"cause a larger residual; {reached}. Raise rtol{precise}, or scale the system."
-        )
-    if facts.structural_rank < facts.rows:
-        rows = ", ".join(map(str, facts.dependent_rows))
-        return (
-            f"A is structurally singular: its rank is at most {facts.structural_rank:,} of {facts.rows:,}; "
-            f"the entries of rows {rows} lie in columns that other rows need. Remove these equations, or use "
-            "scipy.sparse.linalg.lsqr."
-        )
-    if facts.centered and status == Status.SINGULAR:
-        return (
-            "A is singular: it maps constants to 0, and b has a constant part, so that no x solves the "
-            'system. Pass nullspace="constant" to project it out.'
-        )
-    if contradiction:
-        return contradiction
-    if status == Status.SINGULAR:
-        return (
-            f"A is singular to working precision, or nearly so: {reached}. Check the equations, raise rtol, "
-            "or use scipy.sparse.linalg.lsqr for a least squares solution."
-        )
-    if status == Status.TIME_LIMIT:
-        return f"time_limit has passed: {reached}. Raise time_limit, or continue with x0=x."
-    if status == Status.STAGNATED:
-        return f"Rounding errors limit the residual: {reached}. Raise rtol{precise}."
-    is_limited = any(trial.status is Status.MAXITER for trial in chooser.trials)
-    if problem.most_iterations < problem.b.shape[0] and is_limited:
-        return f"maxiter={problem.most_iterations:,} iterations did not suffice: {reached}. Raise maxiter."
-    return (
-        f"solve did not reach the tolerance: {reached}; no method converged, and a direct factorization "
-        "does not fit or is not accurate. Check A and b, or raise rtol."
-    )
+    return next(words for holds, words in CAUSES if holds(failure)).format(it=failure)

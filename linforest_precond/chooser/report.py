@@ -154,7 +154,9 @@ class SolveReport(Printed):
 
     def _printout(self) -> Printout:
         """What is known of the matrix."""
-        return Printout.of("solve", *([("trials", "0")] if self.facts is None else described(self.facts)))
+        return Printout.of(
+            "solve", *([("trials", "0")] if self.facts is None else facts_in_words(self.facts))
+        )
 
     def __str__(self) -> str:
         if self.facts is None:
@@ -185,7 +187,7 @@ def _html_row(tag: str, cells: tuple[str, ...]) -> str:
     return f"<tr>{''.join(f'<{tag}>{escape(text)}</{tag}>' for text in cells)}</tr>"
 
 
-def described(facts: Facts) -> list[tuple[str, str]]:
+def facts_in_words(facts: Facts) -> list[tuple[str, str]]:
     """What a matrix shows, as lines for print."""
     diagonal = "positive" if facts.positive_diagonal else "not positive"
     if facts.needs_matching:

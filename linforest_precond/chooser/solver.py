@@ -15,7 +15,7 @@ from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.chooser.facts import Facts
 from linforest_precond.chooser.one_solve import OneSolve
 from linforest_precond.chooser.outcome import ReportedInfo
-from linforest_precond.chooser.report import SolveReport, described
+from linforest_precond.chooser.report import SolveReport, facts_in_words
 from linforest_precond.chooser.system import Choice, Options, System
 from linforest_precond.interop.dlpack import native_matrix, takes_foreign_arrays
 from linforest_precond.matrix.checked import checked
@@ -228,7 +228,7 @@ class Solver(Printed):
         return Printout.of(
             "solver",
             ("method", self.method),
-            *described(self.facts),
+            *facts_in_words(self.facts),
             *([] if self.M is None else [("bytes held", f"{self.M.nbytes:,}")]),
         )
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
+import json
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from linforest_precond.precond.storage.schema import FieldsSpec
 
@@ -68,6 +70,43 @@ class Variant:
     aliases: tuple[str, ...] = ()
 
 
+class Cost(NamedTuple):
+    """Calls, and products with A, that take as long as a setup or an application."""
+
+    calls: float
+    products: float
+
+
+@dataclass(frozen=True)
+class Candidacy:
+    """How `lf.solve` tries a kind on one backend: its options, and costs that were measured there.
+
+    Attributes
+    ----------
+    backend
+        The name of the backend.
+    setup, application
+        Costs; a call is one of NumPy on a few numbers, or the launch of a kernel.
+    share
+        The iterations to expect, relative to those with Jacobi; or a function of the matrix's `Facts`.
+    cycles
+        The most iterations for 8 digits, by the facts; 0 where not known.
+    fits
+        Whether it makes sense, by the facts.
+    is_definite
+        Whether M is positive definite for every Hermitian A with a positive diagonal.
+    """
+
+    backend: str
+    setup: Cost
+    application: Cost
+    share: float | Callable[[Any], float] = 1.0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    cycles: Callable[[Any], float] = lambda facts: 0.0
+    fits: Callable[[Any], bool] = lambda facts: True
+    is_definite: bool = True
+
+
 @dataclass(frozen=True)
 class Face:
     """The public side of a kind: its function, its names, its memory and setup cost."""
@@ -79,11 +118,27 @@ class Face:
     aliases: tuple[str, ...] = ()
     variants: tuple[Variant, ...] = ()
     linear: bool = True  # the setup takes time linear in A; others are compared only where a user names them
+    is_hierarchy: bool = False  # the function makes a hierarchy, one cycle of which is the preconditioner
+    candidates: tuple[Candidacy, ...] = ()  # of `lf.solve`; a kind without any is never tried
+
+    @functools.cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The options of the function, with their defaults."""
+        parameters = inspect.signature(self.function).parameters.items()
+        return {name: each.default for name, each in parameters if each.default is not each.empty}
 
     def operator(self, A: Any, **options: Any) -> Any:
-        """The preconditioner of A; that of a hierarchy is one cycle."""
-        made = self.function(A, **options)
-        return made.aspreconditioner() if hasattr(made, "aspreconditioner") else made
+        """The preconditioner of A."""
+        return self.cycle_of(self.function(A, **options))
+
+    def cycle_of(self, made: Any) -> Any:
+        """What the function made, as a preconditioner."""
+        return made.aspreconditioner() if self.is_hierarchy else made
+
+    def call(self, options: Mapping[str, Any]) -> str:
+        """How users make the preconditioner."""
+        words = "".join(f", {name}={json.dumps(value)}" for name, value in options.items())
+        return f"lf.{self.function.__name__}(A{words}){'.aspreconditioner()' * self.is_hierarchy}"
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy.typing as npt
 
 from linforest_precond.backends.annotations import MatrixLike
 from linforest_precond.backends.arguments import as_choice
-from linforest_precond.backends.user_warnings import named_arguments
+from linforest_precond.backends.user_warnings import named_arguments, refuse_call
 from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.conversion import LARGEST_INT32_COUNT, is_csr
 from linforest_precond.precond.kinds import Sizes, faces
 from linforest_precond.precond.parts.number_types import stored_dtype
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.scaling.scaling import check_scaling
-from linforest_precond.records.forest import Forest
 from linforest_precond.records.printing import Printed, Printout
 
 
@@ -45,14 +45,10 @@ def memory_estimate(
     A: MatrixLike,
     kind: str = "tridiagonal",
     *,
-    ordering: str | Forest | npt.ArrayLike = "forest",
-    block_size: int = 2,
     dtype: npt.DTypeLike | None = None,
-    forests: int = 1,
-    polynomial: int = 1,
-    sweeps: int = 1,
     scaling: str | MatrixScaling | None = None,
     symmetric: bool = False,
+    **options: Any,
 ) -> MemoryEstimate:
     """Estimate the memory of a preconditioner from the shape, type and number of entries of A.
 
@@ -68,11 +64,13 @@ def memory_estimate(
         The name of the function that makes the operator. A hierarchy is assumed to have Jacobi smoothers and
         tentative prolongators; it refers to A's own arrays, which are included. An approximate inverse is
         assumed to have 20 entries in each row.
-    ordering, block_size, dtype, forests, polynomial, sweeps, scaling
-        As that function takes them; every scaling counts as a matching. Operators of several forests,
-        polynomials, and several sweeps of Gauss-Seidel refer to A's own arrays, which are included.
+    dtype, scaling
+        As that function takes them; every scaling counts as a matching.
     symmetric : bool
         Whether ``|A|`` is known to be symmetric: its graph is then no copy, and the setup needs less.
+    **options
+        Further options of that function. Operators of several forests, polynomials, and several sweeps of
+        Gauss-Seidel refer to A's own arrays, which are included.
 
     Returns
     -------
@@ -88,16 +86,10 @@ def memory_estimate(
       operator  800,000 bytes
       setup     2,075,216 bytes
     """
-    as_choice("kind", kind, faces())
+    face = faces()[as_choice("kind", kind, faces())]
+    refuse_call(face.function, (A,), options)
     sizes = _sizes(A, dtype, symmetric)
-    options = {
-        "ordering": ordering,
-        "block_size": block_size,
-        "forests": forests,
-        "polynomial": polynomial,
-        "sweeps": sweeps,
-    }
-    operator, setup = faces()[kind].memory(sizes, options)
+    operator, setup = face.memory(sizes, {**face.defaults, **options})
     if scaling is not None:
         check_scaling(scaling)
         operator, setup = _scaled(sizes, operator, setup)

@@ -388,7 +388,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
             *([("systems", "{:,} of {:,} rows".format(*self.systems))] if self.systems else []),
             ("numbers", stored),
             *([("symmetry", self._applied.symmetry)] if self._applied.symmetry else []),
-            *part.described(),
+            *part.details(),
             *self._held(),
             ("setup", f"{self._setup} on {self._backend.name}"),
             *([("chosen", self.choice)] if self.choice else []),
@@ -406,7 +406,7 @@ class Preconditioner(Products, InPlaceOperator, Printed):
 
 def operator_of(state: OperatorState) -> Preconditioner:
     """The operator of the array library of its backend."""
-    return operator_class(Preconditioner, state.backend.name)(state)
+    return operator_class(Preconditioner, state.backend.linear_operators)(state)
 
 
 def packed(M: Preconditioner) -> Packed:

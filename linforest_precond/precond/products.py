@@ -15,8 +15,6 @@ from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import is_foreign
 from linforest_precond.interop.dlpack import native_array, returned_as
 
-LIBRARIES = {"cpu": "scipy.sparse.linalg", "cuda": "cupyx.scipy.sparse.linalg"}
-
 
 class Products:
     """The products of a LinearOperator, in terms of `_apply(r, transpose, conjugate)` for a 1- or 2-D r.
@@ -169,12 +167,14 @@ class TransposedPreconditioner(Products):
 
 
 @functools.cache
-def operator_class(kind: type, backend_name: str) -> type:
-    """The kind as a LinearOperator of the backend's library, which is imported only here."""
-    library = importlib.import_module(LIBRARIES[backend_name])
+def operator_class(kind: type, library: str) -> type:
+    """The kind as a LinearOperator of a library, which is imported only here."""
+    base = importlib.import_module(library).LinearOperator
     own = {"__doc__": kind.__doc__, "__module__": kind.__module__}
-    return type(kind.__name__, (kind, library.LinearOperator), own)
+    return type(kind.__name__, (kind, base), own)
 
 
 def view_of(operator: Any, transpose: bool, conjugate: bool) -> Any:
-    return operator_class(TransposedPreconditioner, operator._backend.name)(operator, transpose, conjugate)
+    return operator_class(TransposedPreconditioner, operator._backend.linear_operators)(
+        operator, transpose, conjugate
+    )

@@ -31,9 +31,9 @@ def as_epsilon(value: Any) -> float:
 def as_matching(value: Any, device: Any) -> str:
     """One of the matchings that the device has."""
     matching = as_choice("matching", value, MATCHINGS)
-    if matching == "exact" and device == "cuda":
+    if not hasattr(backend_named(device or "cpu").similarity.set_matchings, matching):
         raise ValueError(
-            'matching="exact" runs on the CPU: use device="cpu", or bound="upper" to lose no pair'
+            f'matching="{matching}" runs on the CPU: use device="cpu", or bound="upper" to lose no pair'
         )
     return matching
 

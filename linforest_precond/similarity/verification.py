@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
 from linforest_precond.backends import Backend, backend_named
@@ -18,8 +17,6 @@ from linforest_precond.similarity.candidates import TOLERANCE, required_overlap
 from linforest_precond.similarity.encoding import Sets, Symbols
 from linforest_precond.similarity.pairs import SetPairs, batches, on_device
 
-# Weights of one batch, 8 bytes each.
-CELLS = {"cpu": 2**21, "cuda": 2**26}
 # Bytes per weight, with the heap of a greedy matching or SciPy's copy for an exact one.
 BYTES_PER_CELL = 16
 # Bytes per weight of a CSR matrix, with the ends of its edges and their order.
@@ -42,7 +39,7 @@ class Weigher:
     """Similarities of the elements of pairs of sets, on one device; `name_of` a set is for messages."""
 
     backend: Backend
-    on_host: tuple[Sets, Symbols]
+    host_arrays: tuple[Sets, Symbols]
     sets: Sets
     symbols: Symbols
     similarity: str
@@ -55,8 +52,13 @@ class Weigher:
         there = on_device(sets, backend), on_device(symbols, backend)
         return cls(backend, (sets, symbols), *there, similarity, name_of)
 
+    @property
+    def most_cells(self) -> int:
+        """The weights of a batch."""
+        return int(self.backend.similarity.set_pairs.CELLS)
+
     def __call__(self, pairs: SetPairs) -> Array:
-        if pairs.cells > CELLS[self.backend.name]:
+        if pairs.cells > self.most_cells:
             self._check_memory(pairs, BYTES_PER_CELL * pairs.cells, self.backend)
         module = self.backend.similarity.set_pairs
         weigh = module.jaccard_weights if self.similarity == "jaccard" else module.edit_weights
@@ -64,9 +66,9 @@ class Weigher:
 
     def sparse(self, pairs: SetPairs) -> csr_array | None:
         """The nonzero weights of a pair too large for a batch, on the host; None if they are many."""
-        if pairs.cells <= CELLS[self.backend.name] or self.similarity != "jaccard":
+        if pairs.cells <= self.most_cells or self.similarity != "jaccard":
             return None
-        (sets, symbols), host = self.on_host, backend_named("cpu")
+        (sets, symbols), host = self.host_arrays, backend_named("cpu")
         elements = (
             sets.elements[sets.indptr[i] : sets.indptr[i + 1]] for i in (pairs.lefts[0], pairs.rights[0])
         )
@@ -103,8 +105,7 @@ class Verifier:
 
     @property
     def cells(self) -> int:
-        """The weights of a batch."""
-        return CELLS[self.weigher.backend.name]
+        return self.weigher.most_cells
 
     def __call__(self, lefts: Array, rights: Array) -> Iterator[Verified]:
         for pairs in batches(lefts, rights, self.sizes, self.cells):
@@ -122,7 +123,8 @@ class Verifier:
         possible = self._possible(pairs, bounds)
         pairs, bounds = pairs[possible], bounds[possible]
         if self.matching == "exact":
-            overlaps = exact_overlaps(pairs, weights)
+            # On the backends that have it, which `as_matching` asks.
+            overlaps = getattr(backend.similarity.set_matchings, self.matching)(weights, pairs)
             return self._similar(pairs, overlaps, overlaps)
         return self._approximate(pairs, weights, bounds)
 
@@ -186,12 +188,3 @@ def matched(
     if matching == "paz_schwartzman":
         return module.paz_schwartzman(weights, pairs, epsilon)
     return module.greedy(weights, pairs) if matching == "greedy" else module.locally_dominant(weights, pairs)
-
-
-def exact_overlaps(pairs: SetPairs, weights: Array) -> Array:
-    """The weights of heaviest matchings, by SciPy's `linear_sum_assignment`."""
-    overlaps = np.empty(pairs.starts.size)
-    for number, (start, rows, columns) in enumerate(zip(pairs.starts, pairs.rows, pairs.columns)):
-        block = weights[start : start + rows * columns].reshape(rows, columns)
-        overlaps[number] = block[linear_sum_assignment(block, maximize=True)].sum()
-    return overlaps

@@ -13,6 +13,7 @@ import numpy as np
 
 from linforest_precond.app.commands.vectors import read_vector
 from linforest_precond.backends.cpu.runtime import calibration
+from linforest_precond.backends.cpu.similarity import set_pairs
 from linforest_precond.graph.traffic.packet_files import read_packets
 from linforest_precond.similarity import encoding, fuzzy_join, match_sets, read_sets, verification
 from linforest_precond.study.cases import Case
@@ -61,7 +62,7 @@ FREE_BYTES = 2**26
 
 def prepare(folder):
     """Small batches, and little memory."""
-    verification.CELLS["cpu"] = 2**10
+    set_pairs.CELLS = 2**10
     calibration.free_bytes = lambda: FREE_BYTES
 
 

@@ -2,11 +2,12 @@
 
 import math
 
+from linforest_precond.backends import backend_named
 from linforest_precond.chooser.candidates import candidates_on
 from linforest_precond.chooser.chooser import Chooser
 from linforest_precond.chooser.costs import CostModel
 from linforest_precond.chooser.facts import Facts
-from linforest_precond.chooser.machine import DEFAULTS
+from linforest_precond.chooser.machine import Machine
 from linforest_precond.chooser.trials import Trial, remaining
 from linforest_precond.solvers.status import Status
 
@@ -20,7 +21,8 @@ FACTS = Facts(
 
 def cost_of(rows, backend="cpu"):
     """Of a matrix with 7 entries in each row."""
-    return CostModel(rows, 7 * rows, 104 * rows, 8 * rows, DEFAULTS[backend], DEFAULTS["cpu"], backend)
+    own, host = (Machine.of(backend_named(name), "default") for name in (backend, "cpu"))
+    return CostModel(rows, 7 * rows, 104 * rows, 8 * rows, own, host, backend_named(backend))
 
 
 class Curve:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from linforest_precond.chooser.candidates import candidates_on
 from linforest_precond.chooser.chooser import TOTAL, Chooser
-from linforest_precond.chooser.outcome import complaint, info_of
+from linforest_precond.chooser.outcome import Failure, complaint, info_of
 from linforest_precond.chooser.report import TrialReport
 from linforest_precond.chooser.trials import Trial
 from linforest_precond.solvers.history import History
@@ -77,4 +77,4 @@ def test_the_choice_ends_whatever_the_residuals_are(drawn, hermitian, settle):
         assert trial.is_better_than_its_start in (True, False)
     if chosen is None and chooser.trials:
         failed = info_of(chooser, False)
-        assert complaint(chooser, PROBLEM, np.full(2, failed or 1), 1.0, None)
+        assert complaint(Failure(chooser, PROBLEM, failed or 1, 1.0, None))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import linforest_precond as lf
 from linforest_precond.chooser.candidates import candidates_on
 from linforest_precond.chooser.chooser import MARGIN, SINGULAR, TOTAL
-from linforest_precond.chooser.costs import Cost
 from linforest_precond.chooser.one_solve import OneSolve
 from linforest_precond.chooser.trials import GROWTH, HORIZON, LINEAR, remaining
+from linforest_precond.precond.kinds import Cost
 from linforest_precond.solvers.status import Status
 
 NAMES = [each.name for each in candidates_on("cpu", FACTS)]

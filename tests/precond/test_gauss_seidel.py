@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+from argparse import ArgumentParser, HelpFormatter
 
 import numpy as np
 import pytest
@@ -148,11 +149,17 @@ class TestSmoother:
 
 def test_kinds_are_described_once():
     """What other modules show of a kind comes from its descriptor."""
+    from linforest_precond.app.commands import solve
     from linforest_precond.app.commands.preconditioners import CHOICES
     from linforest_precond.app.warm_up import STEPS
     from linforest_precond.distributed.petsc.options import FUNCTIONS
 
+    solve.add_arguments(
+        parser := ArgumentParser(formatter_class=lambda prog: HelpFormatter(prog, width=9999))
+    )
     for name, face in faces().items():
+        assert f"{name}: {face.title}" in parser.format_help()
+        assert face.defaults.keys() >= {option for each in face.candidates for option in each.options}
         assert face.function is getattr(lf, name) and face.function is FUNCTIONS[name]
         assert CHOICES[name].title == face.title and name in STEPS
         assert "scaling" in inspect.signature(face.function).parameters  # the command line passes it

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import linforest_precond as lf
 from linforest_precond.chooser.facts import facts_of
-from linforest_precond.chooser.report import described
+from linforest_precond.chooser.report import facts_in_words
 from linforest_precond.matrix.checked import checked
 
 
@@ -106,5 +106,5 @@ def test_no_rows(backend):
 
 
 def test_printed():
-    text = dict(described(facts_of(checked(lf.matrices.poisson((5, 5))))))
+    text = dict(facts_in_words(facts_of(checked(lf.matrices.poisson((5, 5))))))
     assert text["symmetry"] == "Hermitian" and text["dominant rows"] == "100%"

@@ -110,6 +110,8 @@ def test_bad_arguments_are_named():
         lf.memory_estimate(A, "lu")
     with pytest.raises(ValueError, match="block_size"):
         lf.memory_estimate(A, "block_tridiagonal", block_size=3)
+    with pytest.raises(TypeError, match=r"^jacobi\(\) has no argument 'forests'"):
+        lf.memory_estimate(A, "jacobi", forests=2)
     with pytest.raises(ValueError, match="scaling"):
         lf.memory_estimate(A, "multilevel", scaling="best")
     with pytest.raises(ValueError, match="square"):

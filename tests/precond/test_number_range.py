@@ -139,7 +139,7 @@ class TestPreconditioners:
         A.data = np.where(A.data > 0, 1, -1) * np.finfo(float).max
         for kind in KINDS.values():
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "coarsening stalled|.* pivot|.* rows of the tridiagonal")
+                warnings.filterwarnings("ignore", "coarsening stalled|.* pivot|the tridiagonal system")
                 M = kind(backend.csr(A))
             assert 0 <= M.coverage <= 1
             assert np.isfinite(backend.host(M @ backend.array(noise(49)))).all()
@@ -166,7 +166,7 @@ class TestGrowth:
             skip_or_fail("matrices", "LINFOREST_MATRICES names no folder with laser")
         A = load_real("laser")
         # The elimination on the GPU perturbs other pivots, and nothing grows.
-        repair = "rows .* have been regularized" if backend.name == "cpu" else "have been perturbed"
+        repair = "rows regularized" if backend.name == "cpu" else "pivots perturbed"
         with pytest.warns(RuntimeWarning, match=repair):
             M = lf.block_tridiagonal(backend.csr(A), 4)
         assert np.isfinite(backend.host(M @ backend.array(noise(A.shape[0])))).all()

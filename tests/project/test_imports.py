@@ -129,6 +129,86 @@ def test_the_backend_is_asked_for_where_arrays_come_in():
     assert len(calls) <= 30
 
 
+# Functions above the backends that ask which one it is, and why they may. `study` measures backends.
+ASKING = {
+    # The user's word, `device=`, is checked, or named in an error.
+    "linforest_precond.matrices.arrays.array_modules",
+    "linforest_precond.graph.matching.matching.check_matching_options",
+    "linforest_precond.graph.traffic.statistics._backend",
+    # Files and pickles are opened on machines without a GPU.
+    "linforest_precond.precond.storage.operator_state._restored_backend",
+    "linforest_precond.precond.multigrid.hierarchy.Hierarchy.__reduce__",
+    # The message passing library is told of device memory.
+    "linforest_precond.distributed.partition.communicator.Communicator._messages",
+    "linforest_precond.distributed.partition.communicator.Communicator.allreduce",
+    "linforest_precond.distributed.partition.mpi.is_aware_of_cuda",
+    # Sums over ranks have the bits of one rank on the host alone.
+    "linforest_precond.distributed.multigrid.vector_ops.RankVectorOps.__init__",
+    "linforest_precond.distributed.forest.bands.band_rows",
+}
+
+
+def asks_for_a_backend(node):
+    """Whether an expression branches on a backend's name, a type of CuPy, or a table keyed by backends."""
+    if isinstance(node, ast.Compare):
+        sides = [node.left, *node.comparators]
+        operands = [each for side in sides for each in getattr(side, "elts", [side])]
+        return any(
+            getattr(each, "value", None) in ("cpu", "cuda")
+            or getattr(getattr(each, "func", None), "id", None) == "backend_named"
+            for each in operands
+        )
+    if isinstance(node, ast.Dict):
+        return {getattr(key, "value", None) for key in node.keys} >= {"cpu", "cuda"}
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        of_cupy = name == "isinstance" and "cupy" in ast.unparse(node.args[1])
+        return of_cupy or name == "is_cupy"
+    return isinstance(node, ast.Constant) and node.value == "__cuda_array_interface__"
+
+
+def functions_that_ask(module, tree):
+    """The names of the functions of a module, or the module's own, that ask for a backend."""
+
+    def visit(node, name):
+        own = isinstance(node, ast.FunctionDef | ast.ClassDef)
+        name = f"{name}.{node.name}" if own else name
+        if asks_for_a_backend(node):
+            yield name
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, name)
+
+    return set(visit(tree, module))
+
+
+def test_no_branch_asks_for_the_backend_above_the_backends():
+    """What differs between backends is a property or a function of theirs."""
+    above = {
+        module: path
+        for module, path in sources().items()
+        if not re.match(rf"{PACKAGE}\.(backends|interop|study)\b", module)
+    }
+    found = {
+        name
+        for module, path in above.items()
+        for name in functions_that_ask(module, ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert found == ASKING
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'if backend.name == "cpu": pass', 'if device in ("cuda", None): pass', "if is_cupy(type(x)): pass",
+        'costs = {"cpu": 1, "cuda": 2}', "if isinstance(x, cupy.ndarray): pass",
+        'if library is not backend_named("cpu"): pass', 'hasattr(x, "__cuda_array_interface__")',
+    ],
+)  # fmt: skip
+def test_branches_are_found(code):
+    assert functions_that_ask("module", ast.parse(code)) == {"module"}
+    assert not functions_that_ask("module", ast.parse('backend_named("cpu").matrix if csr.n else None'))
+
+
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])
 def test_subpackages_of_a_backend_import_downwards_only(graph, backend):
     inside = f"{PACKAGE}.backends.{backend}."

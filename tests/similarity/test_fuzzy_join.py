@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import linforest_precond as lf
+from linforest_precond.backends import backend_named
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.similarity import (
     candidates,
@@ -16,7 +17,6 @@ from linforest_precond.similarity import (
     join_quality,
     match_sets,
     noisy_sets,
-    verification,
 )
 
 APPROXIMATE = ("greedy", "locally_dominant", "paz_schwartzman")
@@ -108,7 +108,7 @@ def test_batches_and_chunks_change_nothing(backend, monkeypatch):
     sets = noisy_sets(60, size=8, seed=4)
     whole = fuzzy_join(sets, device=backend.name)
     monkeypatch.setattr(candidates, "CHUNK", 50)
-    monkeypatch.setitem(verification.CELLS, backend.name, 100)
+    monkeypatch.setattr(backend_named(backend.name).similarity.set_pairs, "CELLS", 100)
     parts = fuzzy_join(sets, device=backend.name)
     assert parts.pairs == whole.pairs and parts.candidates == whole.candidates
     np.testing.assert_array_equal(parts.overlap, whole.overlap)
@@ -259,9 +259,10 @@ def test_pairs_too_large_for_a_batch(backend, monkeypatch, matching, bound):
     random = np.random.default_rng(5)
     words = random_words(random, 120)
     sets = [words, [word if random.random() < 0.5 else word[:-1] + "x" for word in words], words[:90]]
-    options = {"threshold": 0.3, "matching": matching, "bound": bound, "device": backend.name}
+    device = "cpu" if matching == "exact" else backend.name
+    options = {"threshold": 0.3, "matching": matching, "bound": bound, "device": device}
     dense = fuzzy_join(sets, **options)
-    monkeypatch.setitem(verification.CELLS, backend.name, 10)
+    monkeypatch.setattr(backend_named(device).similarity.set_pairs, "CELLS", 10)
     sparse = fuzzy_join(sets, **options)
     assert dense.left.size > 0
     for field in ("left", "right", "overlap", "overlap_bound"):

@@ -26,7 +26,7 @@ from linforest_precond.app.commands.inputs import watched
 from linforest_precond.app.commands.preconditioners import (
     CHOICES,
     COMPARED,
-    Choice,
+    NamedKind,
     add_multigrid_options,
     multigrid_options,
     preconditioner_name,
@@ -127,7 +127,7 @@ def _measure(
 
 
 def _row(
-    choice: Choice, A: SparseMatrix, r: Array, symmetric: bool, spmv: float, backend: Backend
+    choice: NamedKind, A: SparseMatrix, r: Array, symmetric: bool, spmv: float, backend: Backend
 ) -> tuple[Any, dict[str, Any]]:
     M = choice.make(A)
     memory = choice.memory(A, symmetric)

@@ -16,7 +16,7 @@ from linforest_precond.precond.preconditioner import Preconditioner
 
 
 @dataclass(frozen=True)
-class Choice:
+class NamedKind:
     """One preconditioner: its title, how to make it, and the options of its memory estimate."""
 
     title: str
@@ -28,11 +28,11 @@ class Choice:
         return memory_estimate(A, self.kind, symmetric=symmetric, **self.options)
 
 
-def _choices(kind: str, face: Face) -> Iterator[tuple[str, Choice]]:
+def _choices(kind: str, face: Face) -> Iterator[tuple[str, NamedKind]]:
     for variant in face.variants:
         make = partial(face.operator, **variant.options)
-        yield variant.name, Choice(variant.title, make, kind, variant.options)
-    yield kind, Choice(face.title, face.operator, kind)
+        yield variant.name, NamedKind(variant.title, make, kind, variant.options)
+    yield kind, NamedKind(face.title, face.operator, kind)
 
 
 CHOICES = dict(choice for kind, face in faces().items() for choice in _choices(kind, face))

@@ -31,9 +31,7 @@ from linforest_precond.package_imports import optional_module
 from linforest_precond.precond.scaling.matrix_scaling import METHODS
 from linforest_precond.records.printing import as_table, one_line
 
-SOLVERS = {
-    name: getattr(solvers, name) for name in ("cg", "bicgstab", "fcg", "minres", "gmres", "fgmres", "idrs")
-}
+SOLVERS = {name: getattr(solvers, name) for name in solvers.__all__ if name.islower()}
 PICTURES = (".svg", ".png", ".pdf")
 # The default limit of iterations is 10 per row, and at most this.
 MOST_ITERATIONS = 20_000
@@ -56,16 +54,18 @@ examples:
 
 def add_arguments(parser: ArgumentParser) -> None:
     inputs.add_arguments(parser)
+    _add_methods(parser)
+    _add_system(parser)
+    _add_files(parser)
+
+
+def _add_methods(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--precond",
         type=preconditioner_name,
         choices=("auto", "none", *CHOICES),
-        help="auto: chosen by trial, with the solver (the default; with --solver it is tridiagonal); "
-        "tridiagonal: the tridiagonal part along a linear forest; block_tridiagonal: the 2 x 2 block "
-        "tridiagonal part along one; tridiagonal_original: the tridiagonal part of A in its original order; "
-        "multilevel: algebraic multigrid; jacobi, block_jacobi: the diagonal, or 2 x 2 blocks on it; "
-        "gauss_seidel: symmetric sweeps; ilu: incomplete factors; approximate_inverse: a sparse one; direct: "
-        "a sparse factorization; none: the solver alone",
+        help="auto: chosen by trial, with the solver (the default; with --solver it is tridiagonal); none: "
+        f"the solver alone; {'; '.join(f'{name}: {choice.title}' for name, choice in CHOICES.items())}",
     )
     add_multigrid_options(parser)
     parser.add_argument(
@@ -82,6 +82,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="auto (the default): cg if A is symmetric with a positive diagonal, else bicgstab; or "
         "chosen with the preconditioner",
     )
+
+
+def _add_system(parser: ArgumentParser) -> None:
+    """The right-hand side, the first iterate, and when to stop."""
     parser.add_argument(
         "--rhs",
         default="ones",
@@ -102,6 +106,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="maximum number of iterations, with --precond auto of each candidate (default: 10 per row, and "
         f"not more than {MOST_ITERATIONS:,})",
     )
+
+
+def _add_files(parser: ArgumentParser) -> None:
     out = parser.add_mutually_exclusive_group()
     out.add_argument("--out", metavar="FILE", help="file for x: .npy, .mtx or .txt (default: NAME.x.npy)")
     out.add_argument("--no-out", action="store_true", help="do not write x")

@@ -7,6 +7,7 @@ from linforest_precond.backends.rooms import import_rooms
 
 name = "cpu"
 converter = "cupy.asnumpy"
+linear_operators = "scipy.sparse.linalg"
 maps_files = True
 max_rows = 2**63 - 1
 # Index arrays are always copied: that costs less than to check every index that a kernel follows.

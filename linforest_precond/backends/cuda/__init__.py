@@ -10,6 +10,7 @@ from .runtime.prefetch import prefetch as prefetch
 
 name = "cuda"
 converter = "cupy.asarray"
+linear_operators = "cupyx.scipy.sparse.linalg"
 maps_files = False
 # The number of a half-edge (two per vertex) and a flag share 32 bits (kernels/forest/ranking_stages.cuh).
 max_rows = 2**30 - 1

@@ -110,10 +110,10 @@ class RankInversePart(ApproximateInverse):
             self._transposed.append(tuple(transpose_of(each.on(host)).on(own) for each in self.matrices))
         return self._transposed[0]
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         mean = self.matrices[0].rows.nnz / max(self.n, 1)
-        own = self._described(f"{mean:.1f} per row of this rank, at most {self.entries}")
-        return [*own, *self.traffic.described()]
+        own = self._details(f"{mean:.1f} per row of this rank, at most {self.entries}")
+        return [*own, *self.traffic.details()]
 
 
 def _bytes_of(matrices: tuple[Matrix, ...]) -> int:

@@ -27,16 +27,13 @@ from linforest_precond.distributed.partition.preconditioner import RankPrecondit
 from linforest_precond.distributed.tridiagonal.operators import jacobi, tridiagonal
 from linforest_precond.matrix.conversion import index_dtype
 from linforest_precond.matrix.value_range import shifted
-from linforest_precond.precond.preconditioner import Preconditioner
+from linforest_precond.precond.kinds import faces
 from linforest_precond.solvers.history import History
 from linforest_precond.solvers.problem import checked_problem
 
 # Kinds of one process whose products have the same bits for any number of ranks: not "ilu" of blocks.
-KINDS: dict[str, Callable[[Matrix, int], Preconditioner]] = {
-    "jacobi": lambda A, seed: jacobi(A),
-    "tridiagonal": lambda A, seed: tridiagonal(A, seed=seed),
-    "approximate_inverse": lambda A, seed: approximate_inverse(A, 10),
-    "multilevel": lambda A, seed: multilevel(A, seed=seed, max_coarse=300).aspreconditioner(),
+KINDS: dict[str, Callable[..., Any]] = {
+    each.__name__: each for each in (jacobi, tridiagonal, approximate_inverse, multilevel)
 }
 
 
@@ -96,13 +93,14 @@ def _chooser(A: Matrix, facts: Facts, cost: CostModel, options: Options) -> Choo
     most = min(10 * A.shape[0], MOST_ITERATIONS)
     rtol = tolerance(options.rtol, A.dtype)
     problem = checked_problem(A.operator, b, None, rtol, 0.0, most, None, None, A.inner)
-    made = dict[str, Preconditioner]()
+    made = dict[str, RankPreconditioner]()
 
     def start(candidate: Candidate, method: str, present: Trial | None) -> Trial | None:
         setup = 0.0 if candidate.name in made else cost.seconds(candidate.setup)
         if candidate.name not in made:
             try:
-                made[candidate.name] = KINDS[candidate.name](A, options.seed)
+                own = KINDS[candidate.kind](A, **candidate.options)
+                made[candidate.name] = faces()[candidate.kind].cycle_of(own)
             except ValueError as error:
                 if candidate.name == "jacobi" or not getattr(error, "is_on_all_ranks", False):
                     raise
@@ -114,16 +112,17 @@ def _chooser(A: Matrix, facts: Facts, cost: CostModel, options: Options) -> Choo
         iteration = cost.iteration(krylov, candidate.application)
         return Trial(candidate, M, krylov, problem, setup, iteration, x, History())
 
-    chooser = Chooser(_candidates(facts), facts, cost, start, lambda most: math.inf, digits_of(problem), most)
+    candidates, digits = _candidates(facts, options.seed), digits_of(problem)
+    chooser = Chooser(candidates, facts, cost, start, lambda most: math.inf, digits, most)
     return chooser
 
 
-def _candidates(facts: Facts) -> list[Candidate]:
+def _candidates(facts: Facts, seed: int) -> list[Candidate]:
     """Those of one process that there are over ranks."""
     return [
         replace(each, call=each.call.replace("lf.", "distributed."))
-        for each in candidates_on("cpu", facts)
-        if each.name in KINDS
+        for each in candidates_on("cpu", facts, seed)
+        if each.name in KINDS  # not those with a matching of rows and columns
     ]
 
 
@@ -133,7 +132,7 @@ def _cost_of(A: Matrix, facts: Facts, calibration: str) -> CostModel:
     machine = Machine(*A.comm.allgather(numbers)[0])
     value, index = A.dtype.itemsize, index_dtype(max(facts.entries, facts.rows)).itemsize
     return CostModel.of_sizes(
-        facts.rows, facts.entries, (value, index, value), 1, machine, machine, A.backend.name
+        facts.rows, facts.entries, (value, index, value), 1, machine, machine, A.backend
     )
 
 

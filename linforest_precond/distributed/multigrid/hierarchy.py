@@ -123,4 +123,4 @@ class RankHierarchy(LevelsInterface):
         return self
 
     def _printout(self) -> Printout:
-        return Printout.of(self._part.name, *self._operator._applied.part.described())
+        return Printout.of(self._part.name, *self._operator._applied.part.details())

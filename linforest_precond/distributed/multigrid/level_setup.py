@@ -79,14 +79,14 @@ class RankPart:
     def name(self) -> str:
         return f"{self.part.name}, over {self.finest.comm.size} ranks"
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         """Lines for print: the levels of one rank, and where they are."""
         coarse = 0 if self.gathered is None else len(self.gathered.levels)
         over_ranks = 0 if self.is_gathered else len(self.part.levels) - coarse
         where = "over ranks" if self.gathered is None else "on every rank"
         if self.gathered is not None and over_ranks:
             where = f"the first {over_ranks} over ranks, the others on every rank"
-        return [*self.part.described(), ("levels", where)]
+        return [*self.part.details(), ("levels", where)]
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         """Apply one cycle to own parts of vectors, (own rows, k); the first transposed one sets that up."""

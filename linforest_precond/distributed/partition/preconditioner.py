@@ -137,7 +137,7 @@ def set_up(A: Matrix, make: MakePart) -> RankPreconditioner:
         pattern: Any = RankPattern.of(A)
         device = getattr(A.rows.data, "device", None)
         state = OperatorState(part, pattern, A.dtype, time, A.backend, device, exponent, symmetry)
-        operator: Any = operator_class(RankPreconditioner, A.backend.name)(state)
+        operator: Any = operator_class(RankPreconditioner, A.backend.linear_operators)(state)
         operator.comm, operator.global_rows = A.comm, A.shape[0]
         return operator
 

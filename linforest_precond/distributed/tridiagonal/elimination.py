@@ -17,7 +17,7 @@ from linforest_precond.distributed.tridiagonal.band_partition import BandPartiti
 from linforest_precond.distributed.tridiagonal.gathered_paths import GatheredPaths
 from linforest_precond.distributed.tridiagonal.schur_complement import SchurComplement
 from linforest_precond.distributed.tridiagonal.sweeps import PipelinedSweeps, SpikeSweeps
-from linforest_precond.precond.tridiagonal.elimination import Elimination, Factorization
+from linforest_precond.precond.tridiagonal.elimination import Elimination, StartedFactorization
 from linforest_precond.precond.tridiagonal.growth import overflows
 from linforest_precond.precond.tridiagonal.segments import Triple, segments_of
 
@@ -77,7 +77,7 @@ class RankElimination(Elimination):
         return without_ghosts((lower, diagonal, upper)), paths, couplings
 
     def sweeps(
-        self, bands: Triple, inverse: Array, symmetric: bool, started: Factorization | None = None
+        self, bands: Triple, inverse: Array, symmetric: bool, started: StartedFactorization | None = None
     ) -> Any | None:
         partition = self.partition(bands)
         if inverse.ndim == 1 and self._largest_growth(partition, inverse) > sweeps.most_growth(inverse.dtype):

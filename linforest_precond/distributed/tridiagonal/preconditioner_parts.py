@@ -44,7 +44,7 @@ class Traffic:
         held, messages, coupling = comm.totals(held, messages, coupling)
         return cls(held, messages, coupling, comm.size)
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         """Lines for print."""
         sent = f"{self.messages:,} bytes exchanged, and {self.coupling:,} at the cuts"
         ranks = "1 rank" if self.ranks == 1 else f"{self.ranks} ranks"
@@ -130,10 +130,10 @@ class RankTridiagonalPart(FactoredBands):
     def name(self) -> str:
         return self._name_along_forest
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         solver, forest = self.solver, self.forest
         cuts = "cuts", f"{solver.cuts}: {solver.coupling}" if solver.cuts else "none crossed by a path"
-        return [*self._described(forest.n_paths, forest.longest_path, cuts), *self.traffic.described()]
+        return [*self._details(forest.n_paths, forest.longest_path, cuts), *self.traffic.details()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +166,8 @@ class RankJacobiPart(JacobiPart):
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         xp_of(x).multiply(self.inverse.reshape(-1, 1), b, out=x)
 
-    def described(self) -> list[tuple[str, str]]:
-        return [*super().described(), *self.traffic.described()]
+    def details(self) -> list[tuple[str, str]]:
+        return [*super().details(), *self.traffic.details()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,9 +207,9 @@ class LocalPart:
         if b.shape[0]:
             self.operator.apply_into(b, x, transpose)
 
-    def described(self) -> list[tuple[str, str]]:
-        own = [(f"{name} here", value) for name, value in self.operator._part.described()]
-        return [*own, *self.traffic.described()]
+    def details(self) -> list[tuple[str, str]]:
+        own = [(f"{name} here", value) for name, value in self.operator._part.details()]
+        return [*own, *self.traffic.details()]
 
 
 def own_block(A: Matrix) -> Any:

@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.arguments import as_path
+from linforest_precond.backends.host_numbers import LARGEST_EXACT_FLOAT
 from linforest_precond.graph.traffic.packet_checks import as_addresses, as_packet_counts
-from linforest_precond.graph.traffic.traffic_records import LARGEST_EXACT_FLOAT
 from linforest_precond.matrices.readers.bounded_streams import open_regular, text_lines
 from linforest_precond.matrices.readers.files import matrix_suffix, naming, read_matrix
 from linforest_precond.matrices.readers.matrix_market import read_entries
 from linforest_precond.matrices.readers.npz_files import read_arrays, read_npz
 
-# Packets that are read, sorted, or copied to the GPU at a time.
-AT_ONCE = 2**26
 # Lines of text that are parsed at a time.
 LINES = 2**20
 TEXTS = ".csv", ".tsv", ".txt"

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import Backend, backend_named, backend_of, is_on
+from linforest_precond.backends import Backend, backend_named, backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.returns import TrafficScan
 from linforest_precond.backends.user_warnings import named_arguments
 from linforest_precond.graph.traffic.packet_checks import check_total
-from linforest_precond.graph.traffic.packet_files import AT_ONCE
 from linforest_precond.graph.traffic.traffic_inputs import (
     bounds,
     check_shape,
@@ -157,8 +156,7 @@ def _scan(
     indptr: Array, indices: Array, values: Array, width: int, batches: int | None, device: Device
 ) -> TrafficScan:
     backend = _backend(values, device)
-    at_once = AT_ONCE if backend.maps_files or not is_on(values, backend) else None
-    pieces = bounds(indices.size, batches, at_once)
+    pieces = bounds(indices.size, batches, values)
     return backend.csgraph.traffic.scan_links(indptr, indices, values, width, pieces)
 
 
@@ -182,8 +180,9 @@ def _from_scan(scan: TrafficScan) -> TrafficStatistics:
 
 def _backend(array: Any, device: Device) -> Backend:
     """The backend of a device, by default of an array."""
-    wanted = backend_of(array) if device is None else backend_named(device)
-    if device == "cpu" and not is_on(array, wanted):
+    own = backend_of(array)
+    wanted = own if device is None else backend_named(device)
+    if own not in (wanted, backend_named("cpu")):
         raise TypeError('A is on the GPU, and device="cpu" asks for the CPU; pass arrays of NumPy')
     return wanted
 

@@ -14,17 +14,17 @@ import scipy.sparse
 
 from linforest_precond.backends import Backend, backend_of
 from linforest_precond.backends.annotations import Array
-from linforest_precond.backends.array_libraries import is_cupy, refuse_masked_or_ragged
+from linforest_precond.backends.array_libraries import refuse_masked_or_ragged
 from linforest_precond.graph.traffic.packet_checks import ADDRESSES
-from linforest_precond.graph.traffic.packet_files import AT_ONCE, is_text, read_packets
+from linforest_precond.graph.traffic.packet_files import is_text, read_packets
 from linforest_precond.graph.traffic.traffic_records import TrafficMatrix
 
 Piece: TypeAlias = tuple[Any, ...]
 
 
-def bounds(count: int, batches: int | None, at_once: int | None = AT_ONCE) -> list[tuple[int, int]]:
-    """The bounds of `batches` pieces of `count` entries; by default of `at_once` entries each, or of one."""
-    size = -(-count // batches) if batches else at_once or count
+def bounds(count: int, batches: int | None, array: Any) -> list[tuple[int, int]]:
+    """The bounds of `batches` pieces of `count` entries; by default of what an array's backend takes."""
+    size = -(-count // batches) if batches else backend_of(array).csgraph.traffic.AT_ONCE or count
     return [(begin, min(begin + size, count)) for begin in range(0, count, max(size, 1))]
 
 
@@ -125,9 +125,8 @@ def _cut(piece: Piece, batches: int | None) -> Iterator[Piece]:
     """Equal parts of a piece; arrays on the GPU are one part by default."""
     arrays = [each for each in piece if each is not None]
     count = max((each.shape[0] if each.ndim else 0 for each in arrays), default=0)
-    on_gpu = any(is_cupy(type(each)) for each in arrays)
     if len({each.shape for each in arrays}) > 1 or arrays[0].ndim != 1:
         yield piece  # arrays that do not match: the checks of packets name them
         return
-    for begin, end in bounds(count, batches, None if on_gpu else AT_ONCE):
+    for begin, end in bounds(count, batches, arrays[0]):
         yield tuple(each if each is None else each[begin:end] for each in piece)

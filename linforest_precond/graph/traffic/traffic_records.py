@@ -13,9 +13,6 @@ from linforest_precond.matrix.conversion import csr
 from linforest_precond.records.printing import Printed, Printout
 from linforest_precond.records.read_only import ReadOnlyArrays
 
-# The largest number up to which float64 holds all integers.
-LARGEST_EXACT_FLOAT = 2**53
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrafficMatrix(OnBackend, ReadOnlyArrays, Printed):
@@ -62,18 +59,10 @@ class TrafficMatrix(OnBackend, ReadOnlyArrays, Printed):
         ValueError
             On the GPU, if a link has more packets than float64 holds exactly.
         """
-        sparse, device = self.backend.sparse, self.backend.name
-        values, index = self.packets.copy(), self.indices.dtype
-        if device == "cuda":
-            if self.nnz and int(values.max()) > LARGEST_EXACT_FLOAT:  # stall: on demand
-                raise ValueError(
-                    f"a link has more than 2**53 packets, {int(values.max())}, which float64 does not hold "
-                    "exactly; use the arrays packets, indices and indptr"
-                )
-            values = values.astype(np.float64)
-        if self.nnz >= 2**31:
-            index = np.dtype(np.int64)
-        return csr(sparse, values, self.indices.astype(index), self.indptr.astype(index), self.shape)
+        values = self.backend.csgraph.traffic.as_matrix_values(self.packets)
+        index = np.dtype(np.int64) if self.nnz >= 2**31 else self.indices.dtype
+        arrays = values, self.indices.astype(index), self.indptr.astype(index)
+        return csr(self.backend.sparse, *arrays, self.shape)
 
     def _printout(self) -> Printout:
         return Printout.of(

@@ -18,7 +18,7 @@ from linforest_precond.precond.approximate_inverse.inverse_part import (
     InversePart,
     method_for,
 )
-from linforest_precond.precond.kinds import Face, Kind, Sizes, register
+from linforest_precond.precond.kinds import Candidacy, Cost, Face, Kind, Sizes, register
 from linforest_precond.precond.multigrid.level_matrix import LevelMatrix
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
@@ -138,5 +138,20 @@ def _memory(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int]:
     return operator, operator + 3 * rows + matrix + 32 * sizes.rows
 
 
-FACE = Face(approximate_inverse, "sparse approximate inverse", _memory, setup_products=120)
+FACE = Face(
+    approximate_inverse,
+    "sparse approximate inverse",
+    _memory,
+    setup_products=120,
+    candidates=(
+        Candidacy(
+            "cpu", setup=Cost(6e3, 1250), application=Cost(50, 3.0), share=0.5, options={"entries": 10}
+        ),
+        Candidacy("cuda", setup=Cost(400, 200), application=Cost(0.8, 2.5), share=0.25),
+        Candidacy(
+            "cuda", setup=Cost(600, 600), application=Cost(0.8, 2.0), share=0.3, is_definite=False,
+            options={"scaling": "matching"}, fits=lambda facts: facts.needs_matching,
+        ),
+    ),
+)  # fmt: skip
 register(Kind("approximate_inverse", SCHEMA, follows_indices=True, face=FACE))

@@ -97,7 +97,7 @@ class ApproximateInverse:
     def positive_definite(self) -> bool:
         return self.method == "fsai"
 
-    def _described(self, entries: str) -> list[tuple[str, str]]:
+    def _details(self, entries: str) -> list[tuple[str, str]]:
         return [("entries", entries), ("repairs", in_words(self.repairs, self.positive_definite))]
 
 
@@ -197,9 +197,9 @@ class InversePart(ApproximateInverse, OnBackend, schema.Stored):
         adjoint = self._adjoint if self.method == "fsai" else ()
         return held_bytes(self.indptr, self.indices, self.data, adjoint)
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         mean = self.data.size / max(self.n, 1)
-        return self._described(f"{self.data.size:,}, {mean:.1f} per row, at most {self.entries}")
+        return self._details(f"{self.data.size:,}, {mean:.1f} per row, at most {self.entries}")
 
 
 SCHEMA = schema.of_fields(

@@ -75,7 +75,7 @@ class DirectPart(OnBackend, schema.Stored):
         name = name_of(order, pivoting, library)
         ordering = ordering_by(csr, name, order)
         is_verified_later = flops is not None
-        if flops is None and ordering is not None and library is backend_named("cpu"):
+        if flops is None and ordering is not None and library.direct.sparse_lu.ON_HOST:
             flops = predicted_flops(csr, stored, ordering)
         kept = owned(csr, stored)
         factors = factored(kept, name, ordering, pivoting, math.inf if flops is None else flops, reason)
@@ -134,7 +134,7 @@ class DirectPart(OnBackend, schema.Stored):
     def positive_definite(self) -> bool:
         return bool(self.factors.definite)
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         factors, entries = self.factors, self.csr.nnz
         fill = f", {factors.entries / entries:.1f} times those of A" if entries else ""
         moved = "" if factors.interchanges is None else f", {factors.interchanges:,} interchanges of rows"

@@ -39,7 +39,7 @@ LEAST_SIZE, LARGEST_ERROR = 1e-300, 1e300
 MOST_SWEEPS = 1000
 
 
-class Findings(NamedTuple):
+class FactorFindings(NamedTuple):
     """The counts of a factorization.
 
     `dropped` is the fill-in that is dropped and the shift: the root mean square over the rows of the norms of
@@ -70,7 +70,7 @@ class IluPart(TriangularSolves):
     upper: Triangle
     inverse: Array  # of D
     cholesky: bool  # Hermitian, with positive pivots: L is the conjugate transpose of U
-    findings: Annotated[Findings, schema.items(int, float, int, float)]
+    findings: Annotated[FactorFindings, schema.items(int, float, int, float)]
     sweeps: Annotated[int | None, schema.optional(schema.integer(0, MOST_SWEEPS))]
 
     @classmethod
@@ -102,7 +102,7 @@ class IluPart(TriangularSolves):
 
     @classmethod
     def from_state(cls, findings: Any, **fields: Any) -> IluPart:
-        return cls(findings=Findings(*findings), **with_triangles(fields))
+        return cls(findings=FactorFindings(*findings), **with_triangles(fields))
 
     def refreshed(self, csr: CheckedMatrix) -> IluPart:
         schedule = Schedule(self.order, self.ordering, self.starts)
@@ -117,7 +117,7 @@ class IluPart(TriangularSolves):
         method = "IC(0): incomplete Cholesky" if self.cholesky else "ILU(0): incomplete LU"
         return f"{method} factors on the pattern of A"
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         solves = "exact, by levels" if self.sweeps is None else f"{self.sweeps} Jacobi sweeps each"
         return [
             ("order", self.order),
@@ -164,7 +164,7 @@ def factored(
     cholesky: bool,
     weights: Array,
     longest_row: int,
-) -> tuple[Triangle, Triangle, Array, bool, Findings]:
+) -> tuple[Triangle, Triangle, Array, bool, FactorFindings]:
     """L, U and D^-1 of a matrix, whether they are Cholesky factors, and the counts.
 
     The diagonal is shifted as little as is needed (Manteuffel 1980): where pivots of a Hermitian matrix are
@@ -189,7 +189,7 @@ def factored(
             cholesky, shift = False, 0.0
     mean = backend.matrix.sums.tree_sum(dropped) / max(weights.size, 1)
     error = math.sqrt(mean + shift**2) if math.isfinite(mean) else LARGEST_ERROR
-    findings = Findings(found[FactorFinding.PERTURBED], shift, breakdowns, error)
+    findings = FactorFindings(found[FactorFinding.PERTURBED], shift, breakdowns, error)
     return lower, upper, inverse, cholesky, findings
 
 

@@ -16,7 +16,7 @@ from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.precond.ilu.ilu_part import MOST_SWEEPS, SCHEMA, IluPart
 from linforest_precond.precond.ilu.order_choice import best_part
 from linforest_precond.precond.ilu.row_orders import ORDERS, schedule_of
-from linforest_precond.precond.kinds import Face, Kind, Sizes, register
+from linforest_precond.precond.kinds import Candidacy, Cost, Face, Kind, Sizes, register
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
 from linforest_precond.precond.setup import Setup
@@ -119,5 +119,23 @@ def memory_of_triangles(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, 
     return operator, operator + max(pattern, 5 * matrix + 16 * sizes.rows)
 
 
-FACE = Face(ilu, "incomplete LU factors", memory_of_triangles, setup_products=20)
+FACE = Face(
+    ilu,
+    "incomplete LU factors",
+    memory_of_triangles,
+    setup_products=20,
+    candidates=(
+        Candidacy(
+            "cpu", setup=Cost(2e3, 90), application=Cost(90, 6.0), share=0.35, options={"ordering": "natural"}
+        ),
+        Candidacy(
+            "cuda", setup=Cost(600, 130), application=Cost(6.4, 3.3), share=0.42,
+            options={"ordering": "colors"},
+        ),
+        Candidacy(
+            "cpu", setup=Cost(8e3, 800), application=Cost(100, 8.0), share=0.3, is_definite=False,
+            options={"scaling": "matching"}, fits=lambda facts: facts.needs_matching,
+        ),
+    ),
+)  # fmt: skip
 register(Kind("ilu", SCHEMA, follows_indices=True, face=FACE))

@@ -36,25 +36,17 @@ class Costs(NamedTuple):
     most_launches: int
 
 
-COSTS = {
-    "cpu": Costs(1e10, 1e-5, 0.0, 0.0, 0),
-    "cuda": Costs(3e12, 3e-5, 2e-6, 1e-6, 16),  # one H200
-}
-# The orders that are tried; of equal ones the first is taken. Colours have the fewest levels, which pays on
-# the GPU, and drop the most fill-in.
-CANDIDATES = {"cpu": ("natural", "rcm", "forest"), "cuda": ("colors", "natural", "rcm", "forest")}
-
-
 def best_part(csr: CheckedMatrix, stored: DType, seed: int, sweeps: int | None) -> IluPart:
     """The part of the order with the least predicted time to a solution."""
-    name = csr.backend.name
+    levels = csr.backend.ilu.triangular
+    costs = Costs._make((*levels.TIMES, levels.MOST_LAUNCHES))
     pattern, best, least = as_pattern(csr), None, math.inf
-    for order in CANDIDATES[name]:
-        schedule = schedule_of(csr, pattern, order, seed, most_levels(csr, least, COSTS[name]))
+    for order in levels.ORDERS:
+        schedule = schedule_of(csr, pattern, order, seed, most_levels(csr, least, costs))
         if schedule is None:
             continue
         part = IluPart.of(csr, stored, schedule, sweeps)
-        predicted = seconds(csr, schedule.levels, COSTS[name]) * (LEAST_ROOT + part.findings.dropped**0.5)
+        predicted = seconds(csr, schedule.levels, costs) * (LEAST_ROOT + part.findings.dropped**0.5)
         if best is None or predicted < least:
             best, least = part, predicted
     assert best is not None

@@ -21,7 +21,7 @@ from linforest_precond.backends.annotations import (
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.graph.matching.repeated_coarsening import is_stalled
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.kinds import Face, Kind, Sizes, register
+from linforest_precond.precond.kinds import Candidacy, Cost, Face, Kind, Sizes, register
 from linforest_precond.precond.multigrid.candidate_coarsening import coarsening_of
 from linforest_precond.precond.multigrid.grid_transfer import GridTransfer, Interpolation
 from linforest_precond.precond.multigrid.hierarchy import Hierarchy
@@ -320,5 +320,26 @@ def memory_of_levels(sizes: Sizes, options: Mapping[str, Any]) -> tuple[int, int
     return held(sizes.stored), held(max(sizes.stored, sizes.value)) + graph.graph_in_making + pairing
 
 
-FACE = Face(multilevel, "algebraic multigrid", memory_of_levels, setup_products=100)
+def _cycles(facts: Any) -> float:
+    """For scalar equations, 18 iterations are expected for 8 digits."""
+    return 18.0 if facts.is_elliptic or facts.is_scalar_stiffness else 0.0
+
+
+FACE = Face(
+    multilevel,
+    "algebraic multigrid",
+    memory_of_levels,
+    setup_products=100,
+    is_hierarchy=True,
+    candidates=(
+        Candidacy(
+            "cpu", setup=Cost(7.5e3, 210), application=Cost(150, 7.0), share=0.35, cycles=_cycles,
+            is_definite=False, options={"max_coarse": 300},
+        ),
+        Candidacy(
+            "cuda", setup=Cost(700, 110), application=Cost(3.5, 8.0), share=0.35, cycles=_cycles,
+            is_definite=False,
+        ),
+    ),
+)  # fmt: skip
 register(Kind("multilevel", SCHEMA, follows_indices=True, face=FACE))

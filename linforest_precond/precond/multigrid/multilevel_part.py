@@ -209,7 +209,7 @@ class MultilevelPart(schema.Stored):
         """Whether the cycle is positive definite where A is; K-cycles are not linear."""
         return self.definite and self.is_self_adjoint and self.cycle != "K"
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         entries = [level.entries for level in self.levels]
         unknowns = [level.unknowns for level in self.levels]
         lines = [

@@ -15,7 +15,7 @@ from linforest_precond.precond.multigrid.level_vectors import LevelVectors
 
 def pyamg_solver(hierarchy: Any) -> Any:
     """A `MultilevelSolver` with the levels and smoothers of a hierarchy on the CPU."""
-    if hierarchy._operator._backend.name != "cpu":
+    if hierarchy._operator._backend.sparse is not scipy.sparse:
         raise TypeError("to_pyamg needs a hierarchy on the CPU: PyAMG works there alone")
     if hierarchy._operator._part is not hierarchy._part:
         raise ValueError("to_pyamg needs a hierarchy that is set up without scaling=, got a scaled one")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.arguments import as_dtype
-from linforest_precond.backends.array_libraries import xp_of
+from linforest_precond.backends.array_libraries import address, is_array, xp_of
 from linforest_precond.backends.flags import all_set
 from linforest_precond.matrix.checks import VALUE_DTYPES
 from linforest_precond.precond.parts.work_vectors import WorkVectors
@@ -64,9 +64,9 @@ def held_bytes(*things: Any) -> int:
     pending = list(things)
     while pending:
         thing = pending.pop()
-        if isinstance(thing, np.ndarray) or hasattr(thing, "__cuda_array_interface__"):
-            address = _address(thing)
-            arrays[address] = max(thing.nbytes, arrays.get(address, 0))
+        if is_array(thing):
+            start = address(thing)
+            arrays[start] = max(thing.nbytes, arrays.get(start, 0))
         elif isinstance(thing, tuple | list):
             pending += thing
         elif type(thing).__module__.startswith("linforest_precond") and not isinstance(thing, WorkVectors):
@@ -77,11 +77,7 @@ def held_bytes(*things: Any) -> int:
 
 def is_same_memory(one: Array, other: Array) -> bool:
     """Whether two contiguous arrays of a device hold the same numbers in the same place."""
-    return bool(_address(one) == _address(other) and (one.dtype, one.size) == (other.dtype, other.size))
-
-
-def _address(array: Any) -> int:
-    return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
+    return bool(address(one) == address(other) and (one.dtype, one.size) == (other.dtype, other.size))
 
 
 @functools.cache

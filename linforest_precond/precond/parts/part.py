@@ -72,7 +72,7 @@ class Part(Protocol):
     def state(self) -> dict[str, Any]:
         """The fields of the kind's schema, of types that `storage.operator_state` can pack."""
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         """Names and values for print."""
 
 

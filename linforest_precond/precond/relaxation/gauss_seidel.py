@@ -253,7 +253,7 @@ class GaussSeidelPart(TriangularSolves):
     def repairs(self) -> Repairs:
         return happened(pivots_perturbed=self.lifted)
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         return [
             ("colours", f"{self.starts.size - 1:,}"),
             ("sweeps", f"{self.sweeps}"),

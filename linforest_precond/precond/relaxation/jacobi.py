@@ -12,7 +12,7 @@ from linforest_precond.backends.arguments import as_integer
 from linforest_precond.backends.array_libraries import xp_of
 from linforest_precond.backends.user_warnings import warn_user, without_numpy_warnings
 from linforest_precond.matrix.checked import CheckedMatrix
-from linforest_precond.precond.kinds import Face, Kind, Sizes, register
+from linforest_precond.precond.kinds import Candidacy, Cost, Face, Kind, Sizes, register
 from linforest_precond.precond.parts.number_types import held_bytes, stored_array
 from linforest_precond.precond.parts.part import Repairs, coverage_in_words, happened, in_words
 from linforest_precond.precond.preconditioner import Preconditioner
@@ -189,7 +189,7 @@ class JacobiPart(OnBackend, schema.Stored):
     def repairs(self) -> Repairs:
         return happened(pivots_perturbed=self.lifted)
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         return [
             ("coverage", coverage_in_words(self)),
             ("repairs", in_words(self.repairs, self.positive_definite)),
@@ -224,7 +224,16 @@ def _memory(sizes: Sizes, block_size: int) -> tuple[int, int]:
     return operator, block_size * (3 * sizes.value + 2 * sizes.stored + 16) * rows
 
 
-FACE = Face(jacobi, "the diagonal", lambda sizes, _: _memory(sizes, 1), setup_products=1)
+FACE = Face(
+    jacobi,
+    "the diagonal",
+    lambda sizes, _: _memory(sizes, 1),
+    setup_products=1,
+    candidates=(
+        Candidacy("cpu", setup=Cost(560, 3), application=Cost(0, 0.3)),
+        Candidacy("cuda", setup=Cost(240, 1), application=Cost(0.4, 0.3)),
+    ),
+)
 BLOCK_FACE = Face(
     block_jacobi,
     "2 x 2 blocks on the diagonal",

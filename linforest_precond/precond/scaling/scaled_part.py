@@ -52,8 +52,8 @@ class ScaledPart:
     def state(self) -> dict[str, Any]:
         return self.inner.state()
 
-    def described(self) -> list[tuple[str, str]]:
-        return [("scaling", self.scaling.summary()), *self.inner.described()]
+    def details(self) -> list[tuple[str, str]]:
+        return [("scaling", self.scaling.summary()), *self.inner.details()]
 
     def solve_into(self, b: Array, x: Array, transpose: bool) -> None:
         backend = self.scaling.backend

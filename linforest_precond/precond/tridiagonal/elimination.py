@@ -11,7 +11,7 @@ from linforest_precond.precond.tridiagonal.segments import Triple, backend_of_ba
 from linforest_precond.records.printing import numbers_of
 
 
-class Factorization:
+class StartedFactorization:
     """An asynchronous factorization on one device, with the sweeps that solves are expected to need.
 
     `symmetric` is the expected symmetry; None where no sweeps are expected. `report` is a report of the
@@ -57,7 +57,7 @@ class Elimination:
         return (lower, bands[1], upper), paths, couplings
 
     def sweeps(
-        self, bands: Triple, inverse: Array, symmetric: bool, started: Factorization | None = None
+        self, bands: Triple, inverse: Array, symmetric: bool, started: StartedFactorization | None = None
     ) -> Any | None:
         """The solver without pivoting; None where rounding errors would grow."""
         lower, diagonal, upper = bands

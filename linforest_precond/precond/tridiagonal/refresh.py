@@ -46,7 +46,7 @@ def own_arrays(matrix: MatrixLike, pattern: PatternDigest) -> tuple[Array, Array
     return arrays if known else None
 
 
-def described(
+def results_of_pass(
     A: MatrixLike, report: Any, dtype: DType, stored: DType, pattern: PatternDigest
 ) -> Refreshed | None:
     """The results of the pass over A; None where its pattern differs, or its values need the full check.

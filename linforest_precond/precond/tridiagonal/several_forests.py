@@ -172,7 +172,7 @@ class SeveralForestsPart(schema.Stored):
     def positive_definite(self) -> bool:
         return self.definite
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         solves, products, size = self.cost
         shares = " + ".join(f"{part.coverage:.4f}" for part in self.parts)
         repairs = dict.fromkeys(in_words(part.repairs, part.positive_definite) for part in self.parts)

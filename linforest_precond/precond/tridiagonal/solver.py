@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of, is_on
+from linforest_precond.backends import is_on
 from linforest_precond.backends.annotations import Array, DType
 from linforest_precond.backends.array_libraries import device_name, refuse_masked_or_ragged, xp_of
 from linforest_precond.backends.returns import PivotFinding
 from linforest_precond.backends.user_warnings import named_arguments, warn_user, without_numpy_warnings
 from linforest_precond.interop.dlpack import native_array
 from linforest_precond.matrix.checks import check_finite, value_dtype
-from linforest_precond.precond.tridiagonal.elimination import Elimination, Factorization
+from linforest_precond.precond.tridiagonal.elimination import Elimination, StartedFactorization
 from linforest_precond.precond.tridiagonal.repair import Decision
-from linforest_precond.precond.tridiagonal.segments import backend_of_bands
+from linforest_precond.precond.tridiagonal.segments import Triple, backend_of_bands
 from linforest_precond.records.forest import Bands
-from linforest_precond.records.printing import Printed, Printout, agreeing
+from linforest_precond.records.printing import Printed, Printout
 
 BLOCK_SIZES = (1, 2, 4)
 
@@ -112,7 +112,7 @@ class TridiagonalSolver(Printed):
         make_definite: bool,
         perturb: bool = True,
         decide: Decision | None = None,
-        started: Factorization | None = None,
+        started: StartedFactorization | None = None,
     ) -> None:
         """Compute the pivots, clip couplings where needed, and decide whether solves need pivoting.
 
@@ -122,42 +122,56 @@ class TridiagonalSolver(Printed):
         """
         steps, bands = self._steps, (lower, diagonal, upper)
         inverse, found = steps.factor(bands, perturb) if started is None else started.result()
-        self.clipped = bool(make_definite) and _is_positive(found) and not _is_definite(found)
-        self.repaired, self.repaired_paths, self.repaired_couplings = None, 0, 0
-        if decide is not None and found[PivotFinding.WEAK] and not _is_positive(found):
-            self.repaired = decide(bands, inverse)
-        if self.clipped:
-            bands = steps.clip(bands)
-        elif self.repaired is not None:
-            bands, self.repaired_paths, self.repaired_couplings = steps.clip_paths(bands, self.repaired)
-            self.repaired = self.repaired if self.repaired_paths else None
+        bands = self._clipped(bands, inverse, found, make_definite, decide)
         if self.clipped or self.repaired_couplings:
-            inverse, found = steps.factor(bands, perturb)
-            started = None
-        self.symmetric = found[PivotFinding.NOT_SYMMETRIC] == 0
-        perturbed = found[PivotFinding.PERTURBED]
+            (inverse, found), started = steps.factor(bands, perturb), None
+        self.symmetric, self.hermitian = (
+            found[each] == 0 for each in (PivotFinding.NOT_SYMMETRIC, PivotFinding.NOT_HERMITIAN)
+        )
+        self.positive_definite = _is_definite(found)
+        self.lifted, self.regularized = found[PivotFinding.PERTURBED], 0
         method = steps.sweeps(bands, inverse, self.symmetric, started) if _is_safe(found) else None
         self.pivoted = method is None
-        self.regularized = 0
         if method is None:
-            method, self.regularized = steps.pivoted(bands, inverse, perturbed, perturb)
-        self._backend, self._solver = backend_of_bands(bands), method
+            method, self.regularized = steps.pivoted(bands, inverse, self.lifted, perturb)
+            self.lifted = int(method.perturbed)
+        self._backend, self._solver, self.dtype = backend_of_bands(bands), method, diagonal.dtype
         self.block_size = diagonal.shape[1] if diagonal.ndim == 3 else 1
         self.n = diagonal.shape[0] * self.block_size
-        self.dtype = diagonal.dtype
-        self.lifted = int(method.perturbed if self.pivoted else perturbed)
-        self.hermitian = found[PivotFinding.NOT_HERMITIAN] == 0
-        self.positive_definite = _is_definite(found)
         held = () if self.pivoted else (bands[0], inverse, bands[2])
         self.nbytes = method.nbytes_extra + sum(array.nbytes for array in held)
         if steps.warns and (self.lifted or self.regularized):
-            of = "of the tridiagonal system"
-            if self.regularized:
-                repair = agreeing(self.regularized, f"row {of} has", f"rows {of} have") + " been regularized"
-            else:
-                was, were = f"{of}'s pivots was tiny and has", f"{of}'s pivots were tiny and have"
-                repair = agreeing(self.lifted, was, were) + " been perturbed"
-            warn_user(f"{repair}: it is numerically singular, and a nearby system is solved instead")
+            repair, count = self._repairs()[-1]
+            warn_user(
+                "the tridiagonal system is numerically singular, and a nearby system is solved instead "
+                f"({repair}: {count})"
+            )
+
+    def _clipped(
+        self,
+        bands: Triple,
+        inverse: Array,
+        found: Sequence[int],
+        make_definite: bool,
+        decide: Decision | None,
+    ) -> Triple:
+        """The bands with clipped couplings, where they need it; sets what was clipped."""
+        self.clipped = bool(make_definite) and _is_positive(found) and not _is_definite(found)
+        self.repaired, self.repaired_paths, self.repaired_couplings = None, 0, 0
+        if self.clipped:
+            return self._steps.clip(bands)
+        if decide is None or not found[PivotFinding.WEAK] or _is_positive(found):
+            return bands
+        rows = decide(bands, inverse)
+        if rows is not None:
+            bands, self.repaired_paths, self.repaired_couplings = self._steps.clip_paths(bands, rows)
+            self.repaired = rows if self.repaired_paths else None
+        return bands
+
+    def _repairs(self) -> list[tuple[str, str]]:
+        """The numbers of repairs, in words."""
+        regularized = [("rows regularized", f"{self.regularized:,}")] if self.regularized else []
+        return [("pivots perturbed", f"{self.lifted:,}"), *regularized]
 
     @without_numpy_warnings
     def solve(self, b: Array, *, transpose: bool = False) -> Array:
@@ -214,8 +228,7 @@ class TridiagonalSolver(Printed):
             ("dtype", str(self.dtype)),
             ("matrix", kind + (", couplings clipped" if self.clipped else "")),
             ("method", "with pivoting" if self.pivoted else "two sweeps, no pivoting"),
-            ("pivots perturbed", f"{self.lifted:,}"),
-            *([("rows regularized", f"{self.regularized:,}")] if self.regularized else []),
+            *self._repairs(),
             ("bytes", f"{self.nbytes:,}"),
         )
 
@@ -256,7 +269,7 @@ def solver_of(
     make_definite: bool = True,
     perturb: bool = True,
     decide: Decision | None = None,
-    started: Factorization | None = None,
+    started: StartedFactorization | None = None,
 ) -> TridiagonalSolver:
     """The solver of checked bands, whose arrays it shares."""
     kind = BlockTridiagonalSolver if bands.diagonal.ndim == 3 else TridiagonalSolver
@@ -267,9 +280,9 @@ def solver_of(
 
 def started_factorization(
     bands: Bands, symmetric: bool | None, *, perturb: bool, report: Any = None
-) -> Factorization:
+) -> StartedFactorization:
     """The factorization that `solver_of` begins with."""
-    return Factorization((bands.lower, bands.diagonal, bands.upper), perturb, symmetric, report)
+    return StartedFactorization((bands.lower, bands.diagonal, bands.upper), perturb, symmetric, report)
 
 
 def _is_positive(found: Sequence[int]) -> bool:
@@ -297,7 +310,7 @@ def _is_safe(found: Sequence[int]) -> bool:
 def _checked_bands(lower: Array, diagonal: Array, upper: Array, blocks: bool) -> tuple[Array, Array, Array]:
     """Copies of the user's bands, of one length, type and device, with zeros outside the matrix."""
     named = {"lower": lower, "diagonal": diagonal, "upper": upper}
-    backend = backend_of(diagonal)
+    backend = backend_of_bands((lower, diagonal, upper))
     for name, band in named.items():
         if not is_on(band, backend):
             raise TypeError(

@@ -25,7 +25,7 @@ from linforest_precond.backends.user_warnings import without_numpy_warnings
 from linforest_precond.graph.forest import pipeline
 from linforest_precond.graph.forest.factor import begin_factor, check_options
 from linforest_precond.graph.forest.pairs import check_block_options
-from linforest_precond.precond.kinds import Face, Kind, Sizes, Variant, register
+from linforest_precond.precond.kinds import Candidacy, Cost, Face, Kind, Sizes, Variant, register
 from linforest_precond.precond.parts.lockstep import completed
 from linforest_precond.precond.preconditioner import Preconditioner
 from linforest_precond.precond.scaling.matrix_scaling import MatrixScaling
@@ -324,6 +324,15 @@ def _solving(sizes: Sizes) -> int:
 ORIGINAL = Variant(
     "tridiagonal_original", "tridiagonal, original order", {"ordering": "original"}, ("original", "triscal")
 )
+
+
+def _share(facts: Any) -> float:
+    """Couplings on paths are solved exactly. With layers, the share 1 - w that others have of the weight
+    divides the condition number, whose square root the iterations follow; paths cover less of other graphs.
+    """
+    return 1.0 if facts.needs_matching else max(1e-4, 1 - facts.heavy_share**1.5) ** 0.5
+
+
 FACE = Face(
     tridiagonal,
     "tridiagonal, linear forest",
@@ -331,7 +340,15 @@ FACE = Face(
     setup_products=10,
     aliases=("algtriscal",),
     variants=(ORIGINAL,),
-)
+    candidates=(
+        Candidacy("cpu", setup=Cost(3e3, 50), application=Cost(100, 0.9), share=_share),
+        # Of other matrices, the bands would be solved with pivoting, which is slow on a GPU.
+        Candidacy(
+            "cuda", setup=Cost(360, 10), application=Cost(1.5, 0.5), share=_share,
+            fits=lambda facts: facts.looks_easy,
+        ),
+    ),
+)  # fmt: skip
 BLOCK_FACE = Face(
     block_tridiagonal,
     "2 x 2 block tridiagonal, forest",

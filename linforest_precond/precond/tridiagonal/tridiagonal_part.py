@@ -32,8 +32,8 @@ from linforest_precond.precond.storage.record_schemas import (
     FOREST,
     ORDERING,
 )
-from linforest_precond.precond.tridiagonal.elimination import Factorization
-from linforest_precond.precond.tridiagonal.refresh import Refreshed, described, own_arrays
+from linforest_precond.precond.tridiagonal.elimination import StartedFactorization
+from linforest_precond.precond.tridiagonal.refresh import Refreshed, own_arrays, results_of_pass
 from linforest_precond.precond.tridiagonal.repair import Decision, rows_to_repair
 from linforest_precond.precond.tridiagonal.segments import Triple
 from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of, started_factorization
@@ -118,7 +118,7 @@ class FactoredBands:
     def positive_definite(self) -> bool:
         return self.solver.positive_definite
 
-    def _described(self, paths: int, longest: int, *others: tuple[str, str]) -> list[tuple[str, str]]:
+    def _details(self, paths: int, longest: int, *others: tuple[str, str]) -> list[tuple[str, str]]:
         """Lines for print: paths, coverage, how the paths are solved, and repairs."""
         unit = "blocks" if self.kind == "block_tridiagonal" else "vertices"
         return [
@@ -193,7 +193,12 @@ class TridiagonalPart(FactoredBands, schema.Stored):
 
     @classmethod
     def _solved(
-        cls, bands: Bands, decide: Decision, repair: str, started: Factorization | None = None, **fields: Any
+        cls,
+        bands: Bands,
+        decide: Decision,
+        repair: str,
+        started: StartedFactorization | None = None,
+        **fields: Any,
     ) -> TridiagonalPart:
         auto = repair == "auto"
         solver = solver_of(bands, auto, auto, decide if auto else None, started)
@@ -254,14 +259,14 @@ class TridiagonalPart(FactoredBands, schema.Stored):
         # The factorization is launched before the report is read; an accepted report excludes overflow.
         bands = Bands(*(band.astype(self.stored, copy=False) for band in gathered))
         old, started = self.solver, self.start(bands, report)
-        found = described(A, report, arrays[2].dtype, self.stored, pattern)
+        found = results_of_pass(A, report, arrays[2].dtype, self.stored, pattern)
         if found is None:
             return None
         part = self.of(found, self.stored, bands, started=started, **self._kept)
         # Bands that are no longer exactly Hermitian may be so to rounding; only the check of A decides.
         return None if old.hermitian and not part.solver.hermitian else part
 
-    def start(self, bands: Bands, report: Any = None) -> Factorization:
+    def start(self, bands: Bands, report: Any = None) -> StartedFactorization:
         """The factorization of similar bands, with the sweeps that this part has; no stall."""
         old = self.solver
         others = old.pivoted or old.clipped or old.repaired_couplings  # solves do not use these factors
@@ -327,9 +332,9 @@ class TridiagonalPart(FactoredBands, schema.Stored):
         lengths = xp.diff(xp.flatnonzero(starts))
         return lengths.size, int(lengths.max()) if lengths.size else 0  # stall: for print
 
-    def described(self) -> list[tuple[str, str]]:
+    def details(self) -> list[tuple[str, str]]:
         vectors = [("vectors", "in the order of the system")] if self.permuted else []
-        return [*self._described(*self.paths), *vectors]
+        return [*self._details(*self.paths), *vectors]
 
 
 def order_of(forest: Forest | BlockForest | None, given: Ordering | None) -> Array | None:

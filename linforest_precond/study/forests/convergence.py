@@ -13,13 +13,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array, Repair, SparseMatrix
 from linforest_precond.backends.array_libraries import device_name, xp_of
 from linforest_precond.graph.reordering.permute import ordering_of, permute
 from linforest_precond.precond.approximate_inverse.approximate_inverse import approximate_inverse
 from linforest_precond.precond.ilu.incomplete_lu import ilu
 from linforest_precond.precond.multigrid.multilevel import multilevel
-from linforest_precond.precond.products import LIBRARIES
 from linforest_precond.precond.relaxation.jacobi import jacobi
 from linforest_precond.precond.tridiagonal.tridiagonal import block_tridiagonal, tridiagonal
 from linforest_precond.solvers import History, Status, bicgstab
@@ -218,7 +218,7 @@ def shuffled(rows: int, seed: int) -> Array:
 
 @functools.cache
 def _permuted_class(backend: str) -> Any:
-    library: Any = importlib.import_module(LIBRARIES[backend])
+    library: Any = importlib.import_module(backend_named(backend).linear_operators)
 
     class Permuted(library.LinearOperator):  # type: ignore[name-defined, misc, unused-ignore]
         def __init__(self, permutation: Permutation, M: Any):

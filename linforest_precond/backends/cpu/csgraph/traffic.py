@@ -10,6 +10,8 @@ from ..runtime.jit import kernel
 # The words that a pass writes. Slots are stored as their complement by a maximum: 0 means none, and the first
 # slot wins.
 OUTSIDE, INVALID, LARGEST, TOTAL_LOW, TOTAL_HIGH, UNSORTED, WORDS = range(7)
+# Entries of an array that are processed at a time: copied, converted or sorted.
+AT_ONCE = 2**26
 LOW_32_BITS = 2**32 - 1
 BITS_32 = np.uint64(32)
 
@@ -86,6 +88,11 @@ def add_entries(indptr, row, first, before, columns, packets, sources, destinati
     words[TOTAL_LOW] += np.uint64(low)
     words[TOTAL_HIGH] += np.uint64(high)
     words[UNSORTED] |= np.uint64(unsorted)
+
+
+def as_matrix_values(packets):
+    """The packets as values of a sparse matrix."""
+    return packets.copy()
 
 
 def pack_addresses(sources, destinations):

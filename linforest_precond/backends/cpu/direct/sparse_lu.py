@@ -26,6 +26,8 @@ MOST_ENTRIES = 2**31 - 1
 
 # The library's own symmetric order, which needs none from elsewhere.
 OWN_ORDER = ""
+# Where the library works: its fill is counted before, and its memory is that of the host.
+ON_HOST = True
 
 
 def unusable(order, pivoting):

@@ -10,6 +10,8 @@ from numba import prange
 
 from ..runtime.jit import helper, kernel
 
+# Weights of one batch of pairs, 8 bytes each.
+CELLS = 2**21
 # Parts of the pairs that are processed at once; each has one table of all tokens.
 PARTS = 8
 

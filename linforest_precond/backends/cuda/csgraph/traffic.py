@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from linforest_precond.backends.host_numbers import LARGEST_EXACT_FLOAT
 from linforest_precond.backends.returns import TrafficScan
 
 from ..runtime import INDICES, WEIGHTS, Program, cupy, launch, launch_blocks
@@ -12,6 +13,8 @@ OUTSIDE, INVALID, LARGEST, LINKS, TOTAL_LOW, TOTAL_HIGH, DESCENTS, ROW_DESCENTS,
 # The words of the sums of all ends on one side: how many have packets, the most packets, the most links.
 SIDE = 3
 THREADS = 256
+# Arrays on the device are not cut into pieces.
+AT_ONCE = None
 # The entries of a tile in traffic.cu, and the keys of a tile in traffic_links.cu.
 ENTRY_TILE = KEY_TILE = 8 * THREADS
 TRAFFIC = Program("csgraph/traffic", VALUE=(np.int64, *WEIGHTS), INDEX=INDICES)
@@ -50,6 +53,17 @@ def _read(words):
         tuple(int(word) for word in words[WORDS + SIDE :]),
         int(words[LINKS]),
     )
+
+
+def as_matrix_values(packets):
+    """CuPy has no sparse matrices of integers: float64, or a ValueError where it does not hold them."""
+    most = int(packets.max()) if packets.size else 0  # stall: on demand
+    if most > LARGEST_EXACT_FLOAT:
+        raise ValueError(
+            f"a link has more than 2**53 packets, {most}, which float64 does not hold exactly; use the "
+            "arrays packets, indices and indptr"
+        )
+    return packets.astype(np.float64)
 
 
 def pack_addresses(sources, destinations):

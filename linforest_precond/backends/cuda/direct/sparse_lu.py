@@ -5,6 +5,7 @@ from ..runtime.calibration import free_bytes
 from . import cudss
 
 NORMAL, TRANSPOSED = 0, 1
+ON_HOST = False
 
 # The library's own symmetric order, which needs none from elsewhere.
 OWN_ORDER = "nested_dissection"

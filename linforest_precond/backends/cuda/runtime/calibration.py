@@ -6,6 +6,13 @@ from .streams import Stopwatch
 # Flops a second of cuDSS, which may not be installed; products reach this share of a copy's bandwidth.
 FACTOR_FLOPS, SHARE = 1e12, 0.85
 
+# The numbers of one NVIDIA H200, where the rules were fitted.
+DEFAULTS = (3.2e12, 1e-5, 1e12)
+# Calls of an iteration of a Krylov method: of its own, and for each product with A.
+CALLS, CALLS_OF_PRODUCT = 2, 1
+# Seconds that the way to the host and back costs a direct factorization there.
+CROSSING = 0.05
+
 
 def measured():
     """Bytes a second of products, seconds of a launch, flops a second of a factorization; and that the

@@ -5,6 +5,8 @@ import numpy as np
 from ..runtime import BLOCK, Program, Struct, blocks_for, cupy, launch, launch_blocks
 
 PAIRS = Struct("PairArrays", "similarity/set_pairs.cuh")
+# Weights of one batch of pairs, 8 bytes each.
+CELLS = 2**26
 # Lanes that work on one pair.
 WARP = 32
 TOKEN_FILTER = Program("similarity/token_filter", INDEX=np.int32)
