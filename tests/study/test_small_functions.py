@@ -486,16 +486,6 @@ def test_name_without_folder():
     ) == "standin:atmosmodm/4"
 
 
-def test_mycielskian():
-    from linforest_precond.study.scale.graphs import mycielskian
-
-    assert [(mycielskian(k).shape[0], mycielskian(k).nnz // 2) for k in (2, 3, 4)] == [
-        (2, 1),
-        (5, 5),
-        (11, 20),
-    ]
-
-
 def test_optimum():
     from linforest_precond.study.paper import Settings
     from linforest_precond.study.scale.graphs import weighted
