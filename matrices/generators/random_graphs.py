@@ -1,4 +1,4 @@
-"""Random graphs as symmetric weight matrices: R-MAT, Delaunay triangulations, random geometric graphs, dense rows.
+"""Random graphs as symmetric weight matrices: R-MAT, Delaunay triangulations, geometric ones, dense rows.
 
 All are generated on the CPU from a seed, so that every device gets the same graph.
 """

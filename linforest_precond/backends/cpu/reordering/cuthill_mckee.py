@@ -49,8 +49,7 @@ def batch_profile(pattern, start, options=None):
 
 def _choice(pattern, start):
     """The method that is likely to be fastest, by the width of the first frontiers."""
-    threads = available_threads()
-    if threads < MIN_THREADS or pattern.n < MIN_VERTICES:
+    if pattern.n < MIN_VERTICES or (threads := available_threads()) < MIN_THREADS:
         return "serial"
     first = int(pattern.degrees.argmin()) if start is None else start
     return "batch" if width_near(pattern, first) >= MIN_WIDTH * threads else "serial"
