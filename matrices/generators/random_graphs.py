@@ -243,8 +243,8 @@ def dense_rows(
     for distance in range(1, min(band, n - 1) + 1):
         source.append(np.arange(n - distance))
         target.append(np.arange(distance, n))
-    ends = (np.concatenate([np.empty(0, np.int64), *each]) for each in (source, target))
-    edges = _simple_edges(*ends, n, symmetric=True)
+    ends = [np.concatenate([np.empty(0, np.int64), *each]) for each in (source, target)]
+    edges = _simple_edges(ends[0], ends[1], n, symmetric=True)
     values = _weights(weights, rng, len(edges[0]))
     return _matrix(edges, values, n, True, dtype, device, index_dtype)
 

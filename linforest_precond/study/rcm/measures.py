@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,8 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.cpu.reordering.cuthill_mckee import LOOKS, width_near
+from linforest_precond.backends.cpu.reordering.rcm_batch import DEFAULT
 from linforest_precond.graph import BatchOptions, bandwidth, profile
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.matrices.generators.standins import standins
@@ -176,13 +179,18 @@ def _transfer(there: Pattern) -> float:
 
 def _methods(pattern: Pattern, start: int, device: str) -> JsonObject:
     methods = ("auto", *pattern.backend.reordering.cuthill_mckee.METHODS)
-    calls = {method: partial(order_pattern, pattern, start, method) for method in methods}
+    calls: dict[str, timing.Call] = {
+        method: partial(order_pattern, pattern, start, method) for method in methods
+    }
     calls["start searched for"] = partial(order_pattern, pattern)
     return timing.medians_in_turn(calls, REPEATS, device)
 
 
 def threads(A: Any, case: Case, settings: Settings) -> JsonObject:
-    """Batches by numbers of threads of the host: seconds, and the shares of the stages."""
+    """Batches by numbers of threads of the host: seconds, and the shares of the stages.
+
+    By `width`, and `default_seconds` of each number of threads, the rule of the default can be chosen again.
+    """
     reason = _no_host_methods(A, settings)
     if reason:
         return {"serial": None, "runs": [], "reason": reason}
@@ -190,7 +198,8 @@ def threads(A: Any, case: Case, settings: Settings) -> JsonObject:
     start = _start_and_fronts(pattern, order_pattern(pattern))[0]
     serial = _seconds(partial(order_pattern, pattern, start, "serial"))
     runs = [_threaded(pattern, start, count) for count in _thread_counts()]
-    return {"serial": serial, "runs": runs, "reason": None}
+    widths = [width_near(pattern, start, pattern.n // share) for share in LOOKS]
+    return {"serial": serial, "runs": runs, "width": max(widths), "reason": None}
 
 
 def _thread_counts() -> list[int]:
@@ -201,8 +210,12 @@ def _thread_counts() -> list[int]:
 
 def _threaded(pattern: Pattern, start: int, count: int) -> JsonObject:
     options = BatchOptions(workers=count)
-    seconds = _seconds(partial(order_pattern, pattern, start, "batch", options))
-    return {"threads": count, "seconds": seconds, "stages": _profile(pattern, start, options, STAGES)}
+    seconds, default = (
+        _seconds(partial(order_pattern, pattern, start, "batch", each))
+        for each in (options, replace(DEFAULT, workers=count))
+    )
+    stages = _profile(pattern, start, options, STAGES)
+    return {"threads": count, "seconds": seconds, "default_seconds": default, "stages": stages}
 
 
 def batches(A: Any, case: Case, settings: Settings) -> JsonObject:

@@ -155,12 +155,15 @@ def variables(study: JsonObject) -> JsonObject:
     return {"time_rows": list(found.values()), "not_run": not_run, "rebuilt": beside}
 
 
-@TABLES.listing("matrix paper threads seconds speedup", *STAGES)
+@TABLES.listing("matrix paper threads seconds speedup rows width default_seconds default_speedup", *STAGES)
 def threads(study: JsonObject) -> list[JsonObject]:
     """Batches by threads, nanoseconds of the stages (figures 5 and 6)."""
     return [
         _named(case, threads=run["threads"], seconds=run["seconds"], **run["stages"])
         | {"speedup": speedup(case["threads"]["serial"], run["seconds"])}
+        | {"rows": case.get("rows"), "width": case["threads"].get("width")}
+        | {"default_seconds": run.get("default_seconds")}
+        | {"default_speedup": speedup(case["threads"]["serial"], run.get("default_seconds"))}
         for case in done(study, "threads")
         for run in case["threads"]["runs"]
     ]
