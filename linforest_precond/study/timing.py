@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import statistics
 import time
 import tracemalloc
@@ -93,7 +94,7 @@ def median_time(call: Callable[[], T], repeats: int, device: str) -> tuple[float
 
 
 def medians_in_turn(calls: dict[str, Call], repeats: int, device: str) -> dict[str, float]:
-    """The median seconds of calls that take turns, after a round that compiles; each starts a round in turn.
+    """The median seconds of calls that take turns, after a round that compiles, in random orders.
 
     So a drift of the machine, and the threads that a call leaves spinning, affect all alike. There are
     `repeats` rounds, more while all together are short, and fewer where they are long.
@@ -101,13 +102,13 @@ def medians_in_turn(calls: dict[str, Call], repeats: int, device: str) -> dict[s
     for call in calls.values():
         call()
     samples: dict[str, list[float]] = {name: [] for name in calls}
-    names, total, rounds = list(calls), 0.0, 0
+    generator, total, rounds = random.Random(0), 0.0, 0
     while not rounds or (rounds < repeats and total < LONG_SECONDS * len(calls)) or total < SHORT_SECONDS:
-        for name in names:
+        for name in generator.sample(list(calls), len(calls)):
             seconds = time_of(calls[name], device)[0]
             samples[name].append(seconds)
             total += seconds
-        names, rounds = names[1:] + names[:1], rounds + 1
+        rounds += 1
     return {name: statistics.median(found) for name, found in samples.items()}
 
 

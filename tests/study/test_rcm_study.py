@@ -190,11 +190,12 @@ def test_calls_that_take_turns(monkeypatch):
     monkeypatch.setattr(timing, "time_of", lambda call, device: (clock[call()], None))
     calls = {name: lambda name=name: called.append(name) or name for name in clock}
     assert timing.medians_in_turn(calls, 3, "cpu") == pytest.approx(clock)
-    assert "".join(called[:8]) == "ab" + "ab" + "ba" + "ab" and len(called) == 2 + 2 * 5
+    rounds = ["".join(pair) for pair in zip(called[::2], called[1::2])]
+    assert len(rounds) == 1 + 5 and set(rounds) == {"ab", "ba"}
     clock["a"] = 5.0
     called.clear()
     timing.medians_in_turn(calls, 3, "cpu")
-    assert called == ["a", "b", "a", "b"]
+    assert called[:2] == ["a", "b"] and sorted(called[2:]) == ["a", "b"]
 
 
 def test_an_interrupted_study_has_figures():
