@@ -447,7 +447,7 @@ def test_rcm_select():
     from linforest_precond.study.rcm import RCM
 
     assert (len(RCM.select()), len(RCM.select(full=True)), RCM.select(["Bodyy4", "aniso2:50"])[0].name) == (
-        6,
+        8,
         26,
         "Pothen/bodyy4",
     )
