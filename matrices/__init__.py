@@ -16,8 +16,10 @@ from .generators.elasticity import elasticity as elasticity
 from .generators.grids import aniso as aniso
 from .generators.grids import poisson as poisson
 from .generators.grids import stencil as stencil
+from .generators.mycielskian import mycielskian as mycielskian
 from .generators.network_packets import packets as packets
 from .generators.random_graphs import delaunay as delaunay
+from .generators.random_graphs import dense_rows as dense_rows
 from .generators.random_graphs import random_geometric as random_geometric
 from .generators.random_graphs import rmat as rmat
 from .generators.standins import StandIn as StandIn
@@ -39,9 +41,11 @@ __all__ = [
     "catalogue",
     "convection_diffusion",
     "delaunay",
+    "dense_rows",
     "describe",
     "elasticity",
     "load",
+    "mycielskian",
     "packets",
     "poisson",
     "random_geometric",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import statistics
 import time
 import tracemalloc
@@ -19,6 +20,8 @@ T = TypeVar("T")
 WARM_CALLS = 3
 # Calls are not repeated once they have taken this long in total.
 LONG_SECONDS = 2.0
+# Short calls that take turns are repeated until they have taken this long together.
+SHORT_SECONDS = 0.2
 # Work that keeps the device busy while the host queues calls: about 5 ms at 3 TB/s.
 HEAD_START = {"fills": 64, "bytes": 2**28}
 
@@ -93,6 +96,25 @@ def median_time(
     """
     samples, result = _repeated(call, repeats, device, compiling)
     return statistics.median(samples), result
+
+
+def medians_in_turn(calls: dict[str, Call], repeats: int, device: str) -> dict[str, float]:
+    """The median seconds of calls that take turns, after a round that compiles, in random orders.
+
+    So a drift of the machine, and the threads that a call leaves spinning, affect all alike. There are
+    `repeats` rounds, more while all together are short, and fewer where they are long.
+    """
+    for call in calls.values():
+        call()
+    samples: dict[str, list[float]] = {name: [] for name in calls}
+    generator, total, rounds = random.Random(0), 0.0, 0
+    while not rounds or (rounds < repeats and total < LONG_SECONDS * len(calls)) or total < SHORT_SECONDS:
+        for name in generator.sample(list(calls), len(calls)):
+            seconds = time_of(calls[name], device)[0]
+            samples[name].append(seconds)
+            total += seconds
+        rounds += 1
+    return {name: statistics.median(found) for name, found in samples.items()}
 
 
 def least_time(call: Callable[[], T], repeats: int, device: str) -> tuple[float, T]:

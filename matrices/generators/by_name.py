@@ -14,7 +14,8 @@ import numpy.typing as npt
 from ..arrays import CsrArray, Device, from_host
 from .diffusion import anisotropic_diffusion, convection_diffusion
 from .grids import aniso, poisson
-from .random_graphs import delaunay, random_geometric, rmat
+from .mycielskian import mycielskian
+from .random_graphs import delaunay, dense_rows, random_geometric, rmat
 from .standins import standin
 
 PAPER_SIDE = "2500"
@@ -158,6 +159,12 @@ GENERATORS = {
         "delaunay:10000", "Delaunay triangulation of random points", _by(delaunay, _number)
     ),
     "rgg": Generator("rgg:10000", "random geometric graph", _by(random_geometric, _number)),
+    "mycielskian": Generator(
+        "mycielskian:12", "Mycielski graph with chromatic number 12", _by(mycielskian, _number)
+    ),
+    "dense_rows": Generator(
+        "dense_rows:16783", "banded graph with 300 dense rows, as Gupta/gupta3", _by(dense_rows, _number)
+    ),
     "standin": Generator(
         "standin:atmosmodm/4", "stand-in for a matrix of the paper, its sides divided by 4", _standin
     ),

@@ -1,4 +1,4 @@
-"""Random graphs as symmetric weight matrices: R-MAT, Delaunay triangulations, random geometric graphs.
+"""Random graphs as symmetric weight matrices: R-MAT, Delaunay triangulations, geometric ones, dense rows.
 
 All are generated on the CPU from a seed, so that every device gets the same graph.
 """
@@ -180,6 +180,72 @@ def random_geometric(
     pairs = cKDTree(points).query_pairs(radius, output_type="ndarray")
     edges = _simple_edges(pairs[:, 0], pairs[:, 1], n, symmetric=True)
     values = _weights(weights, rng, len(edges[0]), _lengths(points, edges))
+    return _matrix(edges, values, n, True, dtype, device, index_dtype)
+
+
+@named_arguments
+def dense_rows(
+    n: int,
+    rows: int = 300,
+    *,
+    density: float = 0.87,
+    band: int = 4,
+    weights: str = "random",
+    seed: int = 0,
+    dtype: npt.DTypeLike = np.float64,
+    device: Device = None,
+    index_dtype: npt.DTypeLike | None = None,
+) -> CsrArray:
+    """A banded graph in which a few random vertices are adjacent to most others.
+
+    For n = 16,783, the defaults give about as many rows and entries, and as long a longest row, as those of
+    Gupta/gupta3, the normal equations of a linear program.
+
+    Parameters
+    ----------
+    n : int
+        Vertices.
+    rows : int
+        The number of dense rows; all of them where n is less.
+    density : float
+        The probability of each entry of a dense row, 0 to 1.
+    band : int
+        Each vertex is adjacent to those whose index differs by at most this number.
+    weights : {"random", "ones"}
+        Uniform in (0, 1], or all one.
+    seed : int
+    dtype, device, index_dtype
+        As for `stencil`.
+
+    Returns
+    -------
+    csr_array
+        Symmetric, positive weights, no diagonal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linforest_precond import matrices
+    >>> A = matrices.dense_rows(2000, 3, density=0.5)
+    >>> A.shape, int(np.sum(np.diff(A.indptr) > 900))
+    ((2000, 2000), 3)
+    """
+    n = as_integer("n", n, 1)
+    rows, band = min(as_integer("rows", rows, 0), n), as_integer("band", band, 0)
+    density = as_number("density", density)
+    if not 0 <= density <= 1:
+        raise ValueError(f"density must be from 0 to 1, got {density}")
+    rng = np.random.default_rng(as_integer("seed", seed, 0))
+    source, target = [], []
+    for v in rng.choice(n, rows, replace=False):
+        target.append(np.flatnonzero(rng.random(n) < density))
+        source.append(np.full(target[-1].size, v))
+    for distance in range(1, min(band, n - 1) + 1):
+        source.append(np.arange(n - distance))
+        target.append(np.arange(distance, n))
+    ends = [np.concatenate([np.empty(0, np.int64), *each]) for each in (source, target)]
+    edges = _simple_edges(ends[0], ends[1], n, symmetric=True)
+    values = _weights(weights, rng, len(edges[0]))
     return _matrix(edges, values, n, True, dtype, device, index_dtype)
 
 

@@ -111,6 +111,7 @@ GRAPHS = {
     "rmat": lambda **options: matrices.rmat(7, **options),
     "delaunay": lambda **options: matrices.delaunay(100, **options),
     "random_geometric": lambda **options: matrices.random_geometric(100, **options),
+    "dense_rows": lambda **options: matrices.dense_rows(100, 3, **options),
 }
 
 
@@ -265,6 +266,56 @@ class TestGeometricGraphs:
             call()
 
 
+class TestDenseRows:
+    def test_dense_rows_and_a_band(self):
+        """Rows that are not dense have the band, and an entry for each dense row at most."""
+        A = matrices.dense_rows(1000, 5, density=0.6, band=2)
+        degrees = np.sort(np.diff(A.indptr))
+        assert degrees[-6] <= 4 + 5 and degrees[-5:] == pytest.approx(np.full(5, 600), abs=70)
+        near = np.abs(np.subtract.outer(np.arange(1000), np.arange(1000)))
+        assert np.all((A.toarray() > 0)[(near > 0) & (near <= 2)])
+
+    def test_extremes(self):
+        assert matrices.dense_rows(9, 0, band=0).nnz == 0
+        for options in ({"density": 1.0}, {"rows": 0, "band": 20}):
+            assert matrices.dense_rows(9, **options).nnz == 9 * 8
+        assert matrices.dense_rows(1).shape == (1, 1)
+
+    @pytest.mark.slow
+    def test_it_resembles_gupta3(self):
+        A = matrices.dense_rows(16783)
+        assert A.nnz == pytest.approx(9.3e6, rel=0.1)
+        assert np.diff(A.indptr).max() == pytest.approx(14672, rel=0.02)
+
+    @pytest.mark.parametrize(
+        ("call", "error", "message"),
+        [
+            (lambda: matrices.dense_rows(0), ValueError, "n must be at least 1"),
+            (lambda: matrices.dense_rows(9, -1), ValueError, "rows must"),
+            (lambda: matrices.dense_rows(9, band=-1), ValueError, "band must"),
+            (lambda: matrices.dense_rows(9, density=1.5), ValueError, "density must be from 0 to 1, got 1.5"),
+            (lambda: matrices.dense_rows(9, density=math.nan), ValueError, "density must be from 0 to 1"),
+            (lambda: matrices.mycielskian(1), ValueError, "k must"),
+            (lambda: matrices.mycielskian(2.5), TypeError, "k must"),
+        ],
+    )
+    def test_bad_arguments_are_named(self, call, error, message):
+        with pytest.raises(error, match=message):
+            call()
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 7])
+def test_mycielski_graphs(backend, k):
+    networkx = pytest.importorskip("networkx")
+    A = host_csr(backend, matrices.mycielskian(k, device=backend.name))
+    assert_canonical(A)
+    wanted = networkx.mycielski_graph(k)
+    assert (A.shape[0], A.nnz // 2) == (wanted.number_of_nodes(), wanted.number_of_edges())
+    assert (A != A.T).nnz == 0 and (A @ A).multiply(A).nnz == 0  # no triangles
+    if k == 7:
+        assert networkx.could_be_isomorphic(networkx.from_scipy_sparse_array(A), wanted)
+
+
 NAMED = {
     "aniso1:7": lambda **o: matrices.aniso(1, 7, **o),
     "ANISO3:6": lambda **o: matrices.aniso(3, 6, **o),
@@ -278,6 +329,8 @@ NAMED = {
     "anisotropic:6": lambda **o: matrices.anisotropic_diffusion((6, 6), **o),
     "rmat:5": lambda **o: matrices.rmat(5, **o),
     "delaunay:30": lambda **o: matrices.delaunay(30, **o),
+    "mycielskian:5": lambda **o: matrices.mycielskian(5, **o),
+    "dense_rows:40": lambda **o: matrices.dense_rows(40, **o),
     "rgg:30": lambda **o: matrices.random_geometric(30, **o),
     "standin:atmosmodm/30": lambda **o: matrices.standin("atmosmodm", shrink=30, **o),
     "standin:ATMOSMODD/30": lambda **o: matrices.standin("atmosmodd", shrink=30, **o),

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import strategies as graphs
 
 import linforest_precond as lf
@@ -230,10 +231,17 @@ def test_auto_takes_batches_for_wide_graphs(monkeypatch):
     monkeypatch.setitem(cuthill_mckee.PARALLEL, "batch", noted)
     monkeypatch.setattr(cuthill_mckee, "available_threads", lambda: 4)
     monkeypatch.setattr(cuthill_mckee, "MIN_VERTICES", 2**15)
-    wide, narrow = graphs.grid_graph(40, 40, 40), graphs.path_graph(2**16)
+    wide, narrow = graphs.grid_graph(50, 50, 50), graphs.path_graph(2**16)
     expected = lf.graph.cuthill_mckee(wide, method="serial")
     np.testing.assert_array_equal(lf.graph.cuthill_mckee(wide), expected)
     assert taken == ["batch"]
     lf.graph.cuthill_mckee(narrow)
     lf.graph.cuthill_mckee(graphs.grid_graph(10, 10, 10))
     assert taken == ["batch"]
+    # A search from an isolated vertex, which has the lowest degree, would see nothing of the rest.
+    with_isolated = sp.block_diag([sp.csr_array((3, 3)), wide], format="csr")
+    assert lf.graph.cuthill_mckee(with_isolated).size == wide.shape[0] + 3
+    assert taken == ["batch", "batch"]
+    monkeypatch.setattr(cuthill_mckee, "available_threads", lambda: 3)
+    lf.graph.cuthill_mckee(wide)
+    assert taken == ["batch", "batch"]

@@ -53,7 +53,7 @@ NUMBER = re.compile(r"(?<![\w.^])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 NAMES = re.compile(
     r"tables? [\d.]+( and [\d.]+)?|figures? [\d.]+|Eq. \d|Algorithm \d|k?_?m = \d|24 n|\d\^\d+|\d+ × \d+|"
     r"\d+ threads|8 GPUs|\d+ batch(es)?|at most \d times|(\d+ to )?\d+ ranks|√p allows \d|"
-    r"at least 100,000 entries|Refining [\d.]+ %|maximum at 0.53406"
+    r"at least 100,000 entries|Refining [\d.]+ %|maximum at 0.53406|within 10 % of the fastest"
 )
 
 

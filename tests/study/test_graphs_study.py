@@ -4,15 +4,19 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import linforest_precond as lf
 from linforest_precond.study import run_paper, timing
-from linforest_precond.study.graphs import GRAPHS, plots
+from linforest_precond.study.cases import Source
+from linforest_precond.study.graphs import GRAPHS, measures, plots
+from linforest_precond.study.graphs import graphs as study_graphs
 from linforest_precond.study.graphs.findings import findings
 from linforest_precond.study.graphs.graphs import REAL, graph_times, random_digraph, sweep_of, weighted
-from linforest_precond.study.graphs.measures import FAMILIES
-from linforest_precond.study.graphs.tables import rows_of
+from linforest_precond.study.graphs.measures import FAMILIES, measured
+from linforest_precond.study.graphs.tables import rows_of, variables
+from linforest_precond.study.paper import Settings
 
 RATIOS = Path(__file__).parent / "published" / "graphs.csv"
 
@@ -58,6 +62,12 @@ class TestGraphs:
         A = random_digraph(300, density)
         assert A.nnz == pytest.approx(density * 300 * 299, rel=0.05) and A.diagonal().sum() == 0
         assert A.has_canonical_format and (A != random_digraph(300, density)).nnz == 0
+
+    @pytest.mark.parametrize("size", [1, 301, 512])
+    def test_threads_draw_the_numbers_of_one_generator(self, size, monkeypatch):
+        monkeypatch.setattr(study_graphs, "BLOCK", 3 * size)
+        draws = np.random.default_rng([0, size, 300000]).random((size, size), dtype=np.float32)
+        assert np.array_equal(random_digraph(size, 0.3).toarray(), (draws < 0.3) & ~np.eye(size, dtype=bool))
 
     def test_weights_are_unique(self):
         B = weighted(random_digraph(60, 0.2))
@@ -133,6 +143,42 @@ class TestRun:
             "over CC_opt2 in the thesis: 9.21 on the GPU, 1.68 on all threads and 0.896 on one thread."
         )
         assert "Loops over vertices" not in {each.topic for each in findings({"cases": cases[1:]})}
+
+    def test_efficiency_and_comparisons_are_beside_those_of_the_thesis(self):
+        times = {"cpu": 2.0, "host": 1.0, "gpu": 0.5, "size": 1, "valid": True, "same": True}
+        case = {"name": "1000@0.1", "status": "done", "rows": 1000, "nnz": 10}
+        case["components"] = {"threads": 4, "algorithms": {"fastsv": times}}
+        (row,) = variables({"cases": [case]})["compared"]["components"]
+        shown = [(each.text, each.published) for each in [*row.values()][2:]]
+        assert shown == [("2.00", "0.847"), ("4.00", "29.4"), ("2.00", "34.7"), ("0.500", "0.0530")]
+
+    def test_equal_answers_are_checked_once(self, monkeypatch):
+        forests, checked = FAMILIES["spanning_forests"], []
+        noted = forests._replace(
+            is_valid=lambda A, answer: checked.append(answer) or forests.is_valid(A, answer)
+        )
+        monkeypatch.setitem(FAMILIES, "spanning_forests", noted)
+        found = measured("spanning_forests", random_digraph(60, 0.3), None, Settings())["algorithms"]
+        assert len(checked) == 1 and all(each["valid"] and each["same"] for each in found.values())
+        assert found["kruskal"]["host"] is None
+
+    def test_large_graphs_have_the_serial_reference_alone_on_the_host(self, backend, monkeypatch):
+        monkeypatch.setattr(measures, "MOST_EDGES_ON_HOST", 100)
+        case, A = study_graphs.fetch(Source(backend.name), study_graphs.own_case("60@0.3", False))
+        found = measured("spanning_forests", A, case, Settings(device=backend.name))
+        assert all(each["valid"] and each["same"] for each in found["algorithms"].values())
+        for key, each in found["algorithms"].items():
+            assert (each["cpu"] is None) == (backend.name == "cuda" and key != "kruskal")
+        assert bool(found["reason"]) == (backend.name == "cuda")
+        assert measured("components", A, case, Settings(device=backend.name))["reason"] is None
+
+    def test_a_reference_takes_the_place_of_the_hosts_answer(self):
+        forests = FAMILIES["spanning_forests"]
+        graph = forests.check(weighted(random_digraph(40, 0.3)))
+        reference = forests.call(graph, "kruskal")
+        times, answers = measures._timed(forests, forests.algorithms[1], {"cpu": graph}, 1, reference)
+        assert times == {"cpu": None, "host": None, "gpu": None} and answers == {"cpu": reference}
+        assert measures.same_bits(reference, forests.call(graph, "boruvka"))
 
     def test_without_any_case(self):
         assert rows_of({"cases": []}) == [] and findings({"cases": []}) == []

@@ -8,10 +8,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import strategies as graphs
 
 from linforest_precond import matrices
-from linforest_precond.study import run_paper
+from linforest_precond.study import run_paper, timing
 from linforest_precond.study.paper import Settings
 from linforest_precond.study.published import named_rows
 from linforest_precond.study.rcm import RCM, findings, measures, plots, tables
@@ -57,6 +58,7 @@ def test_selection():
     assert all(case.at_paper_size for case in RCM.select(full=True))
     assert [case.name for case in RCM.select(["ecology1", "ecology1"])] == ["standin:ecology1"]
     assert RCM.select(["ecology1"], full=True)[0].fallback.name == "standin:ecology1"
+    assert RCM.select(["mycielskian18"], full=True)[0].fallback.name == "mycielskian:18"
 
 
 @pytest.mark.slow
@@ -105,7 +107,7 @@ class TestStudy:
 
 @pytest.mark.gpu
 def test_large_matrices_are_not_measured_on_the_host(cuda, monkeypatch):
-    monkeypatch.setattr(measures, "MOST_ROWS_ON_HOST", 8)
+    monkeypatch.setattr(measures, "MOST_ENTRIES_ON_HOST", 8)
     A, settings = matrices.poisson((3, 3), device="cuda"), Settings(device="cuda")
     found = measures.times(A, None, settings)
     assert found["cpu"] is None and found["scipy"] > 0 and found["cuda"]["batch"] > 0
@@ -113,12 +115,12 @@ def test_large_matrices_are_not_measured_on_the_host(cuda, monkeypatch):
 
 
 def test_the_report_says_why_the_host_was_not_measured(monkeypatch):
-    monkeypatch.setattr(measures, "MOST_ROWS_ON_HOST", 8)
+    monkeypatch.setattr(measures, "MOST_ENTRIES_ON_HOST", 8)
     on_gpu = SimpleNamespace(device="cuda")
-    assert measures._no_host_methods(np.eye(8), on_gpu) is None
-    assert measures._no_host_methods(np.eye(9), Settings()) is None
-    reason = measures._no_host_methods(np.eye(9), on_gpu)
-    assert measures.threads(np.eye(9), None, on_gpu) == {"serial": None, "runs": [], "reason": reason}
+    assert measures._no_host_methods(sp.eye_array(8), on_gpu) is None
+    assert measures._no_host_methods(sp.eye_array(9), Settings()) is None
+    reason = measures._no_host_methods(sp.eye_array(9), on_gpu)
+    assert measures.threads(sp.eye_array(9), None, on_gpu) == {"serial": None, "runs": [], "reason": reason}
     times = {"threads": 1, "reason": reason, "scipy": 2.0, "cpu": None, "cuda": {"batch": 1.0, "auto": 1.0}}
     case = {
         "name": "a",
@@ -130,11 +132,70 @@ def test_the_report_says_why_the_host_was_not_measured(monkeypatch):
     study = {"device": "cuda", "cases": [case]}
     found = tables.variables(study)
     assert found["not_run"] == [
-        "a: the host's methods were not run on more than 8 rows in a study on the GPU."
+        "a: the host's methods were not run on more than 8 entries in a study on the GPU."
     ]
     (row,) = found["time_rows"]
     assert set(row) == {"Matrix", "SciPy", "batch, GPU"}
-    assert len(RCM.figures(study)) == 5 and findings.findings(study)[-1].sentence.startswith("On the GPU")
+    said = {each.topic: each.sentence for each in findings.findings(study)}
+    assert len(RCM.figures(study)) == 5 and said["Fastest"].startswith("On the GPU: batch on 1 of 1")
+    assert said["The default"] == (
+        "It is within 10 % of the fastest method on 1 of 1 matrices on the GPU (at worst 0 % behind, on a)."
+    )
+
+
+def timed(name, **seconds):
+    times = {"threads": 16, "reason": None, "scipy": 1.0, "cpu": None, "cuda": seconds}
+    return {"name": name, "title": name, "status": "done", "times": times}
+
+
+def test_batches_beside_the_authors_code_on_the_same_gpu():
+    cases = [
+        timed("delaunay:1048576", auto=1.0, leveled=5e-3, batch=30e-3),
+        timed("poisson2d:9", auto=2.2, leveled=2.0, batch=1.0),
+    ]
+    study = {"device": "cuda", "machine": {"gpu": "NVIDIA H200"}, "cases": cases}
+    said = {each.topic: each.sentence for each in findings.findings(study)}
+    assert said["Batches on the GPU"] == (
+        "Our batches take 0.500 to 6.00 times as long as our leveled method; as the authors' batch code: "
+        "2.00 on delaunay:1048576 times."
+    )
+    assert "at worst 19900 % behind, on delaunay:1048576" in said["The default"]
+    rows = tables.variables(study)["time_rows"]
+    assert [row["Authors' batch code, H200"] for row in rows] == ["15.0 ms", "–"]
+    other = tables.variables(study | {"machine": {"gpu": "NVIDIA A100"}})
+    assert not other["rebuilt"] and "Authors' batch code, H200" not in other["time_rows"][0]
+
+
+def test_early_termination_is_claimed_for_graphs_that_have_it():
+    def counted(name, dequeued):
+        batches = {measures.COUNTED: {"generated": 200, "dequeued": dequeued}}
+        return {"name": name, "title": name, "status": "done", "batches": batches}
+
+    (said,) = findings.findings({"device": "cpu", "cases": [counted("a", 200), counted("b", 3)]})
+    assert said.sentence == "Dequeued of the batches generated: 1.50 % on b; at least 100 % on 1 matrices."
+    (said,) = findings.findings({"device": "cpu", "cases": [counted("a", 199)]})
+    assert said.sentence == "No search ends early; at least 100 % on 1 matrices."
+
+
+@pytest.mark.parametrize("name", ["mycielskian:9", "dense_rows:2000"])
+def test_searches_of_graphs_with_dense_rows_end_early(name):
+    A = matrices.load(name)
+    for found in measures.batches(A, None, Settings()).values():
+        assert found["dequeued"] < 0.5 * found["generated"] and found["children"] == A.shape[0] - 1
+
+
+def test_calls_that_take_turns(monkeypatch):
+    clock = {"a": 0.03, "b": 0.01}
+    called = []
+    monkeypatch.setattr(timing, "time_of", lambda call, device: (clock[call()], None))
+    calls = {name: lambda name=name: called.append(name) or name for name in clock}
+    assert timing.medians_in_turn(calls, 3, "cpu") == pytest.approx(clock)
+    rounds = ["".join(pair) for pair in zip(called[::2], called[1::2])]
+    assert len(rounds) == 1 + 5 and set(rounds) == {"ab", "ba"}
+    clock["a"] = 5.0
+    called.clear()
+    timing.medians_in_turn(calls, 3, "cpu")
+    assert called[:2] == ["a", "b"] and sorted(called[2:]) == ["a", "b"]
 
 
 def test_an_interrupted_study_has_figures():

@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 from study_cases import case, standin, study
 
+import linforest_precond as lf
+from linforest_precond.backends.cpu.reordering import cuthill_mckee as cpu_cuthill_mckee
+from linforest_precond.study.number_formats import spread
+
 SCRIPT = Path(__file__).resolve().parents[2] / "docs" / "reproduce.py"
 
 pytestmark = pytest.mark.skipif(not SCRIPT.exists(), reason="tests run outside a source tree")
@@ -56,11 +60,53 @@ def test_stored_runs_have_the_same_page(reproduce, tmp_path, monkeypatch):
     assert page.read_text(encoding="utf-8") == text and "83 to 92" in text
 
 
+def test_runs_of_any_order_start_with_the_first_and_finish_with_the_last(reproduce):
+    hours = ((14, 15), (12, 13), (16, 17))
+    runs = [
+        {"study": "rcm", "cases": []}
+        | {"started": f"2026-11-19T{start}:12:00+00:00", "finished": f"2026-11-19T{end}:35:00+00:00"}
+        for start, end in hours
+    ]
+    found = reproduce.merged([*runs, {"study": "rcm", "cases": [], "started": None}])
+    assert (found["started"][11:13], found["finished"][11:13]) == ("12", "17")
+
+
 def test_curves_keep_their_ends(reproduce):
     history = {"iterations": list(range(601)), "residuals": [0.5**k for k in range(601)]}
     few = reproduce.thinned({"runs": [{"history": history}]})["runs"][0]["history"]
     assert len(few["iterations"]) <= reproduce.MOST_POINTS + 1
     assert (few["iterations"][0], few["iterations"][-1]) == (0, 600)
+
+
+def test_the_overview_quotes_the_stored_runs(reproduce):
+    """python docs/reproduce.py --stored writes the numbers of docs/papers.md again."""
+    page = reproduce.OVERVIEW.read_text(encoding="utf-8")
+    assert reproduce.quoted(page) == page
+    changed = page.replace("The authors' batch code, rebuilt", "Rebuilt").replace("with a median of", "about")
+    assert changed != page and reproduce.quoted(changed) == page
+    with pytest.raises(ValueError, match="rcm-nvidia-h200 once, found 0"):
+        reproduce.quoted("")
+
+
+def test_the_rule_of_cuthill_mckee_quotes_the_stored_run(reproduce):
+    study = json.loads((reproduce.STORED / "rcm-nvidia-h200.json").read_text(encoding="utf-8"))
+    said = " ".join(lf.graph.reverse_cuthill_mckee.__doc__.split())
+    smallest, *others = sorted(
+        ((case["rows"], case["times"]) for case in study["cases"]), key=lambda pair: pair[0]
+    )
+
+    def ratios(found, device, method, base):
+        return [each[device][method] / each[device][base] for _, each in found]
+
+    for method in ("batch", "unordered"):
+        assert f'"{method}" ' in said and spread(ratios(others, "cuda", method, "leveled")) in said
+        assert 0.95 <= ratios([smallest], "cuda", method, "leveled")[0] <= 0.965
+    for large in (True, False):
+        found = [pair for pair in [smallest, *others] if (pair[0] >= 10**6) == large]
+        assert spread(ratios(found, "cpu", "batch", "serial")) in said
+    choice = cpu_cuthill_mckee
+    assert f"{choice.MIN_THREADS} threads, 2¹⁹ vertices, and {choice.MIN_WIDTH} vertices" in said
+    assert choice.MIN_VERTICES == 2**19
 
 
 def test_pages_show_the_stored_runs(reproduce, without_pictures, tmp_path):

@@ -23,7 +23,6 @@ from linforest_precond.study.scale import graphs as scale_graphs
 from linforest_precond.study.scale.graphs import (
     fetch,
     large_graph,
-    mycielskian,
     own_case,
     queen,
     uniform_graph,
@@ -104,16 +103,6 @@ def test_odd_cycles_are_not_bipartite():
     assert measures.sides(ring) is None
     found = measures.optimum(ring, None, Settings())
     assert found["solver"] == "networkx" and found["gaps"]["greedy"] == pytest.approx(0)
-
-
-@pytest.mark.parametrize("k", [3, 5, 7])
-def test_mycielski_graphs(k):
-    A = mycielskian(k)
-    wanted = networkx.mycielski_graph(k)
-    assert (A.shape[0], A.nnz // 2) == (wanted.number_of_nodes(), wanted.number_of_edges())
-    assert (abs(A - A.T)).nnz == 0 and (A @ A).multiply(A).nnz == 0  # no triangles
-    if k == 7:
-        assert networkx.could_be_isomorphic(networkx.from_scipy_sparse_array(A), wanted)
 
 
 def test_a_uniform_graph():

@@ -58,12 +58,13 @@ def reverse_cuthill_mckee(
 
     Notes
     -----
-    The choice of "auto" rests on measurements; ``linforest study rcm`` repeats them. On the GPU it is
-    "leveled": on an H200 it took 0.45 to 0.77 times as long as "batch" and 0.78 to 0.88 times as long as
-    "unordered" on five graphs. On the CPU it is "batch" if there are at least 4 threads, 2¹⁹ vertices, and 32
-    vertices for each thread in the first frontiers, "serial" otherwise: on 16 cores "batch" took 0.73 times
-    as long as "serial" on a 1000 x 1000 grid, but 0.74 to 4.4 times as long on graphs of 64,000 to 152,000
-    vertices.
+    The choice of "auto" rests on measurements; ``linforest study rcm`` repeats them, and its summary says how
+    far "auto" is behind. On the GPU it is always "leveled": on an H200, "batch" took 1.55 to 6.78 times as
+    long and "unordered" 1.08 to 12.9 times on 8 of 9 graphs, and on the smallest, of 5,300 vertices, both
+    took 0.95 to 0.96 times as long: a rule would gain no more than that. On the CPU it is "batch" if there
+    are at least 4 threads, 2¹⁹ vertices, and 160 vertices in the first frontiers, "serial" otherwise. With 16
+    threads "batch" took 0.381 to 0.902 times as long as "serial" on four graphs of a million vertices, and
+    1.01 to 15.1 times as long on five of up to 152,460.
 
     References
     ----------

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from linforest_precond.study.findings import Findings
 from linforest_precond.study.graphs.graphs import graph_times
-from linforest_precond.study.graphs.measures import Algorithm
+from linforest_precond.study.graphs.measures import FAMILIES, Algorithm
 from linforest_precond.study.graphs.tables import (
     DEVICES,
     DEVICES_IN_WORDS,
@@ -23,6 +23,18 @@ from linforest_precond.study.results import JsonObject
 Pair: TypeAlias = tuple[TimedAlgorithm, TimedAlgorithm]
 
 findings = Findings()
+
+
+@findings.about("Graphs", rows_of)
+def _graphs(rows: list[TimedAlgorithm]) -> str:
+    """A run may have some problems on some graphs only."""
+    parts = []
+    for part, family in FAMILIES.items():
+        cases = {row.case["name"]: row.case for row in rows if row.part == part}
+        ours = sum(bool(case.get("paper")) for case in cases.values())
+        if cases:
+            parts.append(f"{family.title.lower()} on {len(cases)} ({ours} of the thesis)")
+    return f"The problems were run on these numbers of graphs: {listed(parts)}."
 
 
 @findings.about("Validity", rows_of)
@@ -133,16 +145,25 @@ def _by_algorithm(rows: list[TimedAlgorithm]) -> dict[Algorithm, list[TimedAlgor
 
 @findings.about("Against the thesis", rows_of)
 def _thesis(rows: list[TimedAlgorithm]) -> str | None:
-    quotients = {device: median(_faster(row, device) for row in rows) for device in DEVICES}
     known = [
-        f"{digits3(value)} on {DEVICES[device]}" for device, value in quotients.items() if value is not None
+        f"{family.title.lower()} ({', '.join(factors)})"
+        for part, family in FAMILIES.items()
+        if (factors := factors_over_thesis([row for row in rows if row.part == part]))
     ]
     if not known:
         return None
-    text = "The published times are longer by these factors (medians over algorithms and graphs)"
+    text = "The published times are longer by these factors (medians over a problem’s algorithms and graphs)"
     slower = _slower(rows)
     rest = f" Longer here in the median: {', '.join(slower)}." if slower else ""
-    return f"{text}: {', '.join(known)}; the machines differ.{rest}"
+    return f"{text}: {'; '.join(known)}; the machines differ.{rest}"
+
+
+def factors_over_thesis(rows: list[TimedAlgorithm]) -> list[str]:
+    """By how much the published times are longer, by device."""
+    quotients = {device: median(_faster(row, device) for row in rows) for device in DEVICES}
+    return [
+        f"{digits3(value)} on {DEVICES[device]}" for device, value in quotients.items() if value is not None
+    ]
 
 
 def _slower(rows: list[TimedAlgorithm]) -> list[str]:

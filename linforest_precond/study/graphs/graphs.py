@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.matrices.arrays import on_device
+from linforest_precond.matrix.checked import checked
 from linforest_precond.matrix.doors import as_pattern
 from linforest_precond.study.cases import Case, Source, size_fields
 from linforest_precond.study.published import published_rows
@@ -98,31 +100,41 @@ def own_case(name: str, full: bool) -> Case | None:
 
 
 def fetch(source: Source, case: Case) -> tuple[Case, Any]:
-    """A graph of the sweep on the source's device, or any other matrix."""
+    """A graph of the sweep on the source's device, or any other matrix; checked, which keeps its pattern."""
     sweep = sweep_of(case.name)
     if sweep is None:
-        return source.fetch(case)
-    return case, on_device(random_digraph(*sweep), source.device)
+        case, A = source.fetch(case)
+        return case, checked(A)
+    return case, checked(on_device(random_digraph(*sweep), source.device))
 
 
 def random_digraph(size: int, density: float, seed: int = 0) -> sp.csr_array:
-    """Each of the size * (size - 1) directed edges with the same probability."""
-    rng = np.random.default_rng([seed, size, round(1e6 * density)])
-    counts, columns = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
+    """Each of the size * (size - 1) directed edges with the same probability.
+
+    Threads draw blocks of rows, with copies of one generator that are advanced to their numbers.
+    """
+    state = np.random.PCG64([seed, size, round(1e6 * density)]).state
     rows_at_once = max(BLOCK // max(size, 1), 1)
-    for first in range(0, size, rows_at_once):
-        count = min(rows_at_once, size - first)
+
+    def draw(first: int) -> tuple[np.ndarray, np.ndarray]:
+        count, own = min(rows_at_once, size - first), np.random.PCG64()
+        own.state = state
+        rng = np.random.Generator(own.advance(first * size // 2))
+        rng.random(first * size % 2, dtype=np.float32)  # two numbers of 32 bits are one step of the generator
         edges = rng.random((count, size), dtype=np.float32) < density
         edges[np.arange(count), first + np.arange(count)] = False
-        counts.append(np.count_nonzero(edges, axis=1))
-        columns.append(np.nonzero(edges)[1].astype(np.int32))
+        return np.count_nonzero(edges, axis=1), np.nonzero(edges)[1].astype(np.int32)
+
+    with ThreadPoolExecutor() as pool:
+        blocks = list(pool.map(draw, range(0, size, rows_at_once)))
+    counts, columns = zip((np.zeros(1, np.int64), np.empty(0, np.int32)), *blocks, strict=True)
     indptr, indices = np.cumsum(np.concatenate(counts)), np.concatenate(columns)
     return sp.csr_array((np.ones(indices.size), indices, indptr), shape=(size, size))
 
 
 def directed(A: Any) -> Any:
     """The graph itself on the host."""
-    return on_host(A)
+    return on_host(A.tocsr())
 
 
 def undirected(A: Any) -> sp.csr_array:
@@ -135,9 +147,11 @@ def undirected(A: Any) -> sp.csr_array:
 
 def weighted(A: Any, seed: int = 0) -> sp.csr_array:
     """The upper triangle of the undirected graph; the weights are 1 to the number of edges, shuffled."""
-    upper = sp.triu(undirected(A), 1, "csr")
-    weights = np.random.default_rng(seed).permutation(upper.nnz) + 1.0
-    return sp.csr_array((weights, upper.indices, upper.indptr), shape=upper.shape)
+    graph = undirected(A)
+    upper = graph.indices > np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    indptr = np.concatenate([[0], np.cumsum(upper)])[graph.indptr]
+    weights = np.random.default_rng(seed).permutation(int(indptr[-1])) + 1.0
+    return sp.csr_array((weights, graph.indices[upper], indptr), shape=graph.shape)
 
 
 def properties(A: Any) -> JsonObject:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import NamedTuple
 
 from linforest_precond.study.graphs.graphs import GraphKey, GraphTimes, graph_times, sweep_of
 from linforest_precond.study.graphs.measures import FAMILIES, Algorithm
 from linforest_precond.study.listings import Cell, Row, Tables
-from linforest_precond.study.number_formats import count, seconds
+from linforest_precond.study.number_formats import NONE, count, digits3, seconds
 from linforest_precond.study.results import JsonObject, done
 
 DEVICES = {"cpu": "CPU", "host": "HOST", "gpu": "GPU"}
@@ -18,6 +18,9 @@ DEVICES_IN_WORDS = {"gpu": "on the GPU", "host": "on all threads", "cpu": "on on
 
 # (device, device of the base) of the speedups.
 QUOTIENTS = (("host", "cpu"), ("gpu", "cpu"), ("gpu", "host"))
+# The thesis' columns that compare two of them.
+COMPARED = {"HOST over CPU": QUOTIENTS[0], "GPU over CPU": QUOTIENTS[1], "GPU over HOST": QUOTIENTS[2]}
+PAPER_THREADS = 16
 # The heading of the number that describes an answer; "components" for other families.
 ANSWERS = {"independent_sets": "vertices", "spanning_forests": "weight"}
 
@@ -48,11 +51,20 @@ class TimedAlgorithm(NamedTuple):
         ours, other = self.seconds(device), self.seconds(over)
         return other / ours if ours and other else None
 
+    def paper_speedup(self, device: str, over: str) -> float | None:
+        ours, other = self.paper_seconds(device), self.paper_seconds(over)
+        return other / ours if ours and other else None
+
     @property
     def thread_efficiency(self) -> float | None:
         """The speedup by threads, for each of them."""
         speedup = self.speedup("host", "cpu")
         return None if speedup is None else speedup / self.threads
+
+    @property
+    def paper_thread_efficiency(self) -> float | None:
+        speedup = self.paper_speedup("host", "cpu")
+        return None if speedup is None else speedup / PAPER_THREADS
 
 
 def rows_of(study: JsonObject, part: str | None = None, key: str | None = None) -> list[TimedAlgorithm]:
@@ -127,31 +139,51 @@ def variables(study: JsonObject) -> JsonObject:
     return {
         "families": FAMILIES,
         "fastest": {part: DEVICES_IN_WORDS[fastest_device(rows_of(study, part))] for part in FAMILIES},
-        "times": {part: _time_rows(study, part) for part in FAMILIES},
+        "times": {part: _rows(study, part, _times) for part in FAMILIES},
+        "compared": {part: _rows(study, part, _comparisons) for part in FAMILIES},
+        "not_run": {
+            part: list(dict.fromkeys(filter(None, (case[part].get("reason") for case in done(study, part)))))
+            for part in FAMILIES
+        },
         "timed": {part: {each.algorithm for each in rows_of(study, part)} for part in FAMILIES},
         "threads": max((each.threads for each in rows_of(study)), default=None),
     }
 
 
-def _time_rows(study: JsonObject, part: str) -> list[Row]:
-    """A row for each graph, with all algorithms of a family."""
-    timed = rows_of(study, part)
-    devices = [device for device in DEVICES if any(each.seconds(device) is not None for each in timed)]
+def _rows(study: JsonObject, part: str, cells: Callable[[TimedAlgorithm], dict[str, Cell]]) -> list[Row]:
+    """A row for each graph, with all algorithms of a family; columns that no graph has are left out."""
     found: list[Row] = []
-    for _, group in groupby(timed, key=lambda each: str(each.case["name"])):
+    for _, group in groupby(rows_of(study, part), key=lambda each: str(each.case["name"])):
         algorithms = list(group)
         row: Row = {"Density": f"{algorithms[0].density:.3g}", "Vertices": count(algorithms[0].size)}
         for each in algorithms:
-            title = each.algorithm.title
-            row |= {(title, DEVICES[device]): _time(each, device) for device in devices}
-            row[title, ANSWERS.get(part, "components")] = _answer(each)
+            row |= {(each.algorithm.title, heading): cell for heading, cell in cells(each).items()}
         found.append(row)
-    return found
+    known = {heading for row in found for heading, cell in row.items() if cell not in EMPTY}
+    return [{heading: cell for heading, cell in row.items() if heading in known} for row in found]
 
 
-def _time(each: TimedAlgorithm, device: str) -> Cell:
-    theirs = each.paper_seconds(device)
-    return Cell(seconds(each.seconds(device)), None if theirs is None else seconds(theirs))
+EMPTY = (Cell(NONE), NONE)
+
+
+def _times(each: TimedAlgorithm) -> dict[str, Cell]:
+    """The times on all devices, and the answer."""
+    times = {
+        name: _beside(each.seconds(device), each.paper_seconds(device), seconds)
+        for device, name in DEVICES.items()
+    }
+    return times | {ANSWERS.get(each.part, "components"): _answer(each)}
+
+
+def _comparisons(each: TimedAlgorithm) -> dict[str, Cell]:
+    """How many times as fast one device is as another, and the efficiency of a thread."""
+    pairs = {name: (each.speedup(*pair), each.paper_speedup(*pair)) for name, pair in COMPARED.items()}
+    pairs["thread efficiency"] = each.thread_efficiency, each.paper_thread_efficiency
+    return {name: _beside(*pair, digits3) for name, pair in pairs.items()}
+
+
+def _beside(ours: float | None, theirs: float | None, form: Callable[[float | None], str]) -> Cell:
+    return Cell(form(ours), None if theirs is None or ours is None else form(theirs))
 
 
 def _answer(each: TimedAlgorithm) -> Cell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,8 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.backends.cpu.reordering.cuthill_mckee import LOOKS, width_near
+from linforest_precond.backends.cpu.reordering.rcm_batch import DEFAULT
 from linforest_precond.graph import BatchOptions, bandwidth, profile
 from linforest_precond.graph.reordering.cuthill_mckee import order_pattern
 from linforest_precond.matrices.generators.standins import standins
@@ -28,7 +31,11 @@ SMALL = {
     "delaunay_n23": ("delaunay:131072", False, "2^17 random points in a square instead of 2^23"),
 }
 # Stand-ins at the paper's size, for matrices that are not available.
-LARGE = {"delaunay_n23": ("delaunay:8388608", True, "2^23 random points in a square")}
+LARGE = {
+    "delaunay_n23": ("delaunay:8388608", True, "2^23 random points in a square"),
+    "gupta3": ("dense_rows:16783", True, "300 random rows with 87 % of the entries each, and a band"),
+    "mycielskian18": ("mycielskian:18", True, "generated, and so numbered in the order of its construction"),
+}
 
 
 def full() -> list[str]:
@@ -58,9 +65,9 @@ def _generated(paper: str, name: str, at_paper_size: bool, note: str) -> Case:
 
 
 REPEATS = 5
-# A study on the GPU measures the host's methods up to this size: on one with 16 cores they took 7 s for 10^6
-# rows, in proportion to the rows. SciPy, the base of the speed-ups, then runs once.
-MOST_ROWS_ON_HOST = 4_000_000
+# A study on the GPU measures the host's methods up to this size: on one with 16 cores they took 39 s for an
+# R-MAT graph of 31 million entries. SciPy, the base of the speed-ups, then runs once.
+MOST_ENTRIES_ON_HOST = 40_000_000
 # Variants of the batch method, from Algorithm 4 to the paper's versions for the CPU and for the GPU.
 ALGORITHM_4 = "Algorithm 4"
 VARIANTS = {
@@ -71,6 +78,8 @@ VARIANTS = {
     "Algorithm 5": BatchOptions(),
     "Algorithm 5, overestimated": BatchOptions(overestimate=True),
 }
+# The variant of figure 3, which is the paper's GPU version.
+COUNTED = "Algorithm 5, overestimated"
 # The stages of figure 6, and the counts of figure 3.
 STAGES = ("discover", "sort", "rediscover", "signal", "output", "stall")
 COUNTS = ("generated", "dequeued", "executed", "early", "children", "switched")
@@ -85,14 +94,15 @@ def orders(A: Any, case: Case, settings: Settings) -> JsonObject:
     others = [order_pattern(pattern, None, method) for method in backend.reordering.cuthill_mckee.METHODS]
     host = _host_matrix(A)
     theirs = csgraph.reverse_cuthill_mckee(host, symmetric_mode=_is_symmetric(pattern, host))
+    theirs = backend.xp.asarray(theirs)
     reverse = order[::-1].copy()
     return {
         "start": start,
         "bandwidth": bandwidth(A),
         "reordered_bandwidth": bandwidth(A, reverse),
-        "scipy_bandwidth": bandwidth(host, theirs),
+        "scipy_bandwidth": bandwidth(A, theirs),
         "envelope": profile(A, reverse),
-        "scipy_envelope": profile(host, theirs),
+        "scipy_envelope": profile(A, theirs),
         "max_degree": int(pattern.longest_row),  # the diagonal counts, as in the paper
         "levels": int(fronts.size),
         "mean_front": float(fronts.mean()),
@@ -144,9 +154,9 @@ def times(A: Any, case: Case, settings: Settings) -> JsonObject:
 
 def _no_host_methods(A: Any, settings: Settings) -> str | None:
     """Why the host's methods are not run."""
-    if settings.device == "cpu" or A.shape[0] <= MOST_ROWS_ON_HOST:
+    if settings.device == "cpu" or A.nnz <= MOST_ENTRIES_ON_HOST:
         return None
-    return f"not run on more than {MOST_ROWS_ON_HOST:,} rows in a study on the GPU"
+    return f"not run on more than {MOST_ENTRIES_ON_HOST:,} entries in a study on the GPU"
 
 
 def _is_symmetric(pattern: Pattern, host: Any) -> bool:
@@ -169,13 +179,18 @@ def _transfer(there: Pattern) -> float:
 
 def _methods(pattern: Pattern, start: int, device: str) -> JsonObject:
     methods = ("auto", *pattern.backend.reordering.cuthill_mckee.METHODS)
-    found = {method: _seconds(partial(order_pattern, pattern, start, method), device) for method in methods}
-    found["start searched for"] = _seconds(partial(order_pattern, pattern), device)
-    return found
+    calls: dict[str, timing.Call] = {
+        method: partial(order_pattern, pattern, start, method) for method in methods
+    }
+    calls["start searched for"] = partial(order_pattern, pattern)
+    return timing.medians_in_turn(calls, REPEATS, device)
 
 
 def threads(A: Any, case: Case, settings: Settings) -> JsonObject:
-    """Batches by numbers of threads of the host: seconds, and the shares of the stages."""
+    """Batches by numbers of threads of the host: seconds, and the shares of the stages.
+
+    By `width`, and `default_seconds` of each number of threads, the rule of the default can be chosen again.
+    """
     reason = _no_host_methods(A, settings)
     if reason:
         return {"serial": None, "runs": [], "reason": reason}
@@ -183,7 +198,8 @@ def threads(A: Any, case: Case, settings: Settings) -> JsonObject:
     start = _start_and_fronts(pattern, order_pattern(pattern))[0]
     serial = _seconds(partial(order_pattern, pattern, start, "serial"))
     runs = [_threaded(pattern, start, count) for count in _thread_counts()]
-    return {"serial": serial, "runs": runs, "reason": None}
+    widths = [width_near(pattern, start, pattern.n // share) for share in LOOKS]
+    return {"serial": serial, "runs": runs, "width": max(widths), "reason": None}
 
 
 def _thread_counts() -> list[int]:
@@ -194,8 +210,12 @@ def _thread_counts() -> list[int]:
 
 def _threaded(pattern: Pattern, start: int, count: int) -> JsonObject:
     options = BatchOptions(workers=count)
-    seconds = _seconds(partial(order_pattern, pattern, start, "batch", options))
-    return {"threads": count, "seconds": seconds, "stages": _profile(pattern, start, options, STAGES)}
+    seconds, default = (
+        _seconds(partial(order_pattern, pattern, start, "batch", each))
+        for each in (options, replace(DEFAULT, workers=count))
+    )
+    stages = _profile(pattern, start, options, STAGES)
+    return {"threads": count, "seconds": seconds, "default_seconds": default, "stages": stages}
 
 
 def batches(A: Any, case: Case, settings: Settings) -> JsonObject:

@@ -7,11 +7,8 @@ import numpy as np
 from linforest_precond.study import drawing
 from linforest_precond.study.paper import by_name
 from linforest_precond.study.rcm import tables
-from linforest_precond.study.rcm.measures import STAGES
+from linforest_precond.study.rcm.measures import COUNTED, STAGES
 from linforest_precond.study.results import JsonObject, dig, done
-
-# The variant of figure 3, which is the paper's GPU version.
-COUNTED = "Algorithm 5, overestimated"
 
 
 @drawing.styled

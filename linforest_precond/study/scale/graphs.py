@@ -12,6 +12,7 @@ import scipy.sparse
 
 from linforest_precond.backends.cpu.runtime.calibration import free_bytes
 from linforest_precond.matrices.arrays import from_host
+from linforest_precond.matrices.generators.mycielskian import mycielskian
 from linforest_precond.matrices.generators.random_graphs import rmat
 from linforest_precond.matrix.checked import checked
 from linforest_precond.study.cases import Case, Source, size_fields
@@ -21,20 +22,6 @@ from linforest_precond.study.scale.large_graphs import bytes_needed, large_graph
 
 SEED = 0
 EDGE_FACTOR = 16  # of GAP-kron and GAP-urand
-
-
-def mycielskian(k: int) -> Any:
-    """The Mycielski graph with chromatic number k, triangle-free: the collection's mycielskian`k`."""
-    A = scipy.sparse.csr_array(np.array([[0, 1], [1, 0]], np.int8))  # short values, as all is copied
-    for _ in range(k - 2):
-        n = A.shape[0]
-        ones = scipy.sparse.csr_array(np.ones((n, 1), np.int8))
-        zeros = scipy.sparse.csr_array((n, n), dtype=np.int8)
-        # Stacks of CSR matrices are copies; `block_array` would go through COO.
-        rows = ([A, A, zeros[:, :1]], [A, zeros, ones], [zeros[:1], ones.T.tocsr(), zeros[:1, :1]])
-        A = scipy.sparse.vstack([scipy.sparse.hstack(row, format="csr") for row in rows], format="csr")
-    A.data = A.data.astype(np.float64)
-    return A
 
 
 def uniform_graph(scale: int) -> Any:
