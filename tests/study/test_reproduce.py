@@ -51,6 +51,7 @@ def test_runs_of_several_commits_are_named(reproduce):
 
 def test_stored_runs_have_the_same_page(reproduce, tmp_path, monkeypatch):
     monkeypatch.setattr(reproduce, "STORED", tmp_path / "stored")
+    monkeypatch.setattr(reproduce, "QUOTES", {})
     (tmp_path / "stored").mkdir()
     run = written(tmp_path, "one", study([case(coverage=None, performance=None)], device="cuda"))
     (page,) = reproduce.main([run, "--keep", "forests-here", "--out", str(tmp_path / "docs")])
