@@ -1,5 +1,7 @@
 """Matrices and vectors of CuPy: values of the halo go through the host where ranks share a GPU."""
 
+import importlib
+
 import numpy as np
 import pytest
 from parallel_cases import random_matrix
@@ -7,8 +9,8 @@ from strategies import quick
 
 import linforest_precond as lf
 from linforest_precond import distributed
+from linforest_precond.backends import backend_of
 from linforest_precond.distributed import inner, scatter, simulate
-from linforest_precond.distributed.partition.matrix import sparse_linalg
 
 CUTS = {1: [0, 60], 2: [0, 25, 60], 3: [0, 20, 20, 60]}
 
@@ -64,7 +66,8 @@ def test_histories_are_those_of_one_rank(cuda, method):
         parts, history = scatter(cuda.csr(A), comm, CUTS[comm.size]), lf.solvers.History()
         own = cuda.array(b[parts.first : parts.first + parts.n_local])
         inverse = 1 / parts.diagonal()
-        M = sparse_linalg(parts.rows).LinearOperator((parts.n_local,) * 2, lambda x: inverse * x, dtype=float)
+        library = importlib.import_module(backend_of(own).linear_operators)
+        M = library.LinearOperator((parts.n_local,) * 2, lambda x: inverse * x, dtype=float)
         x, info = getattr(distributed, method)(parts, own, M=M, history=history, rtol=1e-8)
         return cuda.host(x), info, history.residuals.tobytes()
 
