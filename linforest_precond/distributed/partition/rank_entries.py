@@ -1,0 +1,54 @@
+"""The entries of a partitioned matrix, as solvers verify residuals with them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linforest_precond.backends.annotations import Array
+from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.matrix.value_range import nonzero_entries
+
+if TYPE_CHECKING:
+    from linforest_precond.distributed.partition.matrix import Matrix
+
+
+class RankEntries:
+    """Those of a rank's own rows: residuals in twice the working precision, and rows of zeros. Collective.
+
+    A row is summed in the order of its global columns, so the bits do not depend on the partition.
+    """
+
+    def __init__(self, A: Matrix) -> None:
+        self._halo, self._rows, self._backend = A.halo, A.rows, A.backend
+        self._global_rows = A.shape[0]
+
+    @cached_property
+    def _entries(self) -> Any:
+        rows = self._rows
+        return self._backend.krylov.residuals.Entries(rows.indptr, rows.indices, rows.data)
+
+    @cached_property
+    def _empty_rows(self) -> Array:
+        """The own rows without an entry but zeros, on the host."""
+        sums = self._entries.magnitudes(self._backend.xp.ones((self._rows.shape[1], 1)))
+        return np.flatnonzero(on_host(sums)[:, 0] == 0)  # stall: once a matrix
+
+    def residual(self, b: Array, x: Array, target: Array) -> None:
+        """Write this rank's part of b - A x into `target`."""
+        self._entries.residual(b, self._halo.with_ghosts(x), target)
+
+    def magnitudes(self, x: Array) -> Array:
+        """This rank's part of |A| |x|, in double precision."""
+        found: Array = self._entries.magnitudes(self._halo.with_ghosts(x))
+        return found
+
+    def zero_rows(self, b: Array) -> dict[int, int]:
+        """For a column of b that is not zero in a zero row of A: the first such row; the same on all ranks."""
+        rows, none = self._empty_rows, self._global_rows
+        contradict = on_host(nonzero_entries(b[rows]))  # stall: of the rows without entries
+        first = np.where(contradict, rows[:, None] + self._halo.first, none).min(axis=0, initial=none)
+        found = self._halo.comm.allreduce(first, "min").tolist()
+        return {c: row for c, row in enumerate(found) if row < none}
