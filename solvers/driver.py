@@ -374,7 +374,7 @@ class Run:
         if null_space is not None:
             null_space.project(self.space["x"])
         x = scaling.solution(self.space["x"])
-        overflowed = self._overflowed(x)
+        overflowed = ~self.problem.finite_columns(x)
         if overflowed.any():
             x = self._last_finite(x, overflowed)
         unknown = self._without_true_residual()
@@ -404,13 +404,6 @@ class Run:
             elif self.statuses[c] == RunningState.LIMIT:
                 self._settle_at_rounding(c, norms[c])
         return norms
-
-    def _overflowed(self, x: Array) -> npt.NDArray[np.bool_]:
-        """Which columns of a solution are not finite; on all ranks where some rank's part is not."""
-        backend, inner = self.problem.backend, self.problem.inner
-        if inner is None:
-            return np.asarray(~backend.krylov.norms.finite_columns(x))
-        return np.asarray(norms_of((~backend.xp.isfinite(x)).astype(x.dtype), inner) > 0)
 
     def _without_true_residual(self) -> list[int]:
         """Columns of a history that stopped without a verification: at the limit, or by a failure."""

@@ -93,6 +93,12 @@ class Problem:
                 errors[c] = 0.0 if sizes is None else unit * float(norms_of(sizes, self.inner)[0])
         return np.where(errors > least, errors, 0.0)
 
+    def finite_columns(self, x: Array) -> npt.NDArray[np.bool_]:
+        """Which columns are finite, on all ranks."""
+        if self.inner is None:
+            return np.asarray(self.backend.krylov.norms.finite_columns(x))
+        return np.asarray(norms_of((~self.backend.xp.isfinite(x)).astype(x.dtype), self.inner) == 0)
+
     def _largest_products(self, x: Array) -> npt.NDArray[np.float64]:
         """Bounds on the norms of |A| |x|; infinite over ranks, whose largest numbers differ."""
         if self.inner is not None:

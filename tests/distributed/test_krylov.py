@@ -303,3 +303,25 @@ class TestVerifiedResiduals:
             found = simulate(size, solve)
             assert {info for _, info in found} == {0}
             assert np.allclose(np.concatenate([x for x, _ in found]), solved(1, "cg", A, b)[0], rtol=1e-4)
+
+    def test_an_overflow_on_one_rank(self):
+        """The last iterate that is finite on all ranks; row 2 multiplies no unknown of the others."""
+        A = np.array([[0, 3e-2 + 2e-2j, 0], [0.3 - 0.2j, 0, 0], [-3e-7 + 6e-7j, 5e-8 + 1e-7j, 0]], np.complex64)
+        A, b = sp.csr_array(A), np.array([-0.58, -0.36, 0.51], np.complex64)
+        x, seen = solved(1, "bicgstab", A, b, preconditioned=False, rtol=5e-3, maxiter=100)
+        assert np.isfinite(x).all() and int(seen[0]) == lf.solvers.Status.NONFINITE
+        for offsets in ([0, 2, 3], [0, 0, 1, 3, 3]):
+            found = solved(len(offsets) - 1, "bicgstab", A, b, offsets, False, rtol=5e-3, maxiter=100)
+            assert np.array_equal(found[0], x) and found[1] == seen
+
+    def test_a_start_whose_residual_overflows(self):
+        A, b = system("cg", np.float32)
+        x, _ = solved(1, "cg", A, b, preconditioned=False)
+
+        def solve(comm):
+            parts = scatter(A, comm)
+            own = slice(parts.first, parts.first + parts.n_local)
+            return distributed.cg(parts, b[own], np.full(parts.n_local, np.finfo(np.float32).max))
+
+        for size in (1, 3):
+            assert np.array_equal(np.concatenate([part for part, _ in simulate(size, solve)]), x)

@@ -1,8 +1,9 @@
-"""Solvers over simulated ranks: the bits do not depend on the number of ranks, and info and x keep their promises.
+"""Solvers over simulated ranks: info and x keep their promises, and do not depend on the partition.
 
-Promise: as for one process (`fuzz_residuals`): info 0 means that b - A x itself meets the tolerance, x is
-finite and no worse than its start, a zero row is found before any iteration. For every partition, ranks
-without rows too, x and info are the same.
+Promise: info 0 means that b - A x itself meets the tolerance, x is finite and no worse than its start, a zero
+row is found before any iteration. For every partition, ranks without rows too, x and info are the same.
+
+A file of the corpus holds one case: a line with its class, and one with its seed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+import harness
 import numpy as np
 import scipy.sparse as sp
 from fuzz_numbers import random_matrix, true_residual, vector
@@ -29,7 +31,8 @@ def prepare(folder: Path) -> None:
     warnings.simplefilter("ignore")
     for dtype in TYPES[1:]:
         for method in SOLVERS:
-            solved(1, method, sp.eye_array(3, dtype=dtype, format="csr"), np.ones((3, 2), dtype), None, [0, 3], {})
+            A = sp.eye_array(3, dtype=dtype, format="csr")
+            solved(1, method, A, np.ones((3, 2), dtype), None, [0, 3], {})
 
 
 def run_case(prepared: None, name: str, rng: np.random.Generator, folder: Path) -> str:
@@ -63,6 +66,11 @@ def run_case(prepared: None, name: str, rng: np.random.Generator, folder: Path) 
             before = norm
         assert residual <= 1.01 * before, f"info {info[c]}, residual {residual / norm}, {before / norm} before"
     return "converged" if not info.any() else "stopped"
+
+
+def run_file(path: Path) -> str:
+    name, seed = path.read_text().splitlines()[:2]
+    return run_case(None, name, harness.generator("ranks", name, int(seed)), path.parent)
 
 
 def solved(size, method, A, b, x0, offsets, options):

@@ -170,11 +170,11 @@ def vectors(rng, folder):
         rows[int(rng.integers(len(rows)))] = pick(rng, OTHERS)
     path = folder / pick(rng, ("b.txt", "b.txt.gz"))
     content = written(rng, path, "".join(row + pick(rng, ENDS) for row in rows))
+    lines = [line.split("#")[0].split() for line in lines_of(content) or ()]
     try:
-        found = read_vector(str(path), "--rhs", 10**6)
+        found = read_vector(str(path), "--rhs", sum(map(bool, lines)))
     except ValueError as error:
         return refused(path, error)
-    lines = [line.split("#")[0].split() for line in lines_of(content)]
     expected = np.array([[float(word) for word in line] for line in lines if line])
     assert all(re.fullmatch(r"[-+.e0-9]+", word) for line in lines for word in line), content
     assert np.isfinite(found).all() and found.ravel().tolist() == expected.ravel().tolist()
