@@ -260,12 +260,11 @@ class Run:
         return done
 
     def _start_from_x0(self) -> None:
-        """Start at x0; zero columns of b are solved by zero, whatever x0 is."""
+        """Start at x0."""
         space, b, x0 = self.space, self.problem.b, self.problem.x0
         space["r"][...] = b
         if x0 is not None:
-            for c in np.flatnonzero(self.problem.norms).tolist():
-                space["x"][:, c] = x0[:, c]
+            space["x"][...] = x0
             space.multiply(self.problem.product, "x", "r")
             with np.errstate(all="ignore"):  # reported as Status.NONFINITE
                 space["r"][...] = b - space["r"]

@@ -195,6 +195,8 @@ def checked_problem(
     if scaling.columns.any():
         columns = scaling.scaled(columns)
         norms = norms_of(columns, inner)
+    if start is not None and not norms.all():  # zero columns are solved by zero
+        start = backend.xp.where(backend.xp.asarray(norms > 0), start, 0)
     if reorder:
         columns = reordering.permuted(columns)
         start = None if start is None else reordering.permuted(start)
@@ -207,9 +209,7 @@ def checked_problem(
         backend=backend,
         scaling=scaling,
         product=product if null_space is None else null_space.product(product),
-        preconditioning=_preconditioning(
-            M.permuted if reorder else M, dtype, backend, scaling, null_space
-        ),
+        preconditioning=_preconditioning(M.permuted if reorder else M, dtype, backend, scaling, null_space),
         b=columns,
         x0=None if start is None else scaling.scaled_solution(start),
         norms=norms,
@@ -240,8 +240,7 @@ def _zero_rows(A: Any, b: Array, inner: Inner | None) -> dict[int, int]:
     """`Problem.zero_rows`; A is a `CheckedMatrix`, a dense array or an operator, whose rows are unknown."""
     xp = xp_of(b)
     if hasattr(A, "rank_entries"):
-        found: dict[int, int] = A.rank_entries.zero_rows(b)
-        return found
+        return dict(A.rank_entries.zero_rows(b))
     if inner is not None:  # of ranks whose other rows are unknown
         return {}
     if isinstance(A, CheckedMatrix):

@@ -35,8 +35,8 @@ def read_sets(path: str | os.PathLike[str], separator: str | None = None) -> lis
     Raises
     ------
     ValueError
-        If a line has no elements, is not UTF-8 or has more than 2**26 bytes; the message names it. If the sets
-        would not fit into the free memory, before any is made.
+        If a line has no elements, is not UTF-8 or has more than 2**26 bytes; the message names it. Before any
+        set is made, if they would not fit into the free memory.
     FileNotFoundError
         If there is no such file, or not a regular one.
 
@@ -66,7 +66,8 @@ def _check_memory(path: str | os.PathLike[str], separator: str | None) -> None:
         sets += chunk.count(b"\n")
         elements += sum(chunk.count(mark) for mark in marks)
         size += len(chunk)
-    needed, free = SET * sets + ELEMENT * (sets + elements) + size, backend_named("cpu").runtime.calibration.free_bytes()
+    needed = SET * sets + ELEMENT * (sets + elements) + size
+    free = backend_named("cpu").runtime.calibration.free_bytes()
     if needed > free:
         raise ValueError(
             f"{one_line(os.fsdecode(path))} must fit into memory as sets: {sets:,} lines need about "

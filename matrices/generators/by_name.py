@@ -110,7 +110,7 @@ def _by(
         free = backend_named("cuda" if device == "cuda" else "cpu").runtime.calibration.free_bytes()
         if rows(size) > free // BYTES_PER_ROW:
             raise _MisreadError(
-                f"{argument[:SHOWN]!r} should be smaller: {rows(size):.1e} rows do not fit into the free memory"
+                f"{argument[:SHOWN]!r} should be smaller: {rows(size):.1e} rows do not fit into the memory"
             )
         return make(size, device=device, dtype=np.float64 if dtype is None else dtype)
 
@@ -174,7 +174,11 @@ GENERATORS = {
         "anisotropic diffusion, 1000 : 1 at 30 degrees",
         _by(anisotropic_diffusion, _box(2)),
     ),
-    "rmat": Generator("rmat:18", "R-MAT graph of 2**18 vertices, 16 edges each", _by(rmat, _number, lambda scale: 2 ** min(scale, 60))),
+    "rmat": Generator(
+        "rmat:18",
+        "R-MAT graph of 2**18 vertices, 16 edges each",
+        _by(rmat, _number, lambda scale: 2 ** min(scale, 60)),
+    ),
     "delaunay": Generator(
         "delaunay:10000", "Delaunay triangulation of random points", _by(delaunay, _number, int)
     ),

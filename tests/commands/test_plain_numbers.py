@@ -1,4 +1,4 @@
-"""Numbers on the command line are ASCII digits; sizes of generated matrices are bounded by the free memory."""
+"""Numbers on the command line are ASCII digits; sizes of generated matrices are bounded by the memory."""
 
 import pytest
 

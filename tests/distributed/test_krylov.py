@@ -265,16 +265,16 @@ class TestVerifiedResiduals:
         A = sp.csr_array(sp.diags_array((np.arange(50) != 7).astype(float)) @ lf.matrices.poisson((50,)))
         b = np.ones((50, 2))
         b[7, 1] = 0
+
+        def solve(comm, callback):
+            parts = scatter(A, comm)
+            own = b[parts.first : parts.first + parts.n_local]
+            return getattr(distributed, method)(parts, own[:, :1], callback=callback)
+
         for size in (1, 3, 60):  # rank 0 of 60 has no row, and others neither
             iterates = []
-
-            def solve(comm):
-                parts = scatter(A, comm)
-                own = b[parts.first : parts.first + parts.n_local]
-                return getattr(distributed, method)(parts, own[:, :1], callback=iterates.append)
-
             with pytest.warns(RuntimeWarning, match="Row 7 of A is zero, and b is not zero there"):
-                found = simulate(size, solve)
+                found = simulate(size, solve, iterates.append)
             assert not iterates and {info for _, info in found} == {lf.solvers.Status.SINGULAR}
             assert not np.concatenate([x for x, _ in found]).any()
             info = solved(size, method, A, b, preconditioned=False, maxiter=3)[1][0].strip("[]").split()
@@ -306,8 +306,8 @@ class TestVerifiedResiduals:
 
     def test_an_overflow_on_one_rank(self):
         """The last iterate that is finite on all ranks; row 2 multiplies no unknown of the others."""
-        A = np.array([[0, 3e-2 + 2e-2j, 0], [0.3 - 0.2j, 0, 0], [-3e-7 + 6e-7j, 5e-8 + 1e-7j, 0]], np.complex64)
-        A, b = sp.csr_array(A), np.array([-0.58, -0.36, 0.51], np.complex64)
+        A = [[0, 3e-2 + 2e-2j, 0], [0.3 - 0.2j, 0, 0], [-3e-7 + 6e-7j, 5e-8 + 1e-7j, 0]]
+        A, b = sp.csr_array(np.array(A, np.complex64)), np.array([-0.58, -0.36, 0.51], np.complex64)
         x, seen = solved(1, "bicgstab", A, b, preconditioned=False, rtol=5e-3, maxiter=100)
         assert np.isfinite(x).all() and int(seen[0]) == lf.solvers.Status.NONFINITE
         for offsets in ([0, 2, 3], [0, 0, 1, 3, 3]):

@@ -287,10 +287,8 @@ def check_solve(rng, A, b, x0):
         residual, wanted = true_residual(A, x[:, c], b[:, c])
         assert residual <= 1.01 * rtol * wanted, f"info 0, residual {residual / max(wanted, 1e-4900)}"
     for c in np.flatnonzero(info).tolist():
-        residual, size = true_residual(A, x[:, c], b[:, c])
-        before = true_residual(A, np.zeros_like(x[:, c]) if x0 is None else x0[:, c], b[:, c])[0]
-        if before > size / np.finfo(dtype).eps:  # x0 is replaced by 0
-            before = size
+        residual = true_residual(A, x[:, c], b[:, c])[0]
+        before = start_residual(A, None if x0 is None else x0[:, c], b[:, c])
         lost = np.finfo(dtype).tiny  # x that is scaled back to subnormal numbers has lost digits
         assert residual <= 1.01 * before + lost, f"info {info[c]}, residual {residual}, {before} at the start"
     return "converged" if (info == 0).all() else "stopped"
@@ -303,6 +301,13 @@ def is_without_matching(A, error):
     nonzero = sp.csr_array((abs(A.data) > least, A.indices, A.indptr), shape=A.shape, copy=True)
     nonzero.eliminate_zeros()
     return "structurally singular" in str(error) and structural_rank(nonzero) < A.shape[0]
+
+
+def start_residual(A, x0, b):
+    """norm(b - A x0); norm(b) without x0, or where that of x0 is larger by all digits: x0 is then 0."""
+    size = true_residual(A, np.zeros_like(b), b)[0]
+    before = size if x0 is None else true_residual(A, x0, b)[0]
+    return before if before <= size / np.finfo(A.dtype).eps else size
 
 
 def true_residual(A, x, b):

@@ -16,7 +16,11 @@ import scipy.io
 import linforest_precond as lf
 from linforest_precond.app import cli
 
-CLASSES = {"places of inputs": (20, 3_000), "outputs that are inputs": (10, 500), "outputs on other nodes": (10, 2_000)}
+CLASSES = {
+    "places of inputs": (20, 3_000),
+    "outputs that are inputs": (10, 500),
+    "outputs on other nodes": (10, 2_000),
+}
 LIMIT_SECONDS = 120.0
 COMMANDS = (
     "info FILE",

@@ -1,4 +1,4 @@
-"""`read_sets`: files that would not fit into memory are refused before a set is made, and damaged ones by name."""
+"""`read_sets`: files that would not fit into memory are refused before a set is made, and damaged ones."""
 
 import gzip
 import tracemalloc
@@ -41,7 +41,9 @@ def test_sets_that_fit(tmp_path, little_memory):
     assert read_sets(path) == [frozenset("ab"), frozenset("c")] * 50_000
 
 
-@pytest.mark.parametrize("damaged", [gzip.compress(b"a\n" * 99)[:-3], b"a\n", gzip.compress(b"a\n" * 40_000_000)])
+@pytest.mark.parametrize(
+    "damaged", [gzip.compress(b"a\n" * 99)[:-3], b"a\n", gzip.compress(b"a\n" * 40_000_000)]
+)
 def test_the_file_is_named(tmp_path, damaged):
     path = tmp_path / "sets.txt.gz"
     path.write_bytes(damaged)

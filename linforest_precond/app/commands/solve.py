@@ -90,7 +90,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="b: all ones (the default); sine: A x for the known solution x = sin(16 pi i / n), so that "
         "errors are shown too; random: normally distributed; or a file .npy, .mtx or .txt, columns allowed",
     )
-    parser.add_argument("--seed", type=integer, default=0, help="of --rhs random and --precond auto (default: 0)")
+    parser.add_argument(
+        "--seed", type=integer, default=0, help="of --rhs random and --precond auto (default: 0)"
+    )
     parser.add_argument("--x0", metavar="FILE", help="initial guess (default: 0)")
     parser.add_argument(
         "--rtol", type=number, default=1e-8, help="relative residual tolerance (default: 1e-8)"

@@ -99,7 +99,7 @@ def _add_options(parser: ArgumentParser) -> None:
         "--rtol", type=number, default=SUPPRESS, help="forests: relative residual tolerance (default: 1e-10)"
     )
     group.add_argument(
-        "--maxiter", type=integer, default=SUPPRESS, metavar="N", help="forests: maximum iterations of a solve"
+        "--maxiter", type=integer, default=SUPPRESS, metavar="N", help="forests: most iterations of a solve"
     )
     group.add_argument(
         "--permutations",

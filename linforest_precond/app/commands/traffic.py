@@ -28,7 +28,9 @@ examples:
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="packets, or a traffic matrix")
     inputs.add_device(parser)
-    parser.add_argument("--batches", type=integer, metavar="N", help="pieces of each file (default: by its size)")
+    parser.add_argument(
+        "--batches", type=integer, metavar="N", help="pieces of each file (default: by its size)"
+    )
     parser.add_argument("--json", action="store_true", help="print as JSON")
 
 

@@ -115,8 +115,8 @@ class Matrix(OwnRows):
     def operator(self) -> Any:
         """A LinearOperator on this rank's parts of vectors, for Krylov solvers: n_local x n_local.
 
-        Its attribute ``global_rows`` is the number of rows of the whole matrix, ``rank_entries`` has the entries
-        for verified residuals.
+        Its attribute ``global_rows`` is the number of rows of the whole matrix, and ``rank_entries`` has the
+        entries that verify residuals.
         """
         linalg = sparse_linalg(self.rows)
         shape = self.n_local, self.n_local

@@ -46,7 +46,7 @@ class RankEntries:
         return found
 
     def zero_rows(self, b: Array) -> dict[int, int]:
-        """For a column of b that is not zero in a zero row of A: the first such row; the same on all ranks."""
+        """`Problem.zero_rows`, the same on all ranks: the first row where a column of b is not 0, but A is."""
         rows, none = self._empty_rows, self._global_rows
         contradict = on_host(nonzero_entries(b[rows]))  # stall: of the rows without entries
         first = np.where(contradict, rows[:, None] + self._halo.first, none).min(axis=0, initial=none)

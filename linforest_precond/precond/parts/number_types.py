@@ -89,6 +89,6 @@ def result_dtype(of_operator: DType, of_vector: DType) -> DType:
     is_number = of_vector.kind in "biufc" and of_vector != np.float16  # which solvers refuse, too
     if not is_number or np.promote_types(of_operator, of_vector) not in VALUE_DTYPES:
         raise TypeError(
-            f"r must hold numbers of single or double precision, got {of_vector}; convert it with r.astype(...)"
+            f"r must hold numbers of single or double precision, got {of_vector}; convert it by r.astype(...)"
         )
     return np.promote_types(of_operator, of_vector)
