@@ -46,9 +46,9 @@ class RankEntries:
         return found
 
     def zero_rows(self, b: Array) -> dict[int, int]:
-        """`Problem.zero_rows`, the same on all ranks: the first row where a column of b is not 0, but A is."""
+        """`Problem.zero_rows`, the same on all ranks: where a row of A is zero, and a column of b is not."""
         rows, none = self._empty_rows, self._global_rows
-        contradict = on_host(nonzero_entries(b[rows]))  # stall: of the rows without entries
+        contradict = on_host(nonzero_entries(b[self._backend.xp.asarray(rows)]))  # stall: of few rows
         first = np.where(contradict, rows[:, None] + self._halo.first, none).min(axis=0, initial=none)
         found = self._halo.comm.allreduce(first, "min").tolist()
         return {c: row for c, row in enumerate(found) if row < none}
