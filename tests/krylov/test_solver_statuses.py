@@ -453,6 +453,12 @@ class TestFarStarts:
         lf.solvers.cg(A, np.ones(64), start, maxiter=1, callback=lambda x: first.append(x.copy()))
         assert abs(first[0]).max() > 1e-3 * abs(start).max()
 
+    def test_a_column_of_zeros_beside_a_contradiction(self):
+        A = sp.csr_array(np.diag([1.0, 2, 0]))
+        with pytest.warns(RuntimeWarning, match="Row 2 of A is zero"):
+            x, info = lf.solve(A, np.array([[0.0, 1], [0, 1], [0, 1]]), np.full((3, 2), 1e30))
+        assert info.tolist() == [0, Status.SINGULAR] and not x.any()
+
     @pytest.mark.parametrize("dense", [True, False])
     def test_operators_and_arrays(self, dense):
         A = lf.matrices.poisson((8, 8))
