@@ -23,7 +23,7 @@ CLASSES = {
     "orderings and records changed": (100, 10_000),
     "arrays changed during a call": (5, 500),
     "masked arrays": (50, 3_000),
-    "estimates of memory": (50, 5_000),
+    "estimates of memory": (20, 5_000),
 }
 if on_gpu():  # the others break and scramble arrays of NumPy
     CLASSES = {"orderings and records changed": (200, 5_000)}

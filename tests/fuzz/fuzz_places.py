@@ -17,7 +17,7 @@ import linforest_precond as lf
 from linforest_precond.app import cli
 
 CLASSES = {
-    "places of inputs": (20, 3_000),
+    "places of inputs": (12, 3_000),
     "outputs that are inputs": (10, 500),
     "outputs on other nodes": (10, 2_000),
 }
