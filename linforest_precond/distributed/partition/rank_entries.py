@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from linforest_precond.backends import backend_of
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
+from linforest_precond.distributed.partition.halo import Halo
 from linforest_precond.matrix.value_range import nonzero_entries
-
-if TYPE_CHECKING:
-    from linforest_precond.distributed.partition.matrix import Matrix
 
 
 class RankEntries:
@@ -21,9 +20,9 @@ class RankEntries:
     A row is summed in the order of its global columns, so the bits do not depend on the partition.
     """
 
-    def __init__(self, A: Matrix) -> None:
-        self._halo, self._rows, self._backend = A.halo, A.rows, A.backend
-        self._global_rows = A.shape[0]
+    def __init__(self, rows: Any, halo: Halo, global_rows: int) -> None:
+        self._rows, self._halo, self._global_rows = rows, halo, global_rows
+        self._backend = backend_of(rows.data)
 
     @cached_property
     def _entries(self) -> Any:
