@@ -128,7 +128,7 @@ class Matrix(OwnRows):
 
     @functools.cached_property
     def _rank_entries(self) -> RankEntries:
-        return RankEntries(self.rows, self.halo, self.shape[0])
+        return RankEntries(self.backend, self.rows, self.halo, self.shape[0])
 
     @property
     def T(self) -> Any:  # noqa: N802

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linforest_precond.backends import backend_of
+from linforest_precond.backends import Backend
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.distributed.partition.halo import Halo
@@ -20,9 +20,8 @@ class RankEntries:
     A row is summed in the order of its global columns, so the bits do not depend on the partition.
     """
 
-    def __init__(self, rows: Any, halo: Halo, global_rows: int) -> None:
-        self._rows, self._halo, self._global_rows = rows, halo, global_rows
-        self._backend = backend_of(rows.data)
+    def __init__(self, backend: Backend, rows: Any, halo: Halo, global_rows: int) -> None:
+        self._backend, self._rows, self._halo, self._global_rows = backend, rows, halo, global_rows
 
     @cached_property
     def _entries(self) -> Any:
