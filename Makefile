@@ -8,7 +8,7 @@
 # make dist        wheel and source archive in dist/, checked by twine and imported in empty environments of Python 3.11 to 3.13
 # make examples    the programs of examples/gallery, beside what users of other packages do now, in .venv-gallery
 # make coverage    the quick tests, and the lines of the package that none of them reaches
-# make fuzz        the fuzzers at full length (one to two hours), by seeds; ARGS are passed to tests/fuzz/run_fuzzers.py
+# make fuzz        the fuzzers at full length (2 to 2.5 hours on two cores), by seeds; ARGS are passed to tests/fuzz/run_fuzzers.py
 # make lint        ruff, clang-format, codespell and mypy; make format applies the formatters
 # make docs        the documentation, in build/docs; a warning is an error
 # make bench       the benchmarks; ARGS, such as "--device cpu", are passed to benchmarks/run.py

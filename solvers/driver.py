@@ -37,8 +37,6 @@ SLACK = 1 + 1e-12
 _ACTIVE = {float(RunningState.RUNNING), float(RunningState.HALF)}
 # The outcomes after which b - A x is computed.
 _VERIFIED = Status.CONVERGED, Status.RHO, Status.OMEGA, Status.SINGULAR
-# The outcomes after which x may be worse than x0.
-_FAILED = Status.RHO, Status.OMEGA, Status.INDEFINITE, Status.STAGNATED, Status.DIVERGED, Status.SINGULAR
 # A residual up to this multiple of their bound is attributed to rounding errors of x.
 ROUNDING = 4.0
 # Where rounding errors of x cause a residual above this share of b, A counts as singular to working
@@ -262,12 +260,11 @@ class Run:
         return done
 
     def _start_from_x0(self) -> None:
-        """Start at x0; zero columns of b are solved by zero, whatever x0 is."""
+        """Start at x0."""
         space, b, x0 = self.space, self.problem.b, self.problem.x0
         space["r"][...] = b
         if x0 is not None:
-            for c in np.flatnonzero(self.problem.norms).tolist():
-                space["x"][:, c] = x0[:, c]
+            space["x"][...] = x0
             space.multiply(self.problem.product, "x", "r")
             with np.errstate(all="ignore"):  # reported as Status.NONFINITE
                 space["r"][...] = b - space["r"]
@@ -355,51 +352,57 @@ class Run:
         x = self.space["x"]
         if norm > self.last_true[c] and self.restarted_from is not None:
             norm, x[:, c] = self.last_true[c], self.restarted_from[:, c]
-        attainable = self.problem.attainable(x[:, c : c + 1])
+        self._settle_at_rounding(c, norm)
+        if c not in self.attainable:
+            self.settle(c, self.statuses[c] or Status.STAGNATED)  # or the breakdown
+
+    def _settle_at_rounding(self, c: int, norm: float) -> None:
+        """UNATTAINABLE for a column whose residual is explained by rounding errors of x."""
         target, size = self.problem.targets[c], self.problem.norms[c]
+        if not target < norm <= ROUNDING * LARGEST_ROUNDING * size:
+            return
+        attainable = self.problem.attainable(self.space["x"][:, c : c + 1])
         if target < attainable <= LARGEST_ROUNDING * size and norm <= ROUNDING * attainable:
             self.settle(c, Status.UNATTAINABLE)
             self.attainable[c] = attainable / size
-        else:
-            self.settle(c, self.statuses[c] or Status.STAGNATED)  # or the breakdown
 
     def solution(self) -> Array:
-        """The solution of the given system: finite, and verified again where it was scaled back."""
+        """The solution of the given system: finite, no worse than x0 where it failed, and verified again
+        where it was scaled back."""
         scaling, null_space = self.problem.scaling, self.problem.null_space
-        self._discard_worse()
         if null_space is not None:
             null_space.project(self.space["x"])
         x = scaling.solution(self.space["x"])
-        overflowed = self._overflowed(x)
+        overflowed = ~self.problem.finite_columns(x)
         if overflowed.any():
             x = self._last_finite(x, overflowed)
         unknown = self._without_true_residual()
-        if unknown or not scaling.is_identity:
+        if unknown or not scaling.is_identity or self.statuses.any():
             norms = self._residual_norms(x)
             if not scaling.is_identity:
                 self._verify_rounded(norms)
+            if self.statuses.any():
+                norms = self._best_of_failed(x, norms)
             for c in unknown:
                 self.history.add_true(self.ends[c], c, norms[c])  # type: ignore[union-attr]
         return x
 
-    def _discard_worse(self) -> None:
-        """Return to x0 in the columns that failed with a larger residual than that of x0."""
-        failed = np.flatnonzero(np.isin(self.statuses, _FAILED)).tolist()
-        if not failed:
-            return
-        x, x0 = self.space["x"], self.problem.x0
-        target, norms = self._residual()
-        before = self.problem.norms if x0 is None else self.problem.residual_norms(x0, target)
-        for c in failed:
-            if norms[c] > before[c]:
-                x[:, c] = 0 if x0 is None else x0[:, c]
+    def _best_of_failed(self, x: Array, norms: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return to x0 in the columns that failed with a larger residual; the norms of the residuals.
 
-    def _overflowed(self, x: Array) -> npt.NDArray[np.bool_]:
-        """Which columns of a solution are not finite; on all ranks where some rank's part is not."""
-        backend, inner = self.problem.backend, self.problem.inner
-        if inner is None:
-            return np.asarray(~backend.krylov.norms.finite_columns(x))
-        return np.asarray(norms_of((~backend.xp.isfinite(x)).astype(x.dtype), inner) > 0)
+        A column that reached rounding errors of x before `maxiter` is UNATTAINABLE. NaN from an operator says
+        nothing about x.
+        """
+        problem = self.problem
+        start = problem.backend.xp.zeros_like(x) if problem.x0 is None else problem.x0
+        before = problem.norms if problem.x0 is None else problem.residual_norms(start)
+        for c in np.flatnonzero(self.statuses).tolist():
+            if norms[c] > before[c] or (problem.row_bound and np.isnan(norms[c])):
+                norms[c] = before[c]
+                x[:, c : c + 1] = problem.scaling.solution(start)[:, c : c + 1]
+            elif self.statuses[c] == RunningState.LIMIT:
+                self._settle_at_rounding(c, norms[c])
+        return norms
 
     def _without_true_residual(self) -> list[int]:
         """Columns of a history that stopped without a verification: at the limit, or by a failure."""

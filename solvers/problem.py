@@ -80,18 +80,40 @@ class Problem:
 
     def _residual_errors(self, x: Array) -> npt.NDArray[np.float64]:
         """Bounds on the rounding errors of residuals; 0 where they are far below the target, or that of b."""
-        if not self.row_bound or not x.size:
+        if not self.row_bound or not (x.size or self.inner):
             return np.zeros(x.shape[1])
         limits = np.finfo(x.dtype)
         unit = float(limits.eps) ** 2 if limits.dtype == np.float64 else float(np.finfo(np.float64).eps)
         with np.errstate(all="ignore"):
-            largest = self.backend.krylov.norms.largest_magnitudes(x).astype(float)
-            errors = unit * self.row_bound * math.sqrt(x.shape[0]) * largest
+            errors = unit * self._largest_products(x)
             least = np.maximum(NEGLIGIBLE * self.targets, float(limits.eps) * self.norms)
             for c in np.flatnonzero(errors > least).tolist():
                 sizes = self.product.magnitudes(x[:, c : c + 1])
                 errors[c] = 0.0 if sizes is None else unit * float(norms_of(sizes, self.inner)[0])
         return np.where(errors > least, errors, 0.0)
+
+    def finite_columns(self, x: Array) -> npt.NDArray[np.bool_]:
+        """Which columns are finite, on all ranks."""
+        if self.inner is None:
+            return np.asarray(self.backend.krylov.norms.finite_columns(x))
+        return np.asarray(norms_of((~self.backend.xp.isfinite(x)).astype(x.dtype), self.inner) == 0)
+
+    def _largest_products(self, x: Array) -> npt.NDArray[np.float64]:
+        """Bounds on the norms of |A| |x|; infinite over ranks, whose largest numbers differ."""
+        if self.inner is not None:
+            return np.full(x.shape[1], np.inf)
+        largest = self.backend.krylov.norms.largest_magnitudes(x).astype(float)
+        return np.asarray(self.row_bound * math.sqrt(x.shape[0]) * largest)
+
+    def far_starts(self) -> npt.NDArray[np.bool_]:
+        """The columns of x0 of which no digit can be right: b - A x0 exceeds b by more than all digits."""
+        assert self.x0 is not None
+        most = self.norms / float(np.finfo(self.b.dtype).eps)
+        with np.errstate(all="ignore"):
+            far = ~(self._largest_products(self.x0) <= most) | (self.row_bound == 0)
+            if (far & (self.norms > 0)).any():
+                far = ~(self.residual_norms(self.x0) <= most)
+        return np.asarray(far & (self.norms > 0))
 
     @property
     def contradiction(self) -> str:
@@ -150,18 +172,20 @@ def checked_problem(
         check_finite("b", b)
         columns = null_space.projected(columns)
     scaling, columns, norms = _scaled(matrix, b, columns, start, inner)
+    if start is not None and not norms.all():  # zero columns are solved by zero
+        start = backend.xp.where(backend.xp.asarray(norms > 0), start, 0)
     if reorder:
-        M, columns = M.permuted, reordering.permuted(columns)
+        columns = reordering.permuted(columns)
         start = None if start is None else reordering.permuted(start)
         null_space = None if null_space is None else null_space.in_order(reordering)
     operand = reordering.matrix(matrix) if reorder else matrix
     product = scaling.product(backend.krylov.spmv.Product(operand, dtype, is_csr=is_sparse))
     unknowns = int(getattr(A, "global_rows", n))  # of all ranks, which must stop together
-    return Problem(
+    problem = Problem(
         backend=backend,
         scaling=scaling,
         product=product if null_space is None else null_space.product(product),
-        preconditioning=_preconditioning(M, dtype, backend, scaling, null_space),
+        preconditioning=_preconditioning(M.permuted if reorder else M, dtype, backend, scaling, null_space),
         b=columns,
         x0=None if start is None else scaling.scaled_solution(start),
         norms=norms,
@@ -172,9 +196,13 @@ def checked_problem(
         one=b.ndim == 1 or b.shape[1] == 1,
         null_space=null_space,
         reordering=reordering,
-        zero_rows=_zero_rows(matrix, given) if nullspace is None and inner is None else {},
+        zero_rows={} if nullspace is not None else _zero_rows(matrix, given, inner),
         row_bound=_row_bound(matrix, scaling),
     )
+    if x0 is None or not (b.size or inner) or not (far := problem.far_starts()).any():
+        return problem
+    near = backend.xp.where(backend.xp.asarray(far), 0, _as_columns(x0)).reshape(x0.shape)
+    return checked_problem(matrix, b, near, rtol, atol, maxiter, M, callback, inner, nullspace, reorder)
 
 
 def _checked_vectors(b: Any, x0: Any, n: int, backend: Backend, inner: Inner | None) -> tuple[Array, Any]:
@@ -227,15 +255,19 @@ def _scaled(
 
 
 def _row_bound(A: Any, scaling: Scaling) -> float:
-    """`Problem.row_bound`; that of a dense array is infinite: its magnitudes are multiplied instead."""
+    """`Problem.row_bound`; infinite for dense arrays and over ranks: magnitudes are multiplied instead."""
     if isinstance(A, CheckedMatrix):
         return float(np.ldexp(float(A.longest_row), A.largest_exponent - scaling.matrix)) if A.nnz else 0.0
-    return math.inf if isinstance(A, xp_of(A).ndarray) else 0.0
+    return math.inf if hasattr(A, "rank_entries") or isinstance(A, xp_of(A).ndarray) else 0.0
 
 
-def _zero_rows(A: Any, b: Array) -> dict[int, int]:
+def _zero_rows(A: Any, b: Array, inner: Inner | None) -> dict[int, int]:
     """`Problem.zero_rows`; A is a `CheckedMatrix`, a dense array or an operator, whose rows are unknown."""
     xp = xp_of(b)
+    if hasattr(A, "rank_entries"):
+        return dict(A.rank_entries.zero_rows(b))
+    if inner is not None:  # of ranks whose other rows are unknown
+        return {}
     if isinstance(A, CheckedMatrix):
         rows = A.zero_rows
     elif isinstance(A, xp.ndarray):

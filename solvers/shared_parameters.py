@@ -59,7 +59,8 @@ x : array
     (n,), or (n, k) for k right-hand sides.
 info : int, or (k,) array of int
     0: converged, and x is finite. Positive: the iterations that the column made, `maxiter`, or 1 if that is
-    0. Negative: a `Status`, with a RuntimeWarning; x is then the last finite iterate, x0 or 0.
+    0. Negative: a `Status`, with a RuntimeWarning. Unless it is 0, x is the last finite iterate, or x0 (by
+    default 0) if its residual is smaller.
 """
 # The entries, by their first names.
 ENTRIES = {re.split(r"[ ,]", entry)[0]: entry for entry in re.split(r"\n(?=\w)", TEXT.strip())}

@@ -49,6 +49,22 @@ def as_number(name: str, value: Any) -> float:
     raise TypeError(f"{name} must be a number, got {shown(value)}")
 
 
+def integer(text: str) -> int:
+    """An integer in ASCII digits; `int` takes 1_000 and the digits of other scripts, too."""
+    return int(_plain(text))
+
+
+def number(text: str) -> float:
+    """A number in ASCII characters without underscores, as `integer`."""
+    return float(_plain(text))
+
+
+def _plain(text: str) -> str:
+    if not text.isascii() or "_" in text:
+        raise ValueError(f"{text!r} must have the digits 0 to 9 alone, as in 10 or 1e-8")
+    return text
+
+
 def as_flag(name: str, value: Any) -> bool:
     """An argument as True or False; integers are taken, too: 0 is False."""
     if not isinstance(value, bool | int | np.bool_ | np.integer):

@@ -17,6 +17,7 @@ from typing import Any
 from linforest_precond.backends import Backend, backend_named
 from linforest_precond.matrices.download.places import cache_folder
 from linforest_precond.matrices.readers.atomic_files import write_text
+from linforest_precond.matrices.readers.bounded_streams import open_bounded
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ def _kept(backend_name: str) -> Machine:
     path = cache_folder() / "calibration.json"
     known: dict[str, Any] = {}
     with suppress(OSError, TypeError, ValueError):
-        known = dict(json.loads(path.read_text(encoding="utf-8")))
+        with open_bounded(path) as file:
+            known = dict(json.loads(file.read()))
     with suppress(KeyError, TypeError, ValueError):
         numbers = [float(known[name][field]) for field in ("bandwidth", "call", "flops")]
         if all(0 < number < math.inf for number in numbers):

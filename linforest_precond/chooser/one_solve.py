@@ -104,7 +104,7 @@ class OneSolve:
         is_refuted = problem.zero_rows or (self._system.A.centered and has_constant_part(problem).any())
         if self._options.nullspace is None and is_refuted:
             x, norms = self._best()
-            return self._ended(x, np.full(norms.shape, int(Status.SINGULAR)), None)
+            return self._ended(x, np.where(norms <= problem.targets, 0, int(Status.SINGULAR)), None)
         try:
             chosen = self._run()
             x, info = self._solution(chosen)

@@ -59,5 +59,6 @@ def _norm_by(inner: Callable[[Array, Array], Any], column: Array) -> float:
         square = complex(inner(scaled, scaled))
         size = math.hypot(square.real, square.imag)
         if limits.tiny / limits.eps < size < math.inf:
-            return math.ldexp(math.sqrt(size), -exponent)
+            with np.errstate(over="ignore"):
+                return float(np.ldexp(math.sqrt(size), -exponent))
     return math.sqrt(size)

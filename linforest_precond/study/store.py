@@ -78,12 +78,16 @@ class Store:
         return found if same and complete else None
 
     def keep(self, case: Case, record: JsonObject) -> None:
-        """Save a case, but not one whose matrix is missing."""
+        """Save a case, but not one whose matrix is missing, nor in place of a folder or device."""
         if record["status"] == "missing":
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         document = plain({"stamp": self.stamp, "asked": case.name, "case": record})
-        write_json(self._path(case), {**document, "digest": _digest(document)})
+        try:
+            write_json(self._path(case), {**document, "digest": _digest(document)})
+        except FileExistsError as error:
+            told = f"{error.filename}: {error.strerror}; {one_line(case.name)} is not saved"
+            warnings.warn(told, stacklevel=4)
 
     def _path(self, case: Case) -> Path:
         return self.folder / case_file(case.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import CsrArray, Device, from_host
+from linforest_precond.backends import backend_named
+
+from ..arrays import CsrArray, Device, array_modules, from_host
 from .diffusion import anisotropic_diffusion, convection_diffusion
 from .grids import aniso, poisson
 from .mycielskian import mycielskian
@@ -19,6 +22,10 @@ from .random_graphs import delaunay, dense_rows, random_geometric, rmat
 from .standins import standin
 
 PAPER_SIDE = "2500"
+LONGEST_NUMBER = 18  # digits
+SHOWN = 40  # characters of a name in an error
+# Of a generated matrix: a row of a grid in two dimensions, with 32-bit indices.
+BYTES_PER_ROW = 64
 
 
 @dataclass(frozen=True)
@@ -81,18 +88,32 @@ class _MisreadError(ValueError):
 
 
 def _number(text: str) -> int:
-    if not text.strip().isdecimal() or int(text) < 1:
+    stripped = text.strip()
+    if not (stripped.isascii() and stripped.isdecimal() and stripped.strip("0")):
         raise _MisreadError(f"{text!r} should be a positive whole number")
-    return int(text)
+    if len(stripped) > LONGEST_NUMBER:
+        raise _MisreadError(f"{text[:SHOWN]!r} should have at most {LONGEST_NUMBER} digits")
+    return int(stripped)
 
 
 def _sides(text: str) -> tuple[int, ...]:
     return tuple(_number(side or text) for side in text.lower().split("x"))
 
 
-def _by(make: Callable[..., CsrArray], read: Callable[[str], Any]) -> Callable[..., CsrArray]:
+def _by(
+    make: Callable[..., CsrArray], read: Callable[[str], Any], rows: Callable[[Any], int] = math.prod
+) -> Callable[..., CsrArray]:
+    """A generator by the size that `read` finds in a name; `rows` of it are those of the matrix."""
+
     def made(argument: str, *, device: Device, dtype: npt.DTypeLike | None) -> CsrArray:
-        return make(read(argument), device=device, dtype=np.float64 if dtype is None else dtype)
+        size = read(argument)
+        array_modules(device)  # raises for an unusable device
+        free = backend_named("cuda" if device == "cuda" else "cpu").runtime.calibration.free_bytes()
+        if rows(size) > free // BYTES_PER_ROW:
+            raise _MisreadError(
+                f"{argument[:SHOWN]!r} should be smaller: {rows(size):.1e} rows do not fit into the memory"
+            )
+        return make(size, device=device, dtype=np.float64 if dtype is None else dtype)
 
     return made
 
@@ -135,7 +156,7 @@ GENERATORS = {
         f"aniso{kind}": Generator(
             f"aniso{kind}:300",
             f"ANISO{kind} of the paper on a 300 x 300 grid (default: 2500 x 2500)",
-            _by(partial(aniso, kind), _number),
+            _by(partial(aniso, kind), _number, lambda side: side**2),
             default=PAPER_SIDE,
         )
         for kind in (1, 2, 3)
@@ -154,16 +175,22 @@ GENERATORS = {
         "anisotropic diffusion, 1000 : 1 at 30 degrees",
         _by(anisotropic_diffusion, _box(2)),
     ),
-    "rmat": Generator("rmat:18", "R-MAT graph of 2**18 vertices, 16 edges each", _by(rmat, _number)),
-    "delaunay": Generator(
-        "delaunay:10000", "Delaunay triangulation of random points", _by(delaunay, _number)
+    "rmat": Generator(
+        "rmat:18",
+        "R-MAT graph of 2**18 vertices, 16 edges each",
+        _by(rmat, _number, lambda scale: 2 ** min(scale, 60)),
     ),
-    "rgg": Generator("rgg:10000", "random geometric graph", _by(random_geometric, _number)),
+    "delaunay": Generator(
+        "delaunay:10000", "Delaunay triangulation of random points", _by(delaunay, _number, int)
+    ),
+    "rgg": Generator("rgg:10000", "random geometric graph", _by(random_geometric, _number, int)),
     "mycielskian": Generator(
-        "mycielskian:12", "Mycielski graph with chromatic number 12", _by(mycielskian, _number)
+        "mycielskian:12",
+        "Mycielski graph with chromatic number 12",
+        _by(mycielskian, _number, lambda k: 2 ** min(k, 60)),
     ),
     "dense_rows": Generator(
-        "dense_rows:16783", "banded graph with 300 dense rows, as Gupta/gupta3", _by(dense_rows, _number)
+        "dense_rows:16783", "banded graph with 300 dense rows, as Gupta/gupta3", _by(dense_rows, _number, int)
     ),
     "standin": Generator(
         "standin:atmosmodm/4", "stand-in for a matrix of the paper, its sides divided by 4", _standin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import uuid
 from collections.abc import Iterator
@@ -11,15 +12,31 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A temporary path beside ``target``, renamed to it at the end; an OSError names the target."""
-    temporary = _temporary(target)
+    """A temporary path beside ``target``, or what it links to, renamed to it at the end.
+
+    An OSError names the target.
+    """
+    place = replaced_by(target)
+    temporary = _temporary(place.parent, target.suffix)
     try:
         yield temporary
-        os.replace(temporary, target)
+        os.replace(temporary, place)
     except OSError as error:
         raise type(error)(error.errno, error.strerror or str(error), str(target)) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def replaced_by(target: Path) -> Path:
+    """The file that is replaced where ``target`` is written: behind symbolic links, which stay.
+
+    FileExistsError for what is no regular file: a rename would put one in the place of a device or pipe.
+    """
+    place = Path(os.path.realpath(target))
+    if os.path.lexists(place) and not place.is_file():
+        told = "it exists and is not a regular file; folders, devices and pipes are not replaced"
+        raise FileExistsError(errno.EEXIST, told, str(target))
+    return place
 
 
 def write_text(target: Path, text: str) -> Path:
@@ -31,7 +48,7 @@ def write_text(target: Path, text: str) -> Path:
 
 def check_writable(folder: Path) -> None:
     """Raise an OSError that names the folder unless files can be created in it; permissions do not tell."""
-    temporary = _temporary(folder / "check")
+    temporary = _temporary(folder)
     try:
         temporary.touch(exist_ok=False)
     except OSError as error:
@@ -42,6 +59,6 @@ def check_writable(folder: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _temporary(target: Path) -> Path:
+def _temporary(folder: Path, suffix: str = "") -> Path:
     """A unique short name with the target's suffix, from which writers take the format."""
-    return target.with_name(f".linforest-{uuid.uuid4().hex}{target.suffix}")
+    return folder / f".linforest-{uuid.uuid4().hex}{suffix}"

@@ -15,6 +15,7 @@ import io
 import os
 import re
 import stat
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -102,15 +103,26 @@ def open_bounded(path: str | os.PathLike[str]) -> Iterator[Bounded]:
 
 def text_lines(path: str | os.PathLike[str], most_bytes: int) -> Iterator[str]:
     """The lines of a text file in UTF-8, plain or compressed, without a byte order mark."""
-    with open_bounded(path) as stream:
-        before, rest = 0, b""
-        while chunk := stream.read(CHUNK):
-            whole, end, rest = (rest + chunk).rpartition(b"\n")
-            yield from _decoded(whole + end, path, before, most_bytes)
-            before += whole.count(b"\n") + len(end)
-            if len(rest) > most_bytes:
-                break
-        yield from _decoded(rest, path, before, most_bytes)
+    before, rest = 0, b""
+    for chunk in chunks(path):
+        whole, end, rest = (rest + chunk).rpartition(b"\n")
+        yield from _decoded(whole + end, path, before, most_bytes)
+        before += whole.count(b"\n") + len(end)
+        if len(rest) > most_bytes:
+            break
+    yield from _decoded(rest, path, before, most_bytes)
+
+
+def chunks(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """The bytes of a file, plain or compressed, `CHUNK` at a time; a ValueError names one that is damaged."""
+    try:
+        with open_bounded(path) as stream:
+            while chunk := stream.read(CHUNK):
+                yield chunk
+    except (EOFError, OSError, zlib.error, Implausible) as error:
+        if isinstance(error, FileNotFoundError) or getattr(error, "errno", None) is not None:
+            raise
+        raise ValueError(f"{path} cannot be read: {error}") from error
 
 
 def _decoded(piece: bytes, path: str | os.PathLike[str], before: int, most_bytes: int) -> Iterator[str]:

@@ -131,7 +131,7 @@ class TestOutputs:
         self.no_work(monkeypatch)
         os.mkdir("x.npy")
         code, _, err = linforest("solve", "poisson2d:8", "--out", "x.npy", "--force")
-        assert code == 2 and b"x.npy is a folder" in err
+        assert code == 2 and b"--out: x.npy: it exists and is not a regular file" in err
 
     def test_one_file_for_two_outputs(self, linforest, monkeypatch):
         self.no_work(monkeypatch)

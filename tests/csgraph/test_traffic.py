@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import gzip
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -271,6 +272,20 @@ def test_files(tmp_path):
     assert values(statistics(tmp_path / "A.mtx")) == (9, 2, 5, 2, 5, 1, 2, 5, 1)
     (tmp_path / "ip.tsv").write_text("10.0.0.1\t10.0.0.2\n10.0.0.1\t10.0.0.3\n\n")
     assert values(statistics(tmp_path / "ip.tsv")) == (2, 2, 1, 1, 2, 2, 2, 1, 1)
+
+
+def test_half_precision(tmp_path):
+    """Whole numbers in the range are taken without a warning of NumPy; others are named."""
+    path, table = tmp_path / "a.npy", np.array([[1, 2, 3], [4, 5, 2048]], np.float16)
+    np.save(path, table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert statistics(path) == statistics(tuple(table.T.astype(np.int64)))
+        for wrong in (np.inf, np.nan, 0.5, -1):
+            table[1, 1] = wrong
+            np.save(path, table)
+            with pytest.raises(ValueError, match=r"^destinations must hold integers in \[0, 4294967295\]"):
+                statistics(path)
 
 
 def test_batches_of_files(tmp_path):

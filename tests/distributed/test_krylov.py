@@ -5,11 +5,15 @@ import pytest
 import scipy.sparse as sp
 from parallel_cases import random_offsets
 from scipy.sparse.linalg import LinearOperator
+from strategies import quick
 
 import linforest_precond as lf
 from linforest_precond import distributed
+from linforest_precond.backends import backend_of
 from linforest_precond.distributed import scatter, simulate
+from linforest_precond.distributed.partition.matrix import with_values
 from linforest_precond.distributed.partition.scatter import equal_shares
+from linforest_precond.matrix.checked import checked
 
 # Ranks without convergence warn; `catch_warnings` is not safe in several threads.
 pytestmark = pytest.mark.filterwarnings("ignore:.* stopped after")
@@ -215,3 +219,109 @@ def test_arguments_that_differ_are_refused_on_all_ranks(arguments, message):
 def test_a_matrix_of_one_rank_is_refused():
     with pytest.raises(TypeError, match=r"A must be a distributed\.Matrix, got csr_array"):
         distributed.cg(lf.matrices.poisson((3, 3)), np.ones(9))
+
+
+class TestVerifiedResiduals:
+    """As in one process: residuals in twice the working precision, and zero rows before any iteration."""
+
+    A = sp.csr_array([[0.001, 1, 0], [0, 0.001, 1], [0, 0, 0.001]])
+    b = np.array([1.0, 3, -1])
+
+    @pytest.mark.parametrize("method", ["gmres", "fgmres", "bicgstab"])
+    def test_a_tolerance_that_cannot_be_verified(self, method):
+        with pytest.warns(RuntimeWarning, match="unattainable"):
+            expected = getattr(lf.solvers, method)(self.A, self.b, rtol=1e-15)[1]
+        x, seen = solved(1, method, self.A, self.b, preconditioned=False, rtol=1e-15)
+        assert expected == int(seen[0]) == lf.solvers.Status.UNATTAINABLE
+        for size in (2, 3, 5):
+            found = solved(size, method, self.A, self.b, preconditioned=False, rtol=1e-15)
+            assert np.array_equal(found[0], x) and found[1] == seen
+
+    @pytest.mark.parametrize("dtype", quick([np.float64, np.complex128, np.float32, np.complex64]))
+    def test_residuals_have_the_bits_of_one_process(self, dtype):
+        A, _ = system("bicgstab", dtype, shape=(9, 8))
+        A = sp.csr_array(A + sp.csr_array(np.outer(np.arange(72) == 30, np.ones(72)).astype(dtype)))  # long
+        rng = np.random.default_rng(0)
+        b, x = (1e6 * rng.standard_normal((2, 72, 2))).astype(dtype)
+        b = (A @ x).astype(dtype)
+        product = backend_of(A).krylov.spmv.Product(checked(A), b.dtype, is_csr=True)
+        expected = np.empty_like(b)
+        product.residual(b, x, expected)
+
+        def residual(comm):
+            parts = scatter(A, comm, random_offsets(72, comm.size, 4))
+            own = slice(parts.first, parts.first + parts.n_local)
+            target, entries = np.empty_like(b[own]), parts.operator.rank_entries
+            entries.residual(b[own], x[own], target)
+            return target, entries.magnitudes(x[own])
+
+        for size in (1, 2, 5, 80):
+            targets, sizes = zip(*simulate(size, residual), strict=True)
+            assert np.array_equal(np.concatenate(targets), expected)
+            assert np.array_equal(np.concatenate(sizes), product.magnitudes(x))
+
+    @pytest.mark.parametrize("method", ["cg", "fcg", "bicgstab", "gmres", "fgmres", "minres"])
+    def test_zero_rows_are_found_before_any_iteration(self, method):
+        A = sp.csr_array(sp.diags_array((np.arange(50) != 7).astype(float)) @ lf.matrices.poisson((50,)))
+        b = np.ones((50, 2))
+        b[7, 1] = 0
+
+        def solve(comm, callback):
+            parts = scatter(A, comm)
+            own = b[parts.first : parts.first + parts.n_local]
+            return getattr(distributed, method)(parts, own[:, :1], callback=callback)
+
+        for size in (1, 3, 60):  # rank 0 of 60 has no row, and others neither
+            iterates = []
+            with pytest.warns(RuntimeWarning, match="Row 7 of A is zero, and b is not zero there"):
+                found = simulate(size, solve, iterates.append)
+            assert not iterates and {info for _, info in found} == {lf.solvers.Status.SINGULAR}
+            assert not np.concatenate([x for x, _ in found]).any()
+            info = solved(size, method, A, b, preconditioned=False, maxiter=3)[1][0].strip("[]").split()
+            assert int(info[0]) == lf.solvers.Status.SINGULAR != int(info[1])
+
+    def test_new_values_have_new_zero_rows(self):
+        A = lf.matrices.poisson((4, 4))
+
+        def solve(comm):
+            parts = scatter(A, comm)
+            first = distributed.cg(parts, np.ones(parts.n_local))[1]
+            return first, distributed.cg(with_values(parts, 0 * parts.rows.data), np.ones(parts.n_local))[1]
+
+        assert set(simulate(2, solve)) == {(0, int(lf.solvers.Status.SINGULAR))}
+
+    def test_a_start_that_is_too_far(self):
+        A, b = system("cg", np.float64)
+        far = 1e300 * np.arange(len(b))  # 0 on the rank of the first row
+
+        def solve(comm):
+            parts = scatter(A, comm, np.array([0, 1, len(b)] if comm.size == 2 else [0, 1, 20, len(b)]))
+            own = slice(parts.first, parts.first + parts.n_local)
+            return distributed.cg(parts, b[own], far[own])
+
+        for size in (2, 3):
+            found = simulate(size, solve)
+            assert {info for _, info in found} == {0}
+            assert np.allclose(np.concatenate([x for x, _ in found]), solved(1, "cg", A, b)[0], rtol=1e-4)
+
+    def test_an_overflow_on_one_rank(self):
+        """The last iterate that is finite on all ranks; row 2 multiplies no unknown of the others."""
+        A = [[0, 3e-2 + 2e-2j, 0], [0.3 - 0.2j, 0, 0], [-3e-7 + 6e-7j, 5e-8 + 1e-7j, 0]]
+        A, b = sp.csr_array(np.array(A, np.complex64)), np.array([-0.58, -0.36, 0.51], np.complex64)
+        x, seen = solved(1, "bicgstab", A, b, preconditioned=False, rtol=5e-3, maxiter=100)
+        assert np.isfinite(x).all() and int(seen[0]) == lf.solvers.Status.NONFINITE
+        for offsets in ([0, 2, 3], [0, 0, 1, 3, 3]):
+            found = solved(len(offsets) - 1, "bicgstab", A, b, offsets, False, rtol=5e-3, maxiter=100)
+            assert np.array_equal(found[0], x) and found[1] == seen
+
+    def test_a_start_whose_residual_overflows(self):
+        A, b = system("cg", np.float32)
+        x, _ = solved(1, "cg", A, b, preconditioned=False)
+
+        def solve(comm):
+            parts = scatter(A, comm)
+            own = slice(parts.first, parts.first + parts.n_local)
+            return distributed.cg(parts, b[own], np.full(parts.n_local, np.finfo(np.float32).max))
+
+        for size in (1, 3):
+            assert np.array_equal(np.concatenate([part for part, _ in simulate(size, solve)]), x)

@@ -15,6 +15,7 @@ from harness import on_device, on_gpu, on_host
 
 import linforest_precond as lf
 from linforest_precond.matrix.checks import ARRAYS
+from linforest_precond.precond.kinds import faces
 from linforest_precond.records.forest import Ordering
 
 CLASSES = {
@@ -22,10 +23,11 @@ CLASSES = {
     "orderings and records changed": (100, 10_000),
     "arrays changed during a call": (5, 500),
     "masked arrays": (50, 3_000),
+    "estimates of memory": (20, 5_000),
 }
 if on_gpu():  # the others break and scramble arrays of NumPy
     CLASSES = {"orderings and records changed": (200, 5_000)}
-LIMIT_SECONDS = 20.0
+LIMIT_SECONDS = 120.0
 SIDES = (6, 8)
 # Slower than the others: drawn less often.
 SLOW = ("multilevel", "block_tridiagonal", "block_tridiagonal_bands", "coarsening_hierarchy")
@@ -51,6 +53,8 @@ def run_case(prepared, name, rng, folder):
             return _broken_matrix(prepared, rng)
         if name == "orderings and records changed":
             return _changed_record(prepared, rng)
+        if name == "estimates of memory":
+            return _estimated(prepared, rng)
         if name == "masked arrays":
             return _masked(prepared, rng)
         return _changing_arrays(rng)
@@ -93,6 +97,37 @@ def _masked(prepared, rng):
         assert "must not be a masked array" in str(error), error
         return "refused"
     raise AssertionError(f"{door} took a masked {form}, {field}")
+
+
+ESTIMATED = {
+    "kind": (*faces(), "none", 3),
+    "ordering": ("forest", "original", "rcm", "no", None, np.arange(48), np.zeros(48)),
+    "block_size": (1, 2, 4, 3, -1, 2.5, "2"),
+    "dtype": (None, np.float32, "float64", np.complex64, np.float16, int, "no"),
+    "forests": (1, 2, 0, -1, 10**30, None),
+    "polynomial": (1, 3, 0, 10**30, "1"),
+    "sweeps": (1, 4, -2, 10**30, 1.0),
+    "scaling": (None, "matching", "jacobi", "equilibrate", "no", 1),
+    "symmetric": (True, False),
+}
+
+
+def _estimated(prepared, rng):
+    """`memory_estimate` of matrices in every format, with any options: two numbers of bytes, or refused."""
+    A, names = prepared["A"], [name for name in ESTIMATED if rng.random() < 0.3]
+    options = {name: ESTIMATED[name][rng.integers(len(ESTIMATED[name]))] for name in names}
+    A = A.astype(rng.choice(["f", "d", "F", "D", "i"]))
+    A = A.toarray() if rng.random() < 0.1 else A.asformat(str(rng.choice(list(filter(None, ARRAYS)))))
+    if rng.random() < 0.2:
+        A, _ = broken_matrix(prepared["A"], str(rng.choice(list(BREAKERS))), rng)
+    try:
+        found = lf.memory_estimate(A, **options)
+    except (ValueError, TypeError) as error:
+        assert_own_error(error)
+        return "refused"
+    assert type(found.operator) is type(found.setup) is int, (found.operator, found.setup)
+    assert 0 <= found.operator <= found.setup and str(found), options
+    return "estimated"
 
 
 def _content(A):

@@ -27,7 +27,7 @@ from linforest_precond.matrices.download.places import MatrixNotAvailable
 from linforest_precond.matrices.readers import archive
 
 CLASSES = {"archives from the collection": (60, 2000)}
-LIMIT_SECONDS = 20.0
+LIMIT_SECONDS = 120.0
 # Limits of time, and of the other members of an archive, small enough for thousands of cases.
 LIMITS = [
     (fetch, "TIMEOUT_SECONDS", 0.15), (pace, "WINDOW_SECONDS", 0.1), (pace, "MOST_SECONDS", 1.0),

@@ -42,7 +42,7 @@ CLASSES = {
     "npz arrays": (25, 4_000),
     "mat": (40, 6_000),
 }
-LIMIT_SECONDS = 20.0
+LIMIT_SECONDS = 120.0
 
 
 def prepare(folder):

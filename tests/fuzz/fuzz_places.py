@@ -1,12 +1,14 @@
 """Files that are missing, endless or of another format, and outputs that are inputs, at every command.
 
 Promise: one line on the standard error output that names the file, exit code 3 for what is not a regular
-file, and no input is changed.
+file, and no input is changed. Outputs replace regular files alone: devices, pipes and links stay.
 """
 
 import contextlib
 import io
 import os
+import socket
+import stat
 
 import numpy as np
 import scipy.io
@@ -14,8 +16,12 @@ import scipy.io
 import linforest_precond as lf
 from linforest_precond.app import cli
 
-CLASSES = {"places of inputs": (60, 3_000), "outputs that are inputs": (20, 500)}
-LIMIT_SECONDS = 20.0
+CLASSES = {
+    "places of inputs": (12, 3_000),
+    "outputs that are inputs": (10, 500),
+    "outputs on other nodes": (10, 2_000),
+}
+LIMIT_SECONDS = 120.0
 COMMANDS = (
     "info FILE",
     "solve FILE --no-out",
@@ -121,4 +127,85 @@ def output_is_input(rng, folder):
     return "refused"
 
 
-CASES = {"places of inputs": place_of_input, "outputs that are inputs": output_is_input}
+OUTPUTS = (
+    ("x.npy", "solve poisson2d:4 --quiet --out FILE"),
+    ("x.mtx", "solve poisson2d:4 --quiet --out FILE"),
+    ("h.csv", "solve poisson2d:4 --quiet --no-out --history FILE"),
+    ("p.svg", "solve poisson2d:4 --quiet --no-out --plot FILE"),
+    ("pairs.csv", "join sets.txt --quiet --out FILE"),
+    ("M.npz", None),
+    ("t.mtx", None),
+)
+NODES = ("device", "pipe", "socket", "folder", "loop", "file", "missing")
+
+
+def output_on_a_node(rng, folder):
+    """An output, directly or behind links, on a node that is made here: a broken promise harms no device."""
+    (name, command), node = pick(rng, OUTPUTS), pick(rng, NODES)
+    (folder / "far").mkdir()
+    links = int(rng.integers(3))
+    place = folder / ("far/data" if links else name)
+    make_node(place, node)
+    for number in range(links, 0, -1):
+        (folder / (name if number == 1 else f"link{number}")).symlink_to(
+            place if number == links else folder / f"link{number + 1}"
+        )
+    path, before = folder / name, state(folder)
+    try:
+        if command is None:
+            code, told = write_object(path)
+        else:
+            words = [str(path) if word == "FILE" else word for word in command.split()]
+            code, told = run([*words, *(["--force"] if rng.random() < 0.7 else [])])
+    except FileExistsError as error:
+        code, told = 2, str(error)
+    after = state(folder)
+    if node in ("file", "missing") and code == 0:
+        assert place.stat().st_size > 1 and stat.S_ISREG(place.lstat().st_mode)
+        del after[place]
+        before.pop(place, None)
+    else:
+        assert code == 2 and name in told, (code, told)
+        assert node in ("file", "missing") or "is not a regular file" in told, told
+    assert before == after, f"{node}: {set(before.items()) ^ set(after.items())}"
+    return "written" if code == 0 else "refused"
+
+
+def make_node(path, node):
+    if node == "device":
+        try:
+            os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(1, 7))  # as /dev/full
+        except PermissionError:  # only root makes devices
+            os.mkfifo(path)
+    elif node == "pipe":
+        os.mkfifo(path)
+    elif node == "socket":
+        with socket.socket(socket.AF_UNIX) as opened:
+            opened.bind(os.path.relpath(path))
+    elif node == "folder":
+        path.mkdir()
+    elif node == "loop":
+        path.symlink_to(path.name)
+    elif node == "file":
+        path.write_text("!")
+
+
+def state(folder):
+    """Number, kind and device of every file."""
+    found = {path: os.lstat(path) for path in folder.rglob("*")}
+    return {path: (each.st_ino, each.st_mode, each.st_rdev) for path, each in found.items()}
+
+
+def write_object(path):
+    if path.suffix == ".npz":
+        lf.save_preconditioner(lf.jacobi(lf.matrices.poisson((3, 3))), path)
+    else:
+        lf.graph.write_traffic(path, lf.graph.traffic_matrix([1], [2]))
+    return 0, ""
+
+
+CASES = {
+    "places of inputs": place_of_input,
+    "outputs that are inputs": output_is_input,
+    "outputs on other nodes": output_on_a_node,
+}

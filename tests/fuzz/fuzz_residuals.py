@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from harness import on_device, on_host
 
 import linforest_precond as lf
 from linforest_precond.solvers import History, Status
@@ -52,11 +53,12 @@ def run_case(prepared: None, name: str, rng: np.random.Generator, folder: Path) 
     return case(rng, np.dtype(TYPES[rng.integers(len(TYPES))]), SOLVERS[rng.integers(len(SOLVERS))])
 
 
-def quietly(solve, *arguments, **options):
+def quietly(solve, A, b, x0=None, **options):
+    x0 = None if x0 is None else on_device(x0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        x, info = solve(*arguments, **options)
-    return x, np.atleast_1d(info)
+        x, info = solve(on_device(A), on_device(b), x0, **options)
+    return on_host(x), np.atleast_1d(info)
 
 
 def random(rng, shape, dtype):
@@ -102,13 +104,17 @@ def form(rng, A):
 
 def checked_solve(solve, given, A, b, x0, rtol):
     x, info = quietly(solve, given, b, x0, rtol=rtol)
-    x = x.reshape(b.shape)
+    checked_columns(A, b, x.reshape(b.shape), info, rtol)
+    return "converged" if not info.any() else "stopped"
+
+
+def checked_columns(A, b, x, info, rtol):
+    """x is finite, and where info is 0, its residual is small in rational numbers."""
     assert np.isfinite(x).all(), f"x is not finite, info {info}"
     for c in np.flatnonzero(info == 0).tolist():
         left, size = squares(A, x[:, c], b[:, c]), squares(A, 0 * x[:, c], b[:, c])
         limit = Fraction(1.0001 * rtol) ** 2 * size
         assert left <= limit, f"info 0, residual {float(left / size) ** 0.5}, rtol {rtol}"
-    return "converged" if not info.any() else "stopped"
 
 
 def squares(A, x, b):

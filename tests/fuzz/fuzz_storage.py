@@ -38,7 +38,7 @@ HEADERS = "preconditioner files: headers changed"
 PICKLES = "pickles changed"
 # In a quick run, and in a full one.
 CLASSES = {ARRAYS: (30, 5000), HEADERS: (30, 3000), PICKLES: (30, 2000), BYTES: (30, 5000)}
-LIMIT_SECONDS = 20.0
+LIMIT_SECONDS = 120.0
 
 
 # ---- the preconditioners that are changed

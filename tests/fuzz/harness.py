@@ -20,6 +20,7 @@ the case that ends the process is known. The parent then records the signal and 
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import importlib
 import json
@@ -266,6 +267,20 @@ def on_device(thing):
     import cupyx.scipy.sparse
 
     return cupy.asarray(thing) if isinstance(thing, np.ndarray) else cupyx.scipy.sparse.csr_matrix(thing)
+
+
+@contextlib.contextmanager
+def own_stream():
+    """On the GPU, a stream of its own for a thread; what was enqueued before is complete."""
+    if not on_gpu():
+        yield
+        return
+    import cupy
+
+    cupy.cuda.Device().synchronize()
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        yield
+        stream.synchronize()
 
 
 def on_host(array):

@@ -5,7 +5,7 @@ import pytest
 import strategies as graphs
 
 # Fuzzers whose processes compile or import much.
-SLOW = "downloads", "files", "names", "numbers", "places", "residuals", "solve", "storage", "texts", "threads"
+SLOW = "downloads", "names", "numbers", "ranks", "residuals", "solve", "storage", "threads"
 each_fuzzer = pytest.mark.parametrize(
     "name", [graphs.slow(name) if name in SLOW else name for name in harness.fuzzers()]
 )

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg
 import strategies as graphs
+from scipy.sparse.linalg import LinearOperator
 from solver_cases import (
     DEFINITE,
     QUICK,
@@ -376,3 +377,104 @@ class TestStatuses:
             with pytest.raises(RuntimeWarning, match="not positive definite"):
                 cg(A, backend.array(np.array([1.0, 2])), history=history)
         assert history.status is Status.INDEFINITE
+
+
+class TestBestOfFailed:
+    """After any failure x is finite and no worse than its start."""
+
+    OVERFLOWING = np.array(
+        [[1.826756559957423e-307, -3.0783319101980336e-307], [9.580639753088468e-308, 6.96372276609448e-309]]
+    )
+    B = np.array([1.3182500241810684, 0.385629249998389])
+
+    @pytest.mark.parametrize("solver", ["cg", "fcg", "minres", "bicgstab", "gmres", "fgmres", "idrs"])
+    @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+    def test_an_overflow(self, solver, form):
+        x, info = quietly(solver, form(self.OVERFLOWING), self.B)
+        assert np.isfinite(x).all()
+        residual = self.B.astype(np.longdouble) - self.OVERFLOWING.astype(np.longdouble) @ x
+        assert np.sqrt((residual**2).sum()) <= (1e-5 if info == 0 else 1.0001) * np.linalg.norm(self.B)
+
+    def test_the_overflow_of_cg_returns_0(self):
+        x, info = quietly("cg", self.OVERFLOWING, self.B)
+        assert info == Status.NONFINITE and not x.any()
+
+    @pytest.mark.parametrize("solver", ["cg", "fcg", "minres", "idrs", "bicgstab"])
+    @pytest.mark.parametrize("start", [None, 1e-3])
+    def test_iterations_that_ran_out(self, solver, start):
+        rng, seen = np.random.default_rng(0), 0
+        for _ in range(20):
+            A, b = rng.standard_normal((12, 12)), rng.standard_normal((12, 3))
+            A = A @ A.T if solver in ("cg", "fcg", "minres") else A
+            x0 = None if start is None else np.linalg.solve(A, b) + start * rng.standard_normal((12, 3))
+            before = np.linalg.norm(b if x0 is None else b - A @ x0, axis=0)
+            history = History()
+            x, info = quietly(solver, A, b, x0, maxiter=3, history=history)
+            after = np.linalg.norm(b - A @ x, axis=0)
+            assert (after <= 1.0001 * before).all()
+            seen += ((info > 0) & (after == before)).sum()
+            last = {column: norm for _, column, norm in history.true_residuals}
+            recorded = np.array([last[c] for c in range(3)]) * np.linalg.norm(b, axis=0)
+            assert np.allclose(recorded, after, rtol=1e-6)
+        assert seen or start or solver == "minres"  # some columns returned to their start
+
+    def test_successful_solves_pay_no_product(self):
+        A, products = lf.matrices.poisson((8, 8)), []
+        operator = LinearOperator(A.shape, lambda x: products.append(1) or A @ x, dtype=float)
+        _, info = lf.solvers.cg(operator, np.ones(64), maxiter=50)
+        history = History()
+        lf.solvers.cg(A, np.ones(64), maxiter=50, history=history)
+        assert info == 0 and len(products) == history.iterations[-1] + 1  # and one to verify
+
+
+class TestFarStarts:
+    """x0 is replaced by 0 where its residual exceeds b by all digits."""
+
+    @pytest.mark.parametrize("solver", ["cg", "minres", "gmres", "bicgstab", "idrs", "solve"])
+    @pytest.mark.parametrize("size", [1e308, 1e40, 1e20])
+    def test_the_solution_is_found(self, solver, size):
+        A, b = lf.matrices.poisson((8, 8)), np.ones(64)
+        call = lf.solve if solver == "solve" else getattr(lf.solvers, solver)
+        x, info = call(A, b, np.full(64, size), rtol=1e-8)
+        assert info == 0 and np.allclose(A @ x, b, atol=1e-6)
+
+    def test_columns_are_looked_at_one_by_one(self):
+        A, near = lf.matrices.poisson((8, 8)), np.arange(64.0)
+        b = A @ np.column_stack([near, near, near])
+        b[:, 2] = 0
+        history = History()
+        x, info = lf.solvers.cg(A, b, np.column_stack([near, 1e200 * near, near]), history=history)
+        assert not info.any() and np.array_equal(x[:, 0], near) and not x[:, 2].any()
+        assert history.true_residuals[0][2] == 0 and history.residuals[0, 1] == 1
+
+    def test_a_start_within_all_digits_is_kept(self):
+        A, first = lf.matrices.poisson((8, 8)), []
+        start = np.arange(64.0) * 1e10
+        lf.solvers.cg(A, np.ones(64), start, maxiter=1, callback=lambda x: first.append(x.copy()))
+        assert abs(first[0]).max() > 1e-3 * abs(start).max()
+
+    def test_a_column_of_zeros_beside_a_contradiction(self):
+        A = sp.csr_array(np.diag([1.0, 2, 0]))
+        with pytest.warns(RuntimeWarning, match="Row 2 of A is zero"):
+            x, info = lf.solve(A, np.array([[0.0, 1], [0, 1], [0, 1]]), np.full((3, 2), 1e30))
+        assert info.tolist() == [0, Status.SINGULAR] and not x.any()
+
+    @pytest.mark.parametrize("dense", [True, False])
+    def test_operators_and_arrays(self, dense):
+        A = lf.matrices.poisson((8, 8))
+        operand = A.toarray() if dense else LinearOperator(A.shape, lambda x: A @ x, dtype=float)
+        x, info = lf.solvers.cg(operand, np.ones(64), np.full(64, 1e308))
+        assert info == 0 and np.isfinite(x).all()
+
+
+@pytest.mark.parametrize("solver", ["cg", "fcg", "minres", "bicgstab", "gmres", "fgmres", "idrs"])
+def test_a_tolerance_of_zero_is_unattainable(solver):
+    history = History()
+    _, info = quietly(solver, lf.matrices.poisson((8, 8)), np.ones(64), rtol=0, history=history)
+    assert info == Status.UNATTAINABLE and 0 < history.attainable[0] < 1e-13
+
+
+def quietly(solver, *arguments, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return getattr(lf.solvers, solver)(*arguments, **options)

@@ -1,6 +1,7 @@
 """`lf.solve`, `lf.Solver` and `lf.auto`: solutions, reports, and the arguments that all solvers share."""
 
 import json
+import os
 import pickle
 import re
 import threading
@@ -366,6 +367,18 @@ class TestMachine:
         monkeypatch.setattr(cpu.runtime.calibration, "measured", None)
         assert machine.Machine.of(cpu) == found and len(kept) == 1
         machine._kept.cache_clear()
+
+    @pytest.mark.skipif(os.name != "posix", reason="no pipes in the file system")
+    def test_a_pipe_is_not_read(self, monkeypatch, tmp_path):
+        monkeypatch.delenv("LINFOREST_CALIBRATION", raising=False)
+        monkeypatch.setenv("LINFOREST_CACHE", str(tmp_path))
+        os.mkfifo(tmp_path / "calibration.json")
+        default = astuple(machine.DEFAULTS["cpu"])
+        monkeypatch.setattr(backend_named("cpu").runtime.calibration, "measured", lambda: (default, True))
+        machine._kept.cache_clear()
+        assert machine.Machine.of(backend_named("cpu")) == machine.DEFAULTS["cpu"]
+        machine._kept.cache_clear()
+        assert (tmp_path / "calibration.json").is_fifo()
 
     @pytest.mark.parametrize("text", ["", "[]", "{", '{"cpu": 3}', "zeros"])
     def test_a_damaged_file_is_replaced(self, monkeypatch, tmp_path, text):

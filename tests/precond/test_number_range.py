@@ -211,13 +211,14 @@ class TestSolvers:
     @pytest.mark.parametrize("solver", SOLVERS)
     @pytest.mark.parametrize("power", [-1070, 900, 1020])
     def test_initial_guesses(self, backend, solver, power):
+        """A guess whose residual exceeds b by all digits is replaced by 0."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.filterwarnings("error", message=".*encountered.*")
             x, info = SOLVERS[solver](
                 grid(backend), backend.array(noise(49)), backend.array(noise(49, power) / 4)
             )
-        assert np.isfinite(backend.host(x)).all() and (info == 0) == (power < 0)
+        assert np.isfinite(backend.host(x)).all() and info == 0
 
 
 class TestCoverages:

@@ -24,6 +24,8 @@ KERNELS = ROOT / "linforest_precond" / "backends" / "cuda" / "kernels"
 TOOLS = "memcheck", "racecheck", "initcheck", "synccheck"
 # Tests of one process, and the exit status of a tool that found an error.
 AT_ONCE, FOUND = 6, 86
+# Ranks of MPI are other processes; simulated ones are threads.
+OF_MPI = re.compile(r"(?<![a-z])mpi(?![a-z])")
 # Seconds of a process at most.
 LONGEST = 240.0
 
@@ -72,10 +74,10 @@ def environment() -> dict[str, str]:
 
 
 def read_launches(records: Path) -> dict[str, dict[str, int]]:
-    """The kernels that each test launches, and how often; not of ranks, which are other processes."""
+    """The kernels that each test launches, and how often; not of tests that start ranks of MPI."""
     lines = [line for path in sorted(records.glob("*.jsonl")) for line in path.read_text().splitlines()]
     found = map(json.loads, lines)
-    return {each["test"]: each["launches"] for each in found if "/distributed/" not in each["test"]}
+    return {each["test"]: each["launches"] for each in found if not OF_MPI.search(each["test"])}
 
 
 def cover(launches: dict[str, dict[str, int]]) -> tuple[list[str], set[str]]:

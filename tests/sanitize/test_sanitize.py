@@ -20,6 +20,14 @@ def test_a_cover_reaches_every_kernel(tmp_path):
     assert tests == ["a", "d"] and reached == {"p:x", "p:y", "q:z"}
 
 
+def test_ranks_of_one_process_are_taken(tmp_path):
+    tests = "tests/distributed/test_devices.py::test_compiled", "tests/distributed/test_forest_mpi.py::test_a"
+    tests += ("tests/distributed/test_rank_devices.py::test_ranks_of_mpi_share_the_gpu[2]",)
+    lines = [json.dumps({"test": test, "launches": {"p:x": 1}}) for test in tests]
+    (tmp_path / "1.jsonl").write_text("\n".join(lines))
+    assert list(run_sanitizer.read_launches(tmp_path)) == [tests[0]]
+
+
 def test_what_is_done_is_not_done_again(tmp_path, monkeypatch, capsys):
     (tmp_path / "launches").mkdir()
     (tmp_path / "launches" / "1.jsonl").write_text(json.dumps({"test": "t", "launches": {"p:x": 1}}) + "\n")

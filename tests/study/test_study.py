@@ -607,6 +607,13 @@ class TestRun:
             found = study(["aniso1:10", "aniso1:12"], resume=True)
         assert [case["status"] for case in found["cases"]] == ["done", "done"]
 
+    def test_a_folder_in_place_of_a_case_file(self, study, tmp_path):
+        path = tmp_path / "out" / "cases" / case_file("aniso1:10")
+        path.mkdir(parents=True)
+        with pytest.warns(UserWarning, match=f"{path.name}: it exists and is not.*aniso1:10 is not saved"):
+            found = study(["aniso1:10", "aniso1:12"])
+        assert [case["status"] for case in found["cases"]] == ["done", "done"] and path.is_dir()
+
     def test_a_standin_is_replaced_when_the_matrix_is_available(self, study, monkeypatch):
         real = {"down": True}
 

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from linforest_precond.app.commands import inputs, vectors
 from linforest_precond.app.interrupts import Exit
+from linforest_precond.backends.arguments import integer, number
 from linforest_precond.matrices.readers.atomic_files import replacing
 from linforest_precond.records.printing import as_table, one_line
 from linforest_precond.similarity import fuzzy_join, join_quality, read_sets
@@ -40,8 +41,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "other", metavar="FILE2", nargs="?", help="the sets to join with (default: FILE itself)"
     )
     parser.add_argument("--separator", metavar="TEXT", help="between elements (default: white space)")
-    parser.add_argument("--threshold", type=float, default=0.7, help="least similarity (default: 0.7)")
-    parser.add_argument("--q", type=int, default=3, help="length of tokens (default: 3)")
+    parser.add_argument("--threshold", type=number, default=0.7, help="least similarity (default: 0.7)")
+    parser.add_argument("--q", type=integer, default=3, help="length of tokens (default: 3)")
     parser.add_argument(
         "--similarity", choices=SIMILARITIES, default="jaccard", help="of two elements (default: jaccard)"
     )

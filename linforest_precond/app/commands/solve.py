@@ -21,6 +21,7 @@ from linforest_precond.app.commands.preconditioners import (
 )
 from linforest_precond.app.commands.properties import properties
 from linforest_precond.app.interrupts import Exit
+from linforest_precond.backends.arguments import integer, number
 from linforest_precond.backends.array_libraries import on_host, xp_of
 from linforest_precond.chooser.report import SolveReport
 from linforest_precond.chooser.solver import solve
@@ -93,15 +94,17 @@ def _add_system(parser: ArgumentParser) -> None:
         help="b: all ones (the default); sine: A x for the known solution x = sin(16 pi i / n), so that "
         "errors are shown too; random: normally distributed; or a file .npy, .mtx or .txt, columns allowed",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of --rhs random and --precond auto (default: 0)")
+    parser.add_argument(
+        "--seed", type=integer, default=0, help="of --rhs random and --precond auto (default: 0)"
+    )
     parser.add_argument("--x0", metavar="FILE", help="initial guess (default: 0)")
     parser.add_argument(
-        "--rtol", type=float, default=1e-8, help="relative residual tolerance (default: 1e-8)"
+        "--rtol", type=number, default=1e-8, help="relative residual tolerance (default: 1e-8)"
     )
-    parser.add_argument("--atol", type=float, default=0.0, help="absolute residual tolerance (default: 0)")
+    parser.add_argument("--atol", type=number, default=0.0, help="absolute residual tolerance (default: 0)")
     parser.add_argument(
         "--maxiter",
-        type=int,
+        type=integer,
         metavar="N",
         help="maximum number of iterations, with --precond auto of each candidate (default: 10 per row, and "
         f"not more than {MOST_ITERATIONS:,})",

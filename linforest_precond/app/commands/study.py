@@ -12,6 +12,7 @@ from typing import Any
 from linforest_precond.app.commands.inputs import add_device, check_device
 from linforest_precond.app.commands.preconditioners import add_multigrid_options, preconditioner_name
 from linforest_precond.app.interrupts import Exit
+from linforest_precond.backends.arguments import integer, number
 from linforest_precond.graph.forest.factor import CHARGES, TIES
 from linforest_precond.matrices import MatrixNotAvailable
 from linforest_precond.precond.tridiagonal.tridiagonal_part import REPAIRS
@@ -95,14 +96,14 @@ def _add_options(parser: ArgumentParser) -> None:
     """The options of single papers: absent unless given, so that the paper's own default holds."""
     group = parser.add_argument_group("options of single papers")
     group.add_argument(
-        "--rtol", type=float, default=SUPPRESS, help="forests: relative residual tolerance (default: 1e-10)"
+        "--rtol", type=number, default=SUPPRESS, help="forests: relative residual tolerance (default: 1e-10)"
     )
     group.add_argument(
-        "--maxiter", type=int, default=SUPPRESS, metavar="N", help="forests: maximum iterations of a solve"
+        "--maxiter", type=integer, default=SUPPRESS, metavar="N", help="forests: most iterations of a solve"
     )
     group.add_argument(
         "--permutations",
-        type=int,
+        type=integer,
         default=SUPPRESS,
         metavar="K",
         help="forests: also solve K randomly permuted systems, and report the median of their iterations; "

@@ -6,6 +6,7 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from linforest_precond.app.commands import inputs
+from linforest_precond.backends.arguments import integer
 from linforest_precond.graph import traffic_statistics
 
 EPILOG = """\
@@ -27,7 +28,9 @@ examples:
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="packets, or a traffic matrix")
     inputs.add_device(parser)
-    parser.add_argument("--batches", type=int, metavar="N", help="pieces of each file (default: by its size)")
+    parser.add_argument(
+        "--batches", type=integer, metavar="N", help="pieces of each file (default: by its size)"
+    )
     parser.add_argument("--json", action="store_true", help="print as JSON")
 
 

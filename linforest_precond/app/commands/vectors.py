@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linforest_precond.backends.annotations import Array, SparseMatrix
-from linforest_precond.matrices.readers.atomic_files import check_writable, replacing
+from linforest_precond.matrices.readers.atomic_files import check_writable, replaced_by, replacing
 from linforest_precond.matrices.readers.bounded_streams import (
     MOST_ROWS,
     ROWS_PER_ENTRY,
@@ -84,16 +84,18 @@ def check_output(
         raise ValueError(f"{option} must end with one of {', '.join(suffixes)}, got {path}")
     if not path.parent.is_dir():
         raise ValueError(f"{option}: there is no folder {path.parent}")
+    try:
+        folder = replaced_by(path).parent
+    except OSError as error:
+        raise ValueError(f"{option}: {path}: {error.strerror}; {option} FILE takes another name") from error
     if path.exists() and not force:
         raise ValueError(f"{option}: {path} exists; --force overwrites it, {option} FILE takes another name")
-    if path.is_dir():
-        raise ValueError(f"{option}: {path} is a folder; {option} FILE takes another name")
     if path.exists() and any(given and os.path.exists(given) and path.samefile(given) for given in inputs):
         raise ValueError(
             f"{option}: {path} is read by this command and is not replaced; {option} FILE takes another name"
         )
     try:
-        check_writable(path.parent)
+        check_writable(folder)
     except OSError as error:
         raise ValueError(f"{option}: {path} cannot be written: {error}") from error
     return path

@@ -19,6 +19,7 @@ from linforest_precond.distributed.partition.exact_sums import inner
 from linforest_precond.distributed.partition.halo import Halo, OwnRows
 from linforest_precond.distributed.partition.local_rows import checked_rows
 from linforest_precond.distributed.partition.mpi import communicator_of
+from linforest_precond.distributed.partition.rank_entries import RankEntries
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.matrix.rectangles import RectangularCSR
 from linforest_precond.matrix.value_range import NO_EXPONENT, exponent_of, least_exponent_of, shifted
@@ -122,15 +123,20 @@ class Matrix(OwnRows):
     def operator(self) -> Any:
         """A LinearOperator on this rank's parts of vectors, for Krylov solvers: n_local x n_local.
 
-        Its attribute ``global_rows`` is the number of rows of the whole matrix.
+        Its attribute ``global_rows`` is the number of rows of the whole matrix, and ``rank_entries`` has the
+        entries that verify residuals.
         """
         linalg = importlib.import_module(f"{self.backend.sparse.__name__}.linalg")
         shape = self.n_local, self.n_local
         found = linalg.LinearOperator(
             shape, self.matvec, self.rmatvec, self.matvec, dtype=self.dtype, rmatmat=self.rmatvec
         )
-        found.global_rows = self.shape[0]
+        found.global_rows, found.rank_entries = self.shape[0], self._rank_entries
         return found
+
+    @functools.cached_property
+    def _rank_entries(self) -> RankEntries:
+        return RankEntries(self.backend, self.rows, self.halo, self.shape[0])
 
     @property
     def T(self) -> Any:  # noqa: N802
@@ -243,7 +249,7 @@ def with_values(A: Matrix, data: Array) -> Matrix:
 def with_rows(A: Matrix, rows: Any) -> Matrix:
     """The matrix with these own rows, whose columns are numbered as A's."""
     changed = copy.copy(A)
-    for made_of_values in ("_adjoint_rows", "_weights", "_source", "operand"):
+    for made_of_values in ("_adjoint_rows", "_rank_entries", "_weights", "_source", "operand"):
         changed.__dict__.pop(made_of_values, None)
     changed.rows = rows
     return changed

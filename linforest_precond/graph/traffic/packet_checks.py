@@ -65,6 +65,8 @@ def _as_vector(name: str, values: Any, xp: Any) -> Array:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
     if array.size == 0:
         return xp.zeros(0, np.int64)
+    if array.dtype == np.float16:  # the bounds are no numbers of this type
+        array = array.astype(np.float32)
     return array if array.dtype.kind in "USO" else xp.asarray(array)
 
 

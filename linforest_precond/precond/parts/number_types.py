@@ -82,8 +82,9 @@ def is_same_memory(one: Array, other: Array) -> bool:
 
 @functools.cache
 def result_dtype(of_operator: DType, of_vector: DType) -> DType:
-    if of_vector.kind not in "biufc" or np.promote_types(of_operator, of_vector) not in VALUE_DTYPES:
+    is_number = of_vector.kind in "biufc" and of_vector != np.float16  # which solvers refuse, too
+    if not is_number or np.promote_types(of_operator, of_vector) not in VALUE_DTYPES:
         raise TypeError(
-            f"r must hold numbers of at most double precision, got {of_vector}; convert it with r.astype(...)"
+            f"r must hold numbers of single or double precision, got {of_vector}; convert it by r.astype(...)"
         )
     return np.promote_types(of_operator, of_vector)

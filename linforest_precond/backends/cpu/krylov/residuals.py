@@ -41,7 +41,7 @@ class Entries:
         return cls(np.arange(n + 1) * n, np.arange(n), np.ascontiguousarray(A, dtype).reshape(-1), n)
 
     def residual(self, b, x, target):
-        """Write b - A x into `target`; all are (n, k) arrays of one type, the latter two contiguous."""
+        """Write b - A x into `target`; all are arrays of k columns and one type, the latter contiguous."""
         real = target.real.dtype
         b, x = (readonly(each.astype(target.dtype, "C", copy=False).ravel().view(real)) for each in (b, x))
         result = target.reshape(-1).view(real)
@@ -51,8 +51,8 @@ class Entries:
     def magnitudes(self, x):
         """|A| |x|, in double precision."""
         sizes, x = (np.abs(each).astype(np.float64, copy=False) for each in (self._data, x))
-        result = np.empty(x.shape)
-        Entries(self._indptr, self._indices, sizes, self._period).residual(np.zeros_like(x), x, result)
+        result = np.zeros((self._indptr.size - 1, x.shape[1]))
+        Entries(self._indptr, self._indices, sizes, self._period).residual(result, x, result)
         return -result
 
 

@@ -83,11 +83,11 @@ class Product(Operator):
 
     @functools.cached_property
     def entries(self):
-        """A's entries as residuals read them; None for an operator, which has none."""
+        """A's entries as residuals read them, over ranks too; None for another operator, which has none."""
         A = self.matrix
         if self.arrays is not None:
             return Entries(A.indptr, A.indices, A.data if A.given_data is None else A.given_data)
-        return Entries.of_dense(A) if isinstance(A, np.ndarray) else None
+        return Entries.of_dense(A) if isinstance(A, np.ndarray) else getattr(A, "rank_entries", None)
 
     def residual(self, b, x, target):
         """Write b - A x into `target`, in twice the working precision unless A is an operator."""

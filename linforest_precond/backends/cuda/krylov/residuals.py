@@ -26,19 +26,20 @@ class Entries:
         return cls(cupy.arange(n + 1) * n, cupy.arange(n), cupy.ascontiguousarray(A, dtype).reshape(-1), n)
 
     def residual(self, b, x, target):
-        rows, real, data = target.shape[0], target.real.dtype, self._data
+        rows, width, real, data = target.shape[0], x.shape[0], target.real.dtype, self._data
         if not target.size:
             return
         b, x, result = (cupy.ascontiguousarray(each).view(real) for each in (b, x, target))
         matrix = ENTRIES(
-            indptr=self._indptr, indices=self._indices, data=data, rows=rows, period=self._period,
-            parts=2 if data.dtype.kind == "c" else 1,
+            indptr=self._indptr, indices=self._indices, data=data, rows=rows, width=width,
+            period=self._period, parts=2 if data.dtype.kind == "c" else 1,
         )  # fmt: skip
         program = PROGRAM(VALUE=real, DATA=data.real, INDEX=self._indices)
         launch(program.subtract_products, (matrix, b, x, result.size // rows, result), items=result.size)
 
     def magnitudes(self, x):
         sizes, x = (abs(each).astype(np.float64, copy=False) for each in (self._data, x))
-        result = cupy.empty(x.shape)
-        Entries(self._indptr, self._indices, sizes, self._period).residual(cupy.zeros_like(x), x, result)
+        b = cupy.zeros((self._indptr.size - 1, x.shape[1]))
+        result = cupy.empty_like(b)
+        Entries(self._indptr, self._indices, sizes, self._period).residual(b, x, result)
         return -result

@@ -76,7 +76,7 @@ class Product(Operator):
         A = self.matrix
         if self.own:
             return Entries(A.indptr, A.indices, A.data if A.given_data is None else A.given_data)
-        return Entries.of_dense(A) if isinstance(A, cupy.ndarray) else None
+        return Entries.of_dense(A) if isinstance(A, cupy.ndarray) else getattr(A, "rank_entries", None)
 
     def residual(self, b, x, target):
         if self.entries is not None:

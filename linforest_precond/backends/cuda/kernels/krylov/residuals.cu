@@ -21,7 +21,7 @@ struct Sum {
 struct Entries {
     const INDEX *indptr, *indices;
     const DATA* data;
-    i64 rows, period, parts;  // 2 parts where A is complex
+    i64 rows, width, period, parts;  // width: of x; 2 parts where A is complex
 };
 
 // Subtracts the products of every `step`th entry of a row with a column of x. The parts of a complex number are
@@ -30,7 +30,7 @@ DEVICE void subtract(Sum& sum, const Entries& A, i64 row, i64 first, int step, c
                      i64 column) {
     const i64 end = A.indptr[row + 1];
     for (i64 entry = A.indptr[row] + first; entry < end; entry += step) {
-        const VALUE* const own = x + (i64)clamped(A.indices[entry - row * A.period], A.rows) * columns;
+        const VALUE* const own = x + (i64)clamped(A.indices[entry - row * A.period], A.width) * columns;
         sum.add_product(-(double)A.data[entry * A.parts], own[column]);
         if (A.parts == 2) {
             const double a = A.data[2 * entry + 1];
