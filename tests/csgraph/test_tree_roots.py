@@ -104,6 +104,8 @@ def test_types(backend):
 def test_bad_parents(backend):
     with pytest.raises(ValueError, match=r"parent must hold vertices, below 3, .* got 3 at vertex 1"):
         lf.graph.tree_roots(backend.array(np.array([0, 3, 7])))
+    with pytest.raises(ValueError, match="got 9 at vertex 0"):
+        lf.graph.tree_roots(backend.array(np.array([9, 0, 1])))
     with pytest.raises(TypeError, match="parent must hold integers"):
         lf.graph.tree_roots(backend.array(np.array([0.0, 1.0])))
     with pytest.raises(ValueError, match=r"parent must be 1-D, got shape \(1, 2\)"):

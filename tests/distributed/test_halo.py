@@ -33,6 +33,21 @@ def test_fetch_gives_the_values_of_the_owners(n, size, seed):
     simulate(size, fetch)
 
 
+@given(n=st.integers(1, 30), size=st.integers(1, 7), seed=st.integers(0, 2**32 - 1))
+def test_places_ascend_with_the_ids(n, size, seed):
+    offsets, rng = random_offsets(n, size, seed), np.random.default_rng(seed)
+    whole, wanted = rng.random(n), [rng.integers(-1, n, 20) for _ in range(size)]
+
+    def number(comm):
+        ids, own = wanted[comm.rank], np.arange(*offsets[comm.rank : comm.rank + 2])
+        halo, places = Halo.ascending_numbering(comm, offsets, ids)
+        assert halo.ascending_ids.tolist() == np.union1d(own, ids[ids >= 0]).tolist()
+        assert np.array_equal(np.where(places < 0, -1, halo.ascending_ids[places]), ids)
+        assert np.array_equal(halo.ascending(whole[own]), whole[halo.ascending_ids])
+
+    simulate(size, number)
+
+
 @pytest.mark.parametrize("combine", ["sum", "min", "max"])
 @given(n=st.integers(1, 30), size=st.integers(1, 7), seed=st.integers(0, 2**32 - 1))
 def test_send_back_combines_at_the_owner(combine, n, size, seed):

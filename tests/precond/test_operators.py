@@ -359,6 +359,12 @@ class TestRepairs:
         T = np.where(held(backend, M), A, 0)
         assert_close((T @ x)[good], np.ones(good.sum()), 1e-3 if np.dtype(dtype).char in "fF" else 1e-9)
 
+    @pytest.mark.parametrize("power", [-200, 200])
+    def test_the_last_block_is_filled_up_in_the_scale_of_its_entries(self, backend, power):
+        A, r = lf.matrices.poisson((5,)), backend.array(np.arange(1.0, 6))
+        M, scaled = (lf.block_jacobi(backend.csr(matrix), 3) for matrix in (A, A * 2.0**power))
+        np.testing.assert_array_equal(backend.host(scaled @ r) * 2.0**power, backend.host(M @ r))
+
     def test_blocks_that_need_pivoting(self, backend):
         A = sp.csr_array(np.kron(np.eye(5), [[0.0, 2], [1, 0]]))
         with warnings.catch_warnings():

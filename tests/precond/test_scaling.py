@@ -254,6 +254,15 @@ class TestOtherMethods:
         np.testing.assert_array_equal(backend.host(lf.scaling(backend.csr(zero), "jacobi").row), [1, 1 / 3])
 
 
+@pytest.mark.parametrize("method", ["matching", "equilibrate", "jacobi"])
+def test_the_inverted_scaling_gives_the_matrix_back(backend, method):
+    A = dominant(symmetric=False, seed=5)[np.random.default_rng(0).permutation(50)]
+    A = sp.csr_array(A if method == "matching" else A + sp.eye_array(50))
+    scaling = lf.scaling(backend.csr(A), method)
+    B = scaling.inverted().apply(scaling.apply(backend.csr(A)))
+    np.testing.assert_allclose(backend.host(B.toarray()), A.toarray(), rtol=1e-12)
+
+
 class TestPreconditioners:
     @pytest.mark.parametrize("method", ["matching", "equilibrate", "jacobi"])
     @pytest.mark.parametrize("kind", KINDS)

@@ -138,6 +138,13 @@ def test_an_index_just_beyond_the_rows(made, tmp_path):
     refused(tmp_path / "M.npz", "part.upper.indices", "from 0 to 41")
 
 
+def test_a_rank_that_is_another_permutation(made, tmp_path):
+    name_of_kind, header, arrays = made("forest")
+    name = "part.forest.ordering.rank"
+    write(tmp_path / "M.npz", name_of_kind, header, {**arrays, name: np.roll(arrays[name], 1)})
+    refused(tmp_path / "M.npz", "rank", "be the inverse of the permutation in order")
+
+
 def test_a_shift_without_a_breakdown(made, tmp_path):
     kind, header, arrays = made("ilu")
     forged = json.loads(json.dumps(header))

@@ -8,14 +8,17 @@ import ctypes
 import ctypes.util
 import functools
 import os
+import re
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from linforest_precond import backends
 from linforest_precond.backends.cuda.runtime import loader, structs
 from linforest_precond.backends.cuda.runtime.loader import PROGRAMS, Program
+from linforest_precond.study.forests import recording
 
 # The options that CuPy adds.
 CUPY_OPTIONS = ("-ftz=true",)
@@ -76,6 +79,15 @@ def test_every_source_file_is_a_program_or_part_of_one():
     text = "".join(program.text() for program in PROGRAMS.values())
     assert all(f'kernels/{file}"' in text for file in files)
     assert all(f'kernels/{loader.PRELUDE}"' in program.text() for program in PROGRAMS.values())
+
+
+def test_every_kernel_is_named_by_a_wrapper():
+    texts = [path.read_text(encoding="utf-8") for path in structs.KERNELS.parent.rglob("*.py")]
+    texts += [path.read_text(encoding="utf-8") for path in Path(backends.__file__).parent.glob("*.py")]
+    words = set(re.findall(r"\w+", "".join(texts)))
+    kernels = set(recording.kernel_files())
+    # Numbers at the end of a name are filled in: f"count_short_rows_{slots}".
+    assert {kernel for kernel in kernels if not words & {kernel, re.sub(r"\d+(_\d+)*$", "", kernel)}} == set()
 
 
 def some_cases(name):

@@ -363,6 +363,7 @@ def test_seconds():
     from linforest_precond.study.number_formats import seconds
 
     assert (seconds(0.00293), seconds(41.0), seconds(754)) == ("2.93 ms", "41.0 s", "12.6 min")
+    assert [seconds(time).split()[1] for time in (0.9996, 0.9994)] == ["s", "ms"]  # never "1,000 ms"
 
 
 def test_digits3():

@@ -9,10 +9,12 @@ import tridiagonal_cases as cases
 from conftest import CPU
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csgraph
 
 from linforest_precond.backends import backend_of
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.backends.returns import PivotFinding
+from linforest_precond.precond.tridiagonal.segments import segments_of
 from linforest_precond.precond.tridiagonal.solver import TridiagonalSolver, solver_of
 from linforest_precond.records.forest import Bands
 
@@ -284,3 +286,17 @@ class TestMadeDefinite:
         lower, diagonal, upper = indefinite(n, np.float64, seed)
         solver, caught = make(backend, (scale * lower, diagonal, scale * upper), make_definite=True)
         assert solver.positive_definite and not caught
+
+
+@pytest.mark.parametrize("b", [1, 2])
+def test_a_segment_is_a_component_of_the_bands(backend, b):
+    """A coupling in one direction joins two (block) rows."""
+    n, random = 200, np.random.default_rng(b)
+    lower, diagonal, upper = random.random((3, n, b, b)) < 0.3
+    lower[0] = upper[-1] = False
+    coupled = lower[1:].any(axis=(1, 2)) | upper[:-1].any(axis=(1, 2))
+    count, expected = csgraph.connected_components(np.diag(coupled, 1), directed=False)
+    bands = (band.astype(float) if b > 1 else band.astype(float).ravel() for band in (lower, diagonal, upper))
+    segments, starts = segments_of(tuple(map(backend.array, bands)))
+    assert backend.host(segments).tolist() == expected.tolist() and 10 < count == starts.size
+    assert expected[backend.host(starts)].tolist() == list(range(count))

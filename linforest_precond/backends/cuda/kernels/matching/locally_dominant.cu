@@ -1,7 +1,6 @@
 #include "runtime/edge_order.cuh"
 #include "matrix/long_row_split.cuh"
 #include "matching/best_edges.cuh"
-#include "matching/choice_status.cuh"
 #include "matching/set_pointers.cuh"
 #include "matching/round_loop.cuh"
 

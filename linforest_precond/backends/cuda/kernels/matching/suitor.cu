@@ -2,7 +2,7 @@
 #include "matrix/long_row_split.cuh"
 #include "matching/best_edges.cuh"
 #include "matching/round_loop.cuh"
-#include "matching/choice_status.cuh"
+#include "matching/set_pointers.cuh"
 #include "matching/suitor_proposals.cuh"
 
 // A block's buffer of displaced suitors in shared memory, flushed to the next round's list when it is half full.

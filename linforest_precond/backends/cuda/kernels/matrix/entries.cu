@@ -1,4 +1,3 @@
-#include "matrix/symmetry_hash.cuh"
 #include "matrix/entry_tiles.cuh"
 
 // Reports those of a thread's entries of a chunk that are nonfinite.
@@ -56,7 +55,7 @@ struct RowScan {
             if (rank_of(weight) == 0) continue;
             // All bits set below the diagonal: exclusive or then gives the complement, -hash - 1.
             const INDEX below = (column - row) >> (8 * sizeof(INDEX) - 1);
-            found.symmetry += edge_hash(min(row, column), max(row, column), bits(weight)) ^ (u64)(i64)below;
+            found.symmetry += symmetry_hash(min(row, column), max(row, column), bits(weight)) ^ (u64)(i64)below;
             found.below -= (i64)below;
             if (column - row == 1 || row - column == 1) chunk.weights[i] = negative(weight);
         }

@@ -1,7 +1,6 @@
 // Scalars instead of blocks.
 #define BLOCK 1
 #include "runtime/arithmetic.cuh"
-#include "matrix/symmetry_hash.cuh"
 
 // Lanes per row.
 #define WIDTH 8
@@ -66,7 +65,7 @@ DEVICE u64 balance_of(INDEX row, INDEX column, VALUE value) {
     const u64 sign = 1ull << (8 * sizeof(WEIGHT) - 1);
     const u64 real_bits = is_zero(real_part(value)) ? 0 : bits(real_part(value));
     const u64 imaginary_bits = is_zero(imaginary) ? 0 : bits(imaginary) ^ (column < row ? sign : 0);
-    const u64 hash = edge_hash(min(row, column), max(row, column), real_bits + mix64(imaginary_bits));
+    const u64 hash = symmetry_hash(min(row, column), max(row, column), real_bits + mix64(imaginary_bits));
     return column < row ? 0 - hash : hash;
 }
 

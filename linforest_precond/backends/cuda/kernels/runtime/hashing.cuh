@@ -21,3 +21,13 @@ DEVICE u64 iteration_key(u64 seed, u64 number) { return mix64(seed + 0x9E3779B97
 DEVICE bool is_positive(u64 key, u64 threshold, u64 vertex) {
     return (mix64(key + vertex * 0xD1342543DE82EF95ull) >> 11) < threshold;
 }
+
+// Hash of an edge {low, high} and its weight, from both halves of a 128-bit product. The matrix is symmetric if the
+// hashes above and below the diagonal cancel; their values are never reported, and are not those of the CPU backend.
+template <typename Index>
+DEVICE u64 symmetry_hash(Index low, Index high, u64 weight_bits) {
+    const u64 pair =
+        sizeof(Index) == 4 ? (u64)(u32)high << 32 | (u32)low : (u64)high * 0x9E3779B97F4A7C15ull + (u64)low;
+    const u64 a = pair ^ 0xD6E8FEB86659FD93ull, b = weight_bits ^ 0xC2B2AE3D27D4EB4Full;
+    return a * b ^ __umul64hi(a, b);
+}
