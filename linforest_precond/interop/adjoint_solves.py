@@ -19,7 +19,7 @@ from linforest_precond.backends.user_warnings import warn_user
 from linforest_precond.chooser.facts import facts_of
 from linforest_precond.chooser.system import tolerance
 from linforest_precond.interop.dlpack import native_matrix
-from linforest_precond.matrix.checked import checked
+from linforest_precond.matrix.checked import CheckedMatrix, checked
 
 METHODS = "cg", "fcg", "bicgstab", "gmres", "fgmres", "minres", "idrs"
 
@@ -52,31 +52,32 @@ def is_function(M: Any) -> bool:
 
 def solved(A: Any, b: Array, M: Any, options: SolveOptions, transposed: bool) -> Array:
     """The solution of A x = b with M, or of A^T x = b with M.T; A is a matrix of SciPy or CuPy."""
-    method = options.method or method_for(A)
-    x, info = attempted(A, b, M, options, transposed, method)
+    x, info, method = attempted(A, b, M, options, transposed)
     if info:
         _report(info, method, transposed, options.throw)
     return x
 
 
 def attempted(
-    A: Any, b: Array, M: Any, options: SolveOptions, transposed: bool, method: str
-) -> tuple[Array, int]:
-    """The last iterate and the first nonzero `info`, without an exception or a warning."""
+    A: Any, b: Array, M: Any, options: SolveOptions, transposed: bool
+) -> tuple[Array, int, str]:
+    """The last iterate, the first nonzero `info` and the method, without an exception or a warning."""
     if transposed:
         A, M = A.T, None if M is None else M.T
+    A = checked(A)
+    method = options.method or method_for(A)
     solve: Callable[..., Any] = getattr(solvers, method)
     rtol = tolerance(options.rtol, A.dtype, b.dtype)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         x, info = solve(A, b, rtol=rtol, atol=options.atol, maxiter=options.maxiter, M=M)
     failed = np.atleast_1d(info)[np.atleast_1d(info) != 0]
-    return x.reshape(b.shape), int(failed[0]) if failed.size else 0
+    return x.reshape(b.shape), int(failed[0]) if failed.size else 0, method
 
 
-def method_for(A: Any) -> str:
+def method_for(A: CheckedMatrix) -> str:
     """CG where A may be positive definite, as far as its entries tell, and BiCGStab elsewhere."""
-    return "cg" if facts_of(checked(A)).may_be_definite else "bicgstab"
+    return "cg" if facts_of(A).may_be_definite else "bicgstab"
 
 
 def _report(info: int, method: str, transposed: bool, throw: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import is_foreign, is_jax_sparse, is_torch, on_host, xp_of
 from linforest_precond.backends.user_warnings import named_arguments
-from linforest_precond.interop.adjoint_solves import SolveOptions, attempted, is_function, method_for, solved
+from linforest_precond.interop.adjoint_solves import SolveOptions, attempted, is_function, solved
 from linforest_precond.interop.dlpack import native_array, native_matrix, padded_matrix, returned_as
 from linforest_precond.package_imports import optional_module
 
@@ -100,8 +100,7 @@ def _solved_on_host(arrays: list[Array], options: SolveOptions, transposed: bool
 
 def _attempted_on_host(arrays: list[Array], options: SolveOptions, transposed: bool) -> tuple[Array, Any]:
     A, b = _on_device_of(options.M, arrays)
-    M, method = options.preconditioner(A), options.method or method_for(A)
-    x, info = attempted(A, b, M, options, transposed, method)
+    x, info, _ = attempted(A, b, options.preconditioner(A), options, transposed)
     return np.asarray(on_host(x), b.dtype), np.int32(info)  # stall: the callback returns to the host
 
 

@@ -222,6 +222,7 @@ def test_one_rank_checks_its_rows_once(backend, scans, monkeypatch):
     assert read == 3 * [SMALL.nnz] and scans.of(SMALL) == 0
 
 
+@pytest.mark.filterwarnings("ignore:Sparse:UserWarning")
 @pytest.mark.parametrize("library", ["torch", "jax"])
 def test_other_libraries(backend, scans, library):
     pytest.importorskip(library)

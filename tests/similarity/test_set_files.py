@@ -42,7 +42,9 @@ def test_sets_that_fit(tmp_path, little_memory):
 
 
 @pytest.mark.parametrize(
-    "damaged", [gzip.compress(b"a\n" * 99)[:-3], b"a\n", gzip.compress(b"a\n" * 40_000_000)]
+    "damaged",
+    [gzip.compress(b"a\n" * 99)[:-3], b"a\n", gzip.compress(b"a\n" * 40_000_000)],
+    ids=["cut off", "not gzip", "too long"],
 )
 def test_the_file_is_named(tmp_path, damaged):
     path = tmp_path / "sets.txt.gz"

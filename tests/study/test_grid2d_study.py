@@ -148,6 +148,8 @@ def test_the_model_of_calls_and_bytes():
 @pytest.mark.gpu
 def test_grid2d_times_of_ranks_that_share_a_gpu(cuda, monkeypatch):
     pytest.importorskip("mpi4py")
+    for variable in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        monkeypatch.setenv(variable, "1")
     monkeypatch.setattr(ranks, "RANKS", (2,))
     monkeypatch.setattr(ranks, "LEAST_VERTICES", 1)
     settings = GRID2D.configured("cuda", False, None)

@@ -114,9 +114,9 @@ def test_measures(backend, monkeypatch):
     refined = [title.format(start) for start in measures.REFINED for title in measures.TITLES.values()]
     assert list(found) == ["natural", "rcm", "matching", *refined]
     for each in found.values():
-        assert set(each["times"]) == set(measures.TIMED) and all(
-            value > 0 for value in each["times"].values()
-        )
+        assert set(each["times"]) == set(measures.TIMED)
+        untimed = {name for name, seconds in each["times"].items() if not seconds}
+        assert untimed <= ({measures.LOUVAIN} if backend.name == "cuda" else set())
         assert 0 < each["misses"] <= 1
     assert found["natural"]["log_gap"] == lf.graph.log_gap(A) > found["natural, refined"]["log_gap"] - 1e-9
     swept = measures.refinement(A, None, Settings())
