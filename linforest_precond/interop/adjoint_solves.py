@@ -58,9 +58,7 @@ def solved(A: Any, b: Array, M: Any, options: SolveOptions, transposed: bool) ->
     return x
 
 
-def attempted(
-    A: Any, b: Array, M: Any, options: SolveOptions, transposed: bool
-) -> tuple[Array, int, str]:
+def attempted(A: Any, b: Array, M: Any, options: SolveOptions, transposed: bool) -> tuple[Array, int, str]:
     """The last iterate, the first nonzero `info` and the method, without an exception or a warning."""
     if transposed:
         A, M = A.T, None if M is None else M.T

@@ -59,12 +59,12 @@ def reverse_cuthill_mckee(
     Notes
     -----
     The choice of "auto" rests on measurements; ``linforest study rcm`` repeats them, and its summary says how
-    far "auto" is behind. On the GPU it is always "leveled": on an H200, "batch" took 1.55 to 6.78 times as
-    long and "unordered" 1.08 to 12.9 times on 8 of 9 graphs, and on the smallest, of 5,300 vertices, both
-    took 0.95 to 0.96 times as long: a rule would gain no more than that. On the CPU it is "batch" if there
-    are at least 4 threads, 2¹⁹ vertices, and 160 vertices in the first frontiers, "serial" otherwise. With 16
-    threads "batch" took 0.381 to 0.902 times as long as "serial" on four graphs of a million vertices, and
-    1.01 to 15.1 times as long on five of up to 152,460.
+    far "auto" is behind. On the GPU it is always "leveled": on an H200, "batch" took 1.08 to 14.6 times as
+    long and "unordered" 0.933 to 12.9 times on 12 of 13 graphs, and 0.710 and 0.675 times on a Mycielski
+    graph, whose search ends early. On the CPU it is "batch" if there are at least 4 threads, 2¹⁹ vertices,
+    and 512 vertices in the first frontiers, "serial" otherwise. With 16 threads "batch" took 0.378 to 1.49
+    times as long as "serial" on five graphs of a million vertices, and 1.47 to 13.9 times as long on seven of
+    up to 152,460.
 
     References
     ----------

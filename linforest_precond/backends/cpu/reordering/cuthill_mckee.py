@@ -21,9 +21,9 @@ METHODS = "serial", "leveled", "batch", "unordered"
 PARALLEL = {"leveled": leveled, "batch": rcm_batch.batch, "unordered": unordered}
 # The batch method pays off from these numbers of threads, of vertices, and of vertices in a frontier. Signals
 # pass from batch to batch, in 1.3 µs for 64 vertices on 16 cores, so more threads need no wider frontiers.
-# Doubled, the width leaves out the grid of 1000 x 1000 (177), where batches take 0.9 of the serial time;
-# halved, it takes in grids of 100 x 10,000 (93), whose frontiers are two batches wide.
-MIN_THREADS, MIN_VERTICES, MIN_WIDTH = 4, 2**19, 160
+# Doubled, the width leaves out a triangulation of 2**20 points (612), where batches take 0.38 of the serial
+# time; a third of it takes in the grid of 1000 x 1000 (177), where they take 1.5.
+MIN_THREADS, MIN_VERTICES, MIN_WIDTH = 4, 2**19, 512
 # Shares of the vertices that are searched for the width. Frontiers mostly grow, so a wide start is enough.
 LOOKS = 64, 16
 
