@@ -19,7 +19,7 @@ import linforest_precond as lf
 from benchmarks.systems.real_matrices import load, manifest
 from linforest_precond.matrix.checked import checked
 from linforest_precond.study.matching.algorithms import serial_matchings
-from linforest_precond.study.matching.measures import edge_weights, share
+from linforest_precond.study.matching.measures import share
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "matchings.md"
 SEEDS = 16
@@ -74,7 +74,8 @@ def measured(name, A=None) -> Line:
         **{method: mean(r.weight for r in each) for method, each in found.items()},
         **{method: lf.graph.matching(A, method).weight for method in ("factor", "paz_schwartzman")},
     }
-    magnitudes = edge_weights(graph)
+    rows = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    magnitudes = np.abs(graph.values)[(graph.indices > rows) & (graph.values != 0)]
     return Line(
         name,
         A.shape[0],

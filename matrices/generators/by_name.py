@@ -108,7 +108,7 @@ def _by(
     def made(argument: str, *, device: Device, dtype: npt.DTypeLike | None) -> CsrArray:
         size = read(argument)
         array_modules(device)  # raises for an unusable device
-        free = backend_named("cuda" if device == "cuda" else "cpu").runtime.calibration.free_bytes()
+        free = backend_named(device or "cpu").runtime.calibration.free_bytes()
         if rows(size) > free // BYTES_PER_ROW:
             raise _MisreadError(
                 f"{argument[:SHOWN]!r} should be smaller: {rows(size):.1e} rows do not fit into the memory"
