@@ -202,6 +202,8 @@ class Chooser:
         total = made + trial.remaining() / trial.candidate.share
         if trial.is_hovering:
             total = max(least, HORIZON * (made - least))
+        elif not self._known and trial.remaining() >= HORIZON * trial.iterations:
+            total = max(least, total)  # it is only known to need more
         elif self._known:
             weight = KNOWN / (KNOWN + trial.iterations)
             total = total ** (1 - weight) * self._known**weight
