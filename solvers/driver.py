@@ -44,6 +44,9 @@ ROUNDING = 4.0
 # Where rounding errors of x cause a residual above this share of b, A counts as singular to working
 # precision. With a larger share, noise along a null vector would count as a solution.
 LARGEST_ROUNDING = 1e-3
+# A recursive residual of this many units of rounding of b is verified: it falls further although b - A x does
+# not, until inner products underflow.
+SMALLEST = 0.125
 
 
 class Method:
@@ -150,6 +153,7 @@ class Run:
         self.method, self.problem, self.history, self.line = method, problem, history, line
         self.callback_type = callback_type
         n, columns = problem.b.shape
+        smallest = SMALLEST * float(np.finfo(problem.b.dtype).eps) * problem.norms
         x_true = None if history is None else history.x_true_of(problem.b, problem.backend)
         if x_true is not None:
             x_true = problem.scaling.scaled_solution(problem.reordering.permuted(x_true))
@@ -158,7 +162,7 @@ class Run:
             columns,
             problem.b.dtype,
             method.names,
-            targets=problem.targets,
+            targets=np.maximum(problem.targets, smallest),
             largest_growth=LARGEST_GROWTH,
             most_iterations=problem.most_iterations,
             inner=problem.inner,

@@ -75,9 +75,9 @@ class Status(IntEnum):
     )
     SINGULAR = (
         StatusCode.SINGULAR,
-        "Breakdown: no vector of the Krylov space reduces the residual further. A or M may be singular to "
-        'working precision: b must lie in the range of A. nullspace="constant" projects constants out. x '
-        "of minres is near a least squares solution.",
+        "Breakdown: no vector of the Krylov space reduces the residual. A or M may be singular, and b must "
+        'lie in the range of A; nullspace="constant" projects constants out. x of minres is near a least '
+        "squares solution.",
     )
     TIME_LIMIT = (
         StatusCode.TIME_LIMIT,
@@ -87,8 +87,7 @@ class Status(IntEnum):
     UNATTAINABLE = (
         StatusCode.UNATTAINABLE,
         "The tolerance is below what float64 can verify for this A, or float32 for vectors of that type: "
-        "rounding errors of x cause a larger residual. x is the best that was found. Raise rtol, scale the "
-        "system, or use double precision.",
+        "rounding errors of x cause a larger residual. Raise rtol or use double precision.",
     )
 
     @classmethod

@@ -119,10 +119,8 @@ class Trial:
 
     def _missing_digits(self) -> list[float]:
         """`digits`: at most 300 for an infinite residual, and at least -300 for 0."""
-        norms, eps = self.problem.norms, np.finfo(self.problem.b.dtype).eps
         with np.errstate(all="ignore"):
-            wanted = np.maximum(self.problem.targets, eps**2 * norms) / np.where(norms > 0, norms, 1)
-            ratios = np.fmin.accumulate(self._residuals / np.where(wanted > 0, wanted, 1), axis=0)
+            ratios = np.fmin.accumulate(self._residuals / self._relative_targets, axis=0)
             ratios = np.where(np.isnan(ratios), 1.0, np.minimum(ratios, 1e300))
             worst = np.log10(ratios.max(axis=1, initial=1e-300))
         steps = np.ceil(self.history.iterations).astype(int)
@@ -172,8 +170,14 @@ class Trial:
     @property
     def relative_target(self) -> float:
         """The relative residual of the worst system that counts as converged."""
-        norms, targets = self.problem.norms, self.problem.targets
-        return float((targets / np.where(norms > 0, norms, 1)).max(initial=0.0))
+        return float(self._relative_targets.max(initial=0.0))
+
+    @cached_property
+    def _relative_targets(self) -> npt.NDArray[np.float64]:
+        """Of each system; above 0 for rtol=0, so that missing digits can be told."""
+        norms, eps = self.problem.norms, np.finfo(self.problem.b.dtype).eps
+        with np.errstate(all="ignore"):
+            return np.maximum(self.problem.targets / np.where(norms > 0, norms, 1), eps**2)
 
     @property
     def reached(self) -> float:

@@ -27,6 +27,9 @@ from solver_cases import (
 
 import linforest_precond as lf
 from linforest_precond.solvers import History, Status, bicgstab, cg
+from linforest_precond.solvers.bicgstab import Bicgstab
+from linforest_precond.solvers.driver import Run
+from linforest_precond.solvers.problem import checked_problem
 
 CYCLIC = "gmres", "fgmres"  # they compute b - A x after each cycle
 
@@ -291,6 +294,31 @@ class TestStatuses:
         )
         assert (true_residuals(backend, A, b, x) <= reached).all()
         assert history.replacements and len(history.true_residuals) > len(history.replacements)
+
+    @pytest.mark.parametrize("form", ["no M", "jacobi", "multilevel"])
+    @pytest.mark.parametrize("shape", [(10, 10), (40, 40), (12, 12, 12)])
+    def test_nothing_meets_a_tolerance_of_zero(self, backend, shape, form):
+        """The recursive residual would fall until inner products underflow: after 1,000 iterations."""
+        A = lf.matrices.poisson(shape)
+        b, csr = noise(A.shape[0]), backend.csr(A)
+        M = None if form == "no M" else getattr(lf, form)(csr)
+        for solve in (cg, SOLVERS["fcg"], SOLVERS["minres"]):
+            history = History()
+            x, info, told = recorded(solve, csr, backend.array(b), rtol=0, M=M, history=history)
+            assert info == Status.UNATTAINABLE and history.iterations[-1] < 8 * max(shape) + 30
+            assert true_residuals(backend, A, b, x) <= 2e-15
+
+    @pytest.mark.parametrize("status", [each for each in Status if each < 0], ids=str)
+    def test_a_warning_is_short(self, monkeypatch, status):
+        told, problem = [], checked_problem(grid("cg"), noise(400, 100), None, 0, 0, None, None, None, None)
+        run = Run(Bicgstab(), problem, None)
+        monkeypatch.setattr("linforest_precond.solvers.driver.warn_user", told.append)
+        run.iterations[:] = 10**9
+        run.attainable = {0: 1e-15}
+        for c in range(99):
+            run.settle(c, status)
+        run.warn()
+        assert "(" + str(status) in told[0] and len(told[0]) <= 300
 
     @each_solver
     def test_a_singular_system_without_a_solution(self, backend, solver):

@@ -128,6 +128,16 @@ def without_full_rank():
     return sp.csr_array(A)
 
 
+def stokes(cells):
+    """Stokes' equations on a staggered grid, without slip; constants of the pressure are mapped to 0."""
+    inner, one, all_ = sp.eye_array(cells - 1), sp.eye_array(cells), cells * np.ones(cells)
+    difference = sp.diags_array([-all_[1:], all_[1:]], offsets=[0, 1], shape=(cells - 1, cells))
+    along, across = difference @ difference.T, difference.T @ difference
+    u, v = sp.kron(along, one) + sp.kron(inner, across), sp.kron(one, along) + sp.kron(across, inner)
+    x, y = sp.kron(difference, one), sp.kron(one, difference)
+    return sp.csr_array(sp.block_array([[u, None, x], [None, v, y], [x.T, y.T, None]]))
+
+
 class TestSingular:
     def test_a_b_in_the_range_of_a_structurally_singular_matrix(self, backend):
         A = without_full_rank()
@@ -177,9 +187,13 @@ class TestSingular:
         assert np.sqrt(0.5) - 1e-12 <= np.linalg.norm(np.array([1.0, 0.0, 0.0]) - A @ x) <= 1 + 1e-12
         assert len(str(seen[0].message)) <= 300
 
-    @pytest.fixture(params=["a row twice", "a sum of rows", "a part without a boundary", "scaled constants"])
+    @pytest.fixture(
+        params=["a row twice", "a sum of rows", "a part without a boundary", "scaled constants", "Stokes"]
+    )
     def dependent(self, request, neumann):
         """A singular matrix, and the rows that cause it."""
+        if request.param == "Stokes":  # the backward error of factors is 67 to 165 units of rounding
+            return stokes(16), set(range(480, 736))
         A, random = sp.lil_array(lf.matrices.poisson((12, 12))), np.random.default_rng(1)
         if request.param == "a row twice":
             A[[7]] = A[[90]]
@@ -222,6 +236,25 @@ class TestSingular:
             x, _, _ = solved(backend, A, noise(A.shape[0]), method="jacobi", maxiter=2)
         told = float(re.search(r"residual is ([\d.e+-]+)\. ", str(seen[0].message)).group(1))
         assert told == pytest.approx(residual(A, noise(A.shape[0]), x), rel=0.06)
+
+
+@pytest.mark.parametrize("shape", [(40, 40), (25, 25, 25)])
+def test_nothing_meets_a_tolerance_of_zero(backend, shape):
+    A = lf.matrices.poisson(shape)
+    b = noise(A.shape[0])
+    with pytest.warns(RuntimeWarning, match="^The tolerance is below what float64 can verify .* Raise rtol"):
+        x, info, report = solved(backend, A, b, rtol=0)
+    assert info == Status.UNATTAINABLE and residual(A, b, x) <= 2e-15
+    assert sum(trial.iterations for trial in report.trials) <= 300
+
+
+def test_a_failed_run_is_not_at_rounding_because_nothing_meets_the_tolerance(backend):
+    """One iteration with Jacobi reaches no digit; the next candidates follow."""
+    A = sp.csr_array(lf.matrices.aniso(2, 30))
+    with pytest.warns(RuntimeWarning) as seen:
+        _, info, report = solved(backend, A, noise(900), rtol=0, method="jacobi", maxiter=1)
+    assert info > 0 and "maxiter=1" in str(seen[0].message)
+    assert report.trials[0].last > 0.01 and report.trials[0].first == pytest.approx(1)
 
 
 def test_rounding_errors_end_all_trials(backend):
