@@ -75,8 +75,8 @@ class Status(IntEnum):
     )
     SINGULAR = (
         StatusCode.SINGULAR,
-        "Breakdown: no vector of the Krylov space reduces the residual. A or M may be singular, and b must "
-        'lie in the range of A; nullspace="constant" projects constants out. x of minres is near a least '
+        "Breakdown: no vector of the Krylov space reduces the residual. A or M may be singular: b must lie "
+        'in the range of A. nullspace="constant" projects constants out. x of minres is near a least '
         "squares solution.",
     )
     TIME_LIMIT = (

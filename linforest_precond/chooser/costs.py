@@ -103,9 +103,10 @@ class CostModel:
         calls = 1700 + 1.07 * self.rows + 0.0525 * entries
         return calls * self.host.call + flops / self.host.flops
 
-    def factorization_on_gpu(self, flops: float) -> float:
+    def factorization_on_gpu(self, flops: float, is_analyzed: bool = False) -> float:
         """By cuDSS, whose analysis is on the host."""
-        return (30_000 + 8.9 * self.rows) * self.host.call + flops / self.machine.flops
+        analysis = 0.0 if is_analyzed else (30_000 + 8.9 * self.rows) * self.host.call
+        return analysis + flops / self.machine.flops
 
     def substitution(self, entries: float) -> float:
         """Of both substitutions with factors."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from functools import cached_property
 
 from linforest_precond.backends import backend_named
 from linforest_precond.backends.annotations import Array
 from linforest_precond.backends.array_libraries import on_host
 from linforest_precond.chooser.costs import MATCHING, CostModel
+from linforest_precond.chooser.outcome import quietly
 from linforest_precond.graph.reordering.minimum_degree import predicted_fill, triangular_fill
 from linforest_precond.matrix.checked import CheckedMatrix
 from linforest_precond.precond.direct.direct import direct, unverified
@@ -30,14 +32,18 @@ MATCHED, PARTIAL = 2.0, 3.0
 class Factorization:
     """The factors of one matrix: their order and size when first asked for.
 
-    `counted` are the order and the fill, where they are known of an earlier matrix with the same pattern. The
-    counts are exact for pivots on the diagonal. A pattern far from symmetric is counted with each row on a
-    column where it has an entry.
+    The counts are exact for pivots on the diagonal. A pattern far from symmetric is counted with each row on
+    a column where it has an entry. They serve for other values in the same pattern: those of `earlier`, whose
+    factors M, if they are given, are updated in place of new ones.
     """
 
-    def __init__(self, A: CheckedMatrix, counted: tuple[Array, Fill] | None = None) -> None:
-        self._A, self.counted = A, counted
-        self._pivoting, self._on_host = "", True  # the pivoting is empty before it is decided
+    def __init__(
+        self, A: CheckedMatrix, earlier: Factorization | None = None, M: Preconditioner | None = None
+    ) -> None:
+        self._A, self._made = A, M
+        self.counted: tuple[Array, Fill] | None = None if earlier is None else earlier.counted
+        self._on_host = True if earlier is None else earlier._on_host
+        self._pivoting = ""  # before it is decided
         self.expected = 0.0  # seconds; where its fill is not counted, a lower bound
 
     @cached_property
@@ -86,14 +92,22 @@ class Factorization:
         )
         pivoted = min((cost.seconds(MATCHING) + matched, "as needed"), (partial, "partial"))
         seconds, self._pivoting = (plain, "diagonal") if is_plain else pivoted
-        on_gpu = math.inf if self._triangular is not None else cost.factorization_on_gpu(fill.lu_flops)
+        is_analyzed = self._made is not None and not self._on_host
+        on_gpu = math.inf
+        if self._triangular is None:
+            on_gpu = cost.factorization_on_gpu(fill.lu_flops, is_analyzed)
         self._on_host = not self._has_own_library or seconds <= on_gpu
         held = (1.0 if is_plain else MATCHED) * fill.memory(self._A.dtype, lu=True)
         fits = held <= backend_named("cpu").runtime.calibration.free_bytes()
         self.expected = min(seconds, on_gpu if self._has_own_library else math.inf) if fits else math.inf
 
     def made(self) -> Preconditioner:
-        """Factors with the pivoting that was decided; when asked again, with what is needed."""
+        """Factors with the pivoting that was decided, by the analysis of earlier ones where there are some;
+        when asked again, with what is needed."""
+        if self._made is not None:
+            M, self._made = self._made.frozen(), None
+            with suppress(ValueError):  # values that they cannot take
+                return quietly(M.update, self._A)
         pivoting, self._pivoting = self._pivoting, "as needed"
         if self.counted is None or pivoting not in ("diagonal", "partial"):
             return direct(self._A)

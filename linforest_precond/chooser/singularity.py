@@ -1,8 +1,9 @@
 """A proof that no x solves a system: a combination of A's rows that is 0 to rounding, while that of b is not.
 
-Inverse iteration with the adjoint of A's factors, and one step of refinement, find u with u^H A = 0, if there
-is one, from b's part along it. As u^H (b - A x) = u^H b - (u^H A) x, an x with a smaller residual than |u^H b| must be so large that
-rounding errors of A x exceed it (Golub & Van Loan, Matrix Computations, section 7.6.1).
+Inverse iteration with the adjoint of A's factors, and one step of refinement, find u with u^H A = 0, if
+there is one, from b's part along it. As u^H (b - A x) = u^H b - (u^H A) x, an x with a smaller residual than
+|u^H b| must be so large that rounding errors of A x exceed it (Golub & Van Loan, Matrix Computations, section
+7.6.1).
 """
 
 from __future__ import annotations

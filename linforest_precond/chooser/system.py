@@ -75,13 +75,16 @@ class Choice:
 
 
 class System:
-    """A matrix, its facts and factors, and the choice for it, None before the first solve.
+    """A matrix, its facts and factors, and the choice for it, None before the first solve."""
 
-    `counted` are the order and fill of an earlier matrix with the same pattern.
-    """
-
-    def __init__(self, A: CheckedMatrix, choice: Choice | None = None, counted: Any = None) -> None:
-        self.A, self.choice, self.factorization = A, choice, Factorization(A, counted)
+    def __init__(
+        self,
+        A: CheckedMatrix,
+        choice: Choice | None = None,
+        factorization: Factorization | None = None,
+    ) -> None:
+        self.A, self.choice = A, choice
+        self.factorization = Factorization(A) if factorization is None else factorization
 
     @cached_property
     def facts(self) -> Facts:
@@ -123,7 +126,7 @@ class System:
     def updated(self, A: CheckedMatrix) -> System:
         """For another matrix: with the same choice where it has the same pattern.
 
-        Factors are not made anew: the next solve tries the old ones first.
+        Factors are not made anew: the next solve tries the old ones first, and updates them if it must.
         """
         choice = self.choice
         if choice is None or A.backend is not self.A.backend:
@@ -137,4 +140,5 @@ class System:
                 quietly(kept.M.update, A)
         except ValueError:  # another pattern, or values that it cannot take
             return System(A)
-        return System(A, kept, self.factorization.counted)
+        factors = kept.M if kept.candidate.is_direct else None
+        return System(A, kept, Factorization(A, self.factorization, factors))

@@ -17,6 +17,7 @@ from linforest_precond.backends import backend_named
 from linforest_precond.chooser import machine
 from linforest_precond.chooser.factorization import Factorization
 from linforest_precond.chooser.system import Choice, tolerance
+from linforest_precond.precond.direct.direct_part import DirectPart
 from linforest_precond.solvers import Status
 
 EASY = "small time step"
@@ -488,6 +489,26 @@ class TestSolver:
         solver.update(backend.csr(sp.csr_array(A * 1.001)))
         _, info = solver.solve(backend.array(noise(900)))
         assert info == 0 and solver.M is M
+
+    @pytest.mark.parametrize("name", ["convection", "bad diagonal"])
+    def test_updated_factors_keep_their_analysis(self, backend, monkeypatch, name):
+        """Values that the old factors do not precondition: these are updated, and only then made anew."""
+        A = SYSTEMS["convection"]()
+        solver = lf.Solver(backend.csr(A), method="direct")
+        b, B = noise(900), A.copy()
+        solver.solve(backend.array(b))
+        analyzed = []
+        monkeypatch.setattr(
+            DirectPart,
+            "of",
+            lambda *given, of=DirectPart.of, **more: analyzed.append(1) or of(*given, **more),
+        )
+        B.data = np.random.default_rng(3).standard_normal(B.nnz)
+        if name == "bad diagonal":
+            B.setdiag(1e-13)
+        x, info = solver.update(backend.csr(B)).solve(backend.array(b))
+        assert info == 0 and residual(B, b, backend.host(x)) <= 1.01e-8
+        assert solver.method == "direct" and (not analyzed or name == "bad diagonal")
 
     def test_an_update_with_another_pattern_chooses_again(self, backend):
         solver = lf.Solver(backend.csr(SYSTEMS["convection"]()))

@@ -92,11 +92,15 @@ class DirectPart(OnBackend, schema.Stored):
         return cls(factors=factored(csr, order, ordering, pivoting, flops), error=error, **fields)
 
     def refreshed(self, csr: CheckedMatrix) -> DirectPart:
-        """The factors of another matrix of the pattern; with partial pivoting where diagonal pivots fail."""
+        """The factors of another matrix of the pattern; with partial pivoting where diagonal pivots fail.
+
+        Factors that were not tested by a solve are not tested here: their caller verifies solutions.
+        """
         kept = owned(csr, self.stored)
         factors = refactored(kept, self.factors)
-        part = replace(self, csr=kept, factors=factors, error=probed(kept, factors))
-        if part.is_accurate or not self.automatic:
+        error = self.error if self.error == UNKNOWN else probed(kept, factors)
+        part = replace(self, csr=kept, factors=factors, error=error)
+        if part.is_accurate or error == UNKNOWN or not self.automatic:
             return part.verified()
         return self.of(csr, self.stored, "auto", "partial").verified()
 
