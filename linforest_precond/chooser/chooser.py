@@ -257,6 +257,9 @@ class Chooser:
 
 
 def advance(trial: Trial, step: int, cost: CostModel, seconds_left: float) -> None:
-    """Make iterations, at least those that take as long as a look, within the time limit."""
+    """Make iterations, at least those that take as long as a look. Within a time limit, a few are timed."""
     step = max(step, int(LOOK * cost.machine.call / trial.iteration))
-    trial.advance(int(min(step, seconds_left / trial.iteration)))
+    if math.isfinite(seconds_left) and not trial.elapsed:
+        trial.advance(min(step, FIRST))
+        seconds_left -= trial.elapsed
+    trial.advance(int(min(step, seconds_left / trial.pace)))

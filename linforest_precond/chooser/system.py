@@ -45,7 +45,8 @@ class Options:
     def of(cls, **given: Any) -> Options:
         options = cls(**given)
         limit: Any = options.time_limit
-        if limit is not None and not (isinstance(limit, int | float | np.number) and limit > 0):
+        is_number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
+        if limit is not None and not (is_number and limit > 0):
             raise ValueError(f"time_limit must be None or a positive number of seconds, got {limit!r}")
         as_choice("calibration", options.calibration, ("measured", "default"))
         verbose, seed = as_flag("verbose", options.verbose), as_integer("seed", options.seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -61,6 +62,8 @@ class Trial:
         The seconds in all that were predicted when the run was last looked at.
     digits
         For each iteration, the digits that the worst system's smallest residual lacks.
+    elapsed
+        Measured seconds of all iterations, for time limits alone.
     """
 
     candidate: Candidate
@@ -77,6 +80,7 @@ class Trial:
     predicted: float = math.nan
     info: npt.NDArray[np.int64] | None = None
     digits: list[float] = field(default_factory=list)
+    elapsed: float = 0.0
     _solution: Array | None = None  # by factors, without a run
 
     @cached_property
@@ -110,7 +114,9 @@ class Trial:
         """Make `iterations` more, fewer where all systems stop before."""
         if self._solution is not None:
             return
+        began = time.perf_counter()
         self._run.iterate(self.callback, max(1, iterations))
+        self.elapsed += time.perf_counter() - began
         if self._run.line is not None:
             self._run.line.close()
         if self._run.has_ended:
@@ -147,6 +153,11 @@ class Trial:
     def seconds(self) -> float:
         """So far, by the cost model."""
         return self.setup + self.iterations * self.iteration
+
+    @property
+    def pace(self) -> float:
+        """Seconds of an iteration: measured, where some were made."""
+        return self.elapsed / max(self.iterations, 1) if self.elapsed else self.iteration
 
     @property
     def status(self) -> Status | None:

@@ -594,6 +594,17 @@ class TestSolver:
             x, info = lf.solve(A, b, method="jacobi", rtol=1e-12, time_limit=0.3, callback=slow)
         assert info == Status.TIME_LIMIT and 0 < residual(A, b, x) < 1
 
+    def test_a_time_limit_counts_measured_seconds(self):
+        """The callback makes iterations 100 times as long as they are predicted to be."""
+        A = lf.matrices.poisson((60, 60))
+        solver = lf.Solver(A, method="jacobi", time_limit=0.5)
+        b = noise(3600)
+        solver.solve(b)
+        began = time.perf_counter()
+        with pytest.warns(RuntimeWarning, match="time_limit has passed"):
+            solver.solve(b, callback=lambda x: time.sleep(0.01))
+        assert time.perf_counter() - began < 0.7
+
     @pytest.mark.parametrize("verbose", [True, 1])
     def test_verbose_leaves_a_line_for_each_run(self, capsys, verbose):
         lf.solve(SYSTEMS[EASY](), noise(900), verbose=verbose)
@@ -604,6 +615,7 @@ class TestSolver:
         for words, options in (
             ("method", {"method": "magic"}),
             ("time_limit", {"time_limit": -1}),
+            ("time_limit", {"time_limit": True}),
             ("calibration", {"calibration": "guessed"}),
         ):
             with pytest.raises(ValueError, match=words):
