@@ -128,6 +128,10 @@ class Chooser:
         if jacobi is None or self._known:  # a bound may be far from what is needed
             return self._best_candidate(math.inf)[0]
         dear = (self._cost.seconds(jacobi.setup) + FIRST * self._iteration(jacobi)) / PROBE
+        likely = min(self.untried, key=self._expected)
+        if likely.is_direct and self._cost.counting(self.facts.looks_easy) < dear:
+            counted = self._forecast(dear)
+            self._factor = counted if math.isfinite(counted) else max(dear, self._factor)
         best, seconds = self._best_candidate(dear)
         return best if seconds < dear else jacobi
 
@@ -260,6 +264,8 @@ def advance(trial: Trial, step: int, cost: CostModel, seconds_left: float) -> No
     """Make iterations, at least those that take as long as a look. Within a time limit, a few are timed."""
     step = max(step, int(LOOK * cost.machine.call / trial.iteration))
     if math.isfinite(seconds_left) and not trial.elapsed:
-        trial.advance(min(step, FIRST))
-        seconds_left -= trial.elapsed
-    trial.advance(int(min(step, seconds_left / trial.pace)))
+        first = min(step, FIRST)
+        trial.advance(first)
+        step, seconds_left = step - first, seconds_left - trial.elapsed
+    if step:
+        trial.advance(int(min(step, seconds_left / trial.pace)))

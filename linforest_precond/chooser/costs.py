@@ -89,14 +89,17 @@ class CostModel:
         """Of an order of elimination and factors on the host, before their fill is counted.
 
         Eliminating a vertex couples its neighbours: as many times the entries of A as a row has, at most
-        five; and at least the dense block of a separator. An easy matrix on a GPU hardly needs factors: the
-        host is asked where iterations take longer than the way there.
+        five; and at least the dense block of a separator.
         """
         entries = min(self.entries / max(self.rows, 1), 5.0) * self.entries
         factors = self.factorization(max(entries, separator**2), 2 / 3 * separator**3)
+        return self.counting(easy) + factors
+
+    def counting(self, easy: bool) -> float:
+        """Of an order of elimination and its fill. An easy matrix on a GPU hardly needs factors: the host is
+        asked where iterations take longer than the way there."""
         crossing = self.backend.runtime.calibration.CROSSING if easy else 0.0
-        order = 1100 + 0.435 * self.rows + 0.048 * self.entries
-        return crossing + order * self.host.call + factors
+        return crossing + (1100 + 0.435 * self.rows + 0.048 * self.entries) * self.host.call
 
     def factorization(self, entries: float, flops: float) -> float:
         """Of factors with a number of entries and flops, on the host."""
