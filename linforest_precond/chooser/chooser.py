@@ -263,9 +263,11 @@ class Chooser:
 def advance(trial: Trial, step: int, cost: CostModel, seconds_left: float) -> None:
     """Make iterations, at least those that take as long as a look. Within a time limit, a few are timed."""
     step = max(step, int(LOOK * cost.machine.call / trial.iteration))
-    if math.isfinite(seconds_left) and not trial.elapsed:
-        first = min(step, FIRST)
-        trial.advance(first)
-        step, seconds_left = step - first, seconds_left - trial.elapsed
-    if step:
-        trial.advance(int(min(step, seconds_left / trial.pace)))
+    if math.isfinite(seconds_left):
+        if not trial.elapsed:
+            first = min(step, FIRST)
+            trial.advance(first)
+            step, seconds_left = step - first, seconds_left - trial.elapsed
+        step = min(step, max(1, int(seconds_left / trial.pace)))
+    if step > 0:
+        trial.advance(step)

@@ -603,7 +603,7 @@ class TestSolver:
         began = time.perf_counter()
         with pytest.warns(RuntimeWarning, match="time_limit has passed"):
             solver.solve(b, callback=lambda x: time.sleep(0.01))
-        assert time.perf_counter() - began < 0.7
+        assert time.perf_counter() - began < 1.0
 
     @pytest.mark.parametrize("verbose", [True, 1])
     def test_verbose_leaves_a_line_for_each_run(self, capsys, verbose):
