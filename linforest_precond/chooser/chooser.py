@@ -128,8 +128,8 @@ class Chooser:
         if jacobi is None or self._known:  # a bound may be far from what is needed
             return self._best_candidate(math.inf)[0]
         dear = (self._cost.seconds(jacobi.setup) + FIRST * self._iteration(jacobi)) / PROBE
-        likely = min(self.untried, key=self._expected)
-        if likely.is_direct and self._cost.counting(self.facts.looks_easy) < dear:
+        is_likely = min(self.untried, key=self._expected).is_direct
+        if is_likely and self._cost.counting(self.facts.looks_easy) < dear:
             counted = self._forecast(dear)
             self._factor = counted if math.isfinite(counted) else max(dear, self._factor)
         best, seconds = self._best_candidate(dear)
@@ -200,7 +200,7 @@ class Chooser:
         """Iterations with Jacobi that the progress of a run stands for, at most what dominance allows."""
         made, least = trial.iterations / trial.candidate.share, self._known or MANY
         total = made + trial.remaining() / trial.candidate.share
-        if trial.is_hovering:
+        if trial.is_beyond_horizon:
             total = max(least, HORIZON * (made - least))
         elif self._known:
             weight = KNOWN / (KNOWN + trial.iterations)

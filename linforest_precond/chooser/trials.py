@@ -174,9 +174,9 @@ class Trial:
         return self.status not in (None, Status.CONVERGED)
 
     @property
-    def is_hovering(self) -> bool:
-        """Whether the residuals have hardly fallen at all: by less than a tenth of a digit."""
-        return self.digits[0] - self.digits[-1] < 0.1 and not self.has_converged
+    def is_beyond_horizon(self) -> bool:
+        """Whether the residuals tell only that more iterations are needed than can be predicted."""
+        return self.remaining() >= HORIZON * self.iterations
 
     @property
     def relative_target(self) -> float:

@@ -54,7 +54,7 @@ class Curve:
     status = property(lambda self: self._status if self.has_failed else None)
     is_contradicted = property(lambda self: self.candidate.is_direct and self.status is Status.SINGULAR)
     alone = property(lambda self: self.setup + self.total * self.iteration)
-    seconds, is_hovering, remaining = Trial.seconds, Trial.is_hovering, Trial.remaining
+    seconds, is_beyond_horizon, remaining = Trial.seconds, Trial.is_beyond_horizon, Trial.remaining
 
 
 def chosen_among(totals, facts=FACTS, backend="cpu", maxiter=5000, factor=math.inf, **options):

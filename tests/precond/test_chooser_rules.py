@@ -208,9 +208,30 @@ def test_whatever_histories_are_met(totals, factor, hermitian, zero_diagonal, he
 
 
 def test_the_margin_protects_the_present_run():
-    """A candidate that promises hardly anything is not set up, where predictions are right."""
-    jacobi = alone("jacobi", 100)
-    totals = {"jacobi": {"total": 100, "power": math.log2(1.5)}}
+    """A candidate that promises hardly anything is not set up, within the horizon of predictions."""
+    jacobi = alone("jacobi", 40)
+    totals = {"jacobi": {"total": 40, "power": math.log2(1.5)}}
     found, seconds, chooser = chosen_among(totals, factor=0.95 * jacobi)
     assert MARGIN > 1 and seconds <= MARGIN * jacobi
     assert [trial.candidate.name for trial in chooser.trials] == ["jacobi"]
+
+
+def test_a_run_beyond_the_horizon_of_predictions_expects_what_the_facts_tell():
+    """Four iterations that need ten times as many still, at least, are no reason to set up a forest."""
+    easy = replace(FACTS, heavy_share=0.9)
+    jacobi = alone("jacobi", 500, easy)
+    totals = {"jacobi": 500, "tridiagonal": 400}
+    found, _, chooser = chosen_among(totals, easy, factor=0.2 * jacobi)
+    assert found.candidate.is_direct and [trial.candidate.name for trial in chooser.trials] == [
+        "jacobi",
+        "direct",
+    ]
+    assert chooser.trials[0].iterations == 4
+
+
+def test_fill_is_counted_first_where_that_takes_less_than_a_probe():
+    """Factors that were expected to take longer come first."""
+    jacobi = alone("jacobi", 500)
+    _, _, chooser = chosen_among({"jacobi": 500}, factor=0.02 * jacobi)
+    assert cost_of(FACTS.rows).expected_factors(False) > 0.1 * jacobi
+    assert [trial.candidate.name for trial in chooser.trials] == ["direct"]
