@@ -7,12 +7,13 @@ import json
 import math
 
 from benchmarks.measures import provenance
-from benchmarks.measures.solve_methods import OWN, RTOL, SOLVED
+from benchmarks.measures.solve_methods import GROUPS, NOT_APPLICABLE, OWN, RTOL, SOLVED
 from benchmarks.pages import table
 
 DOCUMENT = provenance.ROOT / "docs" / "solve_times.md"
 # `lf.solve` is near the best within this ratio and this number of seconds, by device.
 NEAR = {"CPU": (1.25, 5e-3), "GPU": (1.5, 3e-3)}
+DIRECT = set(GROUPS["direct"])
 HALVES = ("fit", "held out")
 HEAD = ("system", "rows", "lf.solve", "chosen", "best by hand", "method", "ratio", "second side", "update")
 INTRODUCTION = f"""# Solve times
@@ -28,7 +29,8 @@ generated matrices with random right-hand sides. Graphs stand for their grounded
 - **best by hand** is the fastest of: SciPy's `splu` with two orderings, both with a step of iterative
   refinement; `lf.direct`; `pyamg.solve` on the CPU; and each preconditioner with CG, where A is Hermitian
   with a positive diagonal, or BiCGStab, with GMRES where these fail. `–`: not solved within 60 seconds; by
-  hand, within 5 times the best time of the methods before.
+  hand, within 5 times the best time of the methods before. *not measured*: no method was run by hand.
+  Where only direct solvers were, the method has a †.
 - **second side** has the time of `solver.solve(b2)`, and its ratio to the fastest solve by hand without
   setup. **update** has that of `solver.update(A2)` and `solver.solve(b)`, and its ratio to the first solve.
 - The halves *fit* and *held out* follow from a hash of the name. The costs of setups and iterations, and
@@ -63,6 +65,11 @@ def best_of(found, part="seconds") -> tuple[float, str]:
     return best if math.isfinite(best[0]) else (math.inf, "")
 
 
+def by_hand(found) -> set[str]:
+    """The methods that were run by hand, whatever their outcome."""
+    return {name for name, each in found.items() if name not in OWN and each["outcome"] != NOT_APPLICABLE}
+
+
 def own(found) -> float:
     return seconds(found.get("solve"))
 
@@ -93,8 +100,8 @@ def cells(found) -> list[str]:
         f"{record['rows']:,}",
         shown(own(found)),
         found.get("solve", {}).get("chosen", ""),
-        shown(best),
-        method,
+        shown(best) if by_hand(found) else "not measured",
+        method + "†" * (bool(method) and by_hand(found) <= DIRECT),
         ratio(own(found), best),
         compared(found.get("second side"), best_of(found, "solve")[0]),
         compared(found.get("update"), own(found)),
@@ -111,14 +118,17 @@ def summary(systems, device) -> str:
     """How many systems are solved, and how `lf.solve` compares with the best by hand."""
     solvable = [found for found in systems if math.isfinite(best_of(found)[0])]
     solved = [found for found in solvable if math.isfinite(own(found))]
-    alone = sum(math.isfinite(own(found)) for found in systems) - len(solved)
+    unmeasured = sum(not by_hand(found) for found in systems)
+    alone = sum(math.isfinite(own(found)) for found in systems if by_hand(found)) - len(solved)
     most, latency = NEAR[device]
     near = sum(is_near(found, most, latency) for found in solved)
+    few = [is_near(found, most, latency) for found in solved if by_hand(found) <= DIRECT]
     worst = max(solved, key=lambda found: own(found) / best_of(found)[0], default=None)
     text = (
-        f"{len(systems)} systems, {len(solvable)} solved by hand, {len(solved)} of these by `lf.solve`, "
-        f"{alone} by it alone; within {most} x the best time + {1e3 * latency:.0f} ms on {near} "
-        f"({share(near, len(solvable))})"
+        f"{len(systems)} systems, {unmeasured} of them not measured by hand; {len(solvable)} solved by hand, "
+        f"{len(solved)} of these by `lf.solve`, {alone} by it alone; within {most} x the best time + "
+        f"{1e3 * latency:.0f} ms on {near} ({share(near, len(solvable))}): {sum(few)} of {len(few)} measured "
+        f"beside direct solvers alone, {near - sum(few)} of {len(solved) - len(few)} beside more"
     )
     if worst is None:
         return text

@@ -30,6 +30,8 @@ FIRST, CHECK, PATIENCE, LOOK = 4, 1.3, 0.03, 150
 # What is expected in place of the present run must be smaller by this factor; the rest of a run that was
 # paused by more, since its first residuals predict too little.
 MARGIN, PAUSED = 1.1, 2.0
+# Expected seconds of a factorization that is begun where all else failed, unless "direct" was asked for.
+LAST_RESORT = 600.0
 # Iterations of all runs together, in units of the most that one may make; and those that are made still where
 # A is known to be singular: enough for a b in its range.
 TOTAL, SINGULAR = 6, 120
@@ -64,6 +66,7 @@ class Chooser:
         self._digits, self._seconds_left = digits, seconds_left
         self._most = min(TOTAL * maxiter, SINGULAR if facts.structural_rank < facts.rows else math.inf)
         self.has_no_factors = self._is_pivoted = False
+        self._longest = LAST_RESORT if len(self._all) > 1 else math.inf
         # CG breaks down where A is not definite, MINRES where M is not.
         fitting = ["cg"] * facts.may_be_definite + ["minres"] * facts.has_definite_diagonal
         self._methods = [*fitting, "bicgstab"]
@@ -147,12 +150,12 @@ class Chooser:
             if best is None or seconds >= rest or not best.is_direct:
                 return best, seconds
             others = [self._expected(each) for each in self.untried if not each.is_direct]
-            most = min(rest, self._seconds_left(), *others)
+            most = min(rest, self._longest, self._seconds_left(), *others)
             counted = self._forecast(most)
             if counted == seconds:
                 return best, seconds
             self._factor = counted if math.isfinite(counted) else max(most, 2 * seconds)
-            if math.isinf(counted) and (math.isinf(most) or (not others and math.isinf(rest))):
+            if math.isinf(counted) and (most >= self._longest or (not others and math.isinf(rest))):
                 self._remove(best)  # it does not fit, or the time does not suffice
 
     def _expected(self, candidate: Candidate) -> float:

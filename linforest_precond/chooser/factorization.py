@@ -97,7 +97,8 @@ class Factorization:
         if self._triangular is None:
             on_gpu = cost.factorization_on_gpu(fill.lu_flops, is_analyzed)
         self._on_host = not self._has_own_library or seconds <= on_gpu
-        held = (1.0 if is_plain else MATCHED) * fill.memory(self._A.dtype, lu=True)
+        growth = {"diagonal": 1.0, "as needed": MATCHED, "partial": PARTIAL}[self._pivoting]
+        held = growth * fill.memory(self._A.dtype, lu=True)
         fits = held <= backend_named("cpu").runtime.calibration.free_bytes()
         self.expected = min(seconds, on_gpu if self._has_own_library else math.inf) if fits else math.inf
 

@@ -166,6 +166,9 @@ class OneSolve:
         factorization, M, setup = self._system.factorization, self._made.get(candidate.name), 0.0
         try:
             if candidate.is_direct:  # factors that are asked for again did not suffice
+                if self._options.verbose:
+                    took = factorization.expected
+                    print(f"direct: a factorization of about {took:.2g} s begins", file=sys.stderr)
                 setup, M = factorization.expected, factorization.made()
             elif M is None:
                 setup, M = self._cost.seconds(candidate.setup), quietly(candidate.make, self._system.A)

@@ -156,7 +156,7 @@ CAUSES: tuple[tuple[Callable[[Failure], Any], str], ...] = (
     (
         lambda it: True,
         "solve did not reach the tolerance: {it.reached}; no method converged, and a direct factorization "
-        "does not fit or is not accurate. Check A and b, or raise rtol.",
+        "does not fit, takes too long or is not accurate. Check A and b, or raise rtol.",
     ),
 )
 

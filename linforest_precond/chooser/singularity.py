@@ -53,15 +53,23 @@ def contradiction(problem: Problem, A: CheckedMatrix, M: Preconditioner | None) 
     except (np.linalg.LinAlgError, MemoryError, OverflowError):
         return ""
     # stall: the failure is explained once
-    products, sizes, gaps, parts = (on_host(each) for each in (products, sizes, gaps, abs(u)))
+    products, sizes, gaps, parts = (on_host(each) for each in (products, sizes, gaps, u))
     found = np.flatnonzero((products <= ROUNDING * unit * sizes) & (gaps > 2 * problem.targets))
     if not found.size:
         return ""
-    c = int(found[0])
-    rows = np.argsort(-parts[:, c], kind="stable")[:NAMED]
-    largest = sorted(row for row in rows.tolist() if parts[row, c] >= SHARE * parts[rows[0], c])
+    c, sizes = int(found[0]), abs(parts[:, found[0]])
+    least = f"The relative residual is at least {gaps[c] / problem.norms[c]:.1e}."
+    if A.facts.centered and (abs(parts[:, c] - parts[0, c]) <= unit**0.5 * sizes[0]).all():
+        return (
+            "A is singular: it maps constants to 0, its columns sum to 0, and b has a constant part, so that "
+            f'no x solves the system. {least} Pass nullspace="constant" to project it out.'
+        )
+    rows = np.argsort(-sizes, kind="stable")[:NAMED]
+    largest = sorted(row for row in rows.tolist() if sizes[row] >= SHARE * sizes[rows[0]])
+    how, cure = " to working precision", "Check these equations, or use scipy.sparse.linalg.lsqr."
+    if A.facts.centered:
+        how, cure = ": it maps constants to 0", 'Make that of b 0; nullspace="constant" does not.'
     return (
-        "A is singular to working precision, and no x solves the system: a combination of its rows, "
-        f"most of it rows {', '.join(map(str, largest))}, is 0, but not that of b. The relative residual is "
-        f"at least {gaps[c] / problem.norms[c]:.1e}. Check these equations, or use scipy.sparse.linalg.lsqr."
+        f"A is singular{how}, and no x solves the system: a combination of its rows, most of it rows "
+        f"{', '.join(map(str, largest))}, is 0, but not that of b. {least} {cure}"
     )

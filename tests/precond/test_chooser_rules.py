@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import linforest_precond as lf
 from linforest_precond.chooser.candidates import candidates_on
-from linforest_precond.chooser.chooser import MARGIN, SINGULAR, TOTAL
+from linforest_precond.chooser.chooser import LAST_RESORT, MARGIN, SINGULAR, TOTAL
 from linforest_precond.chooser.one_solve import OneSolve
 from linforest_precond.chooser.trials import GROWTH, HORIZON, LINEAR, remaining
 from linforest_precond.precond.kinds import Cost
@@ -129,10 +129,12 @@ def test_factors_that_take_longer_are_not_begun():
 
 
 def test_factors_are_the_last_resort():
-    """Everything else breaks down: a factorization is done, however long it takes."""
+    """Everything else breaks down: a factorization is done that is expected to take ten minutes at most."""
     broken = {name: {"total": 1000, "fails": 30} for name in same(1)}
-    found, _, chooser = chosen_among(broken, factor=1e3)
+    found, _, chooser = chosen_among(broken, factor=0.9 * LAST_RESORT)
     assert found.candidate.is_direct
+    found, _, chooser = chosen_among(broken, factor=1.1 * LAST_RESORT)
+    assert found is None and not any(trial.candidate.is_direct for trial in chooser.trials)
 
 
 def test_few_iterations_follow_a_proof_that_no_x_solves_the_system():

@@ -225,6 +225,31 @@ class TestSingular:
         after = report.trials[names.index("direct") if "direct" in names else 0 :]
         assert sum(trial.iterations for trial in after) <= 300
 
+    @pytest.fixture(params=[False, True], ids=["columns do not sum to 0", "columns sum to 0"])
+    def convection(self, request):
+        """Upwind convection and diffusion between insulated walls; periodic in the second case."""
+        n = 15
+        step = sp.diags_array([np.ones(n), -np.ones(n - 1)], offsets=[0, -1]).tolil()
+        step[0, n - 1 if request.param else 0] = -1.0 if request.param else 0.0
+        difference = sp.diags_array([-np.ones(n - 1), np.ones(n - 1)], offsets=[0, 1], shape=(n - 1, n))
+        line, one = difference.T @ difference + 0.7 * step, sp.eye_array(n)
+        return sp.csr_array(sp.kron(line, one) + sp.kron(one, line)), request.param
+
+    def test_constants_of_a_nonsymmetric_matrix(self, backend, convection):
+        A, is_periodic = convection
+        b, x = noise(225), noise(225, seed=1)
+        with pytest.warns(RuntimeWarning, match="maps constants to 0") as seen:
+            _, info, _ = solved(backend, A, b)
+        told = str(seen[0].message)
+        assert info == Status.SINGULAR and len(told) <= 300
+        assert ('Pass nullspace="constant"' in told) == is_periodic
+        assert ('"constant" does not' in told) != is_periodic
+        y, info, _ = solved(backend, A, A @ x)
+        assert info == 0 and residual(A, A @ x, y) <= 1.01e-8
+        if is_periodic:  # the cure
+            y, info, _ = solved(backend, A, b, nullspace="constant")
+            assert info == 0 and residual(A, b - b.mean(), y) <= 1.01e-8
+
     def test_a_b_in_the_range_of_dependent_rows(self, backend, dependent):
         A, _ = dependent
         b = A @ noise(A.shape[0])
@@ -609,6 +634,11 @@ class TestSolver:
     def test_verbose_leaves_a_line_for_each_run(self, capsys, verbose):
         lf.solve(SYSTEMS[EASY](), noise(900), verbose=verbose)
         assert "converged after" in capsys.readouterr().err
+
+    def test_verbose_tells_of_a_factorization_before_it_begins(self, capsys):
+        lf.solve(SYSTEMS["convection"](), noise(900), method="direct", verbose=True)
+        told = capsys.readouterr().err
+        assert 0 <= told.index("direct: a factorization of about") < told.index("converged after")
 
     def test_arguments_are_checked(self):
         A = SYSTEMS[EASY]()

@@ -133,11 +133,13 @@ def test_the_summary_counts_the_bars(program):
         times(solve=None, jacobi=1.0),
         times(solve=1.0, jacobi=None),
         times(solve=None, jacobi=None),
+        times(solve=1.0),
+        times(solve=1.0, direct=1.0, splu_MMD=2.0),
     ]
     text = table.summary(systems, "CPU")
-    assert "6 systems, 4 solved by hand, 3 of these by `lf.solve`, 1 by it alone" in text
-    assert "+ 5 ms on 2 (50%), at worst 5.00 x (A)" in text
-    assert "within 1.5 x the best time + 3 ms on 1 (25%)" in table.summary(systems, "GPU")
+    assert "8 systems, 1 of them not measured by hand; 5 solved by hand, 4 of these by `lf.solve`, 1 by it" in text
+    assert "+ 5 ms on 3 (60%): 1 of 1 measured beside direct solvers alone, 2 of 3 beside more, at wor" in text
+    assert "within 1.5 x the best time + 3 ms on 2 (40%)" in table.summary(systems, "GPU")
     assert "(none)" in table.summary([], "CPU")
 
 
@@ -145,6 +147,8 @@ def test_the_cells_have_both_ratios(program):
     table = program.solve_time_table
     cells = table.cells(times(solve=0.3, jacobi=None, splu=0.2, second_side=0.1, update=0.15))
     assert cells == ["A", "10", "300", "", "200", "splu", "1.50", "100 (0.50)", "150 (0.50)"]
+    assert table.cells(times(solve=0.3))[4:6] == ["not measured", ""]
+    assert table.cells(times(solve=0.3, direct=0.2))[5] == "direct†"
     assert table.cells(times(jacobi=None))[2:] == ["–", "", "–", "", "–", "", ""]
 
 
