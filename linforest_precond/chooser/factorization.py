@@ -42,7 +42,7 @@ class Factorization:
     ) -> None:
         self._A, self._made = A, M
         self.counted: tuple[Array, Fill] | None = None if earlier is None else earlier.counted
-        self._on_host = True if earlier is None else earlier._on_host
+        self._on_host: bool = earlier is None or earlier._on_host
         self._pivoting = ""  # before it is decided
         self.expected = 0.0  # seconds; where its fill is not counted, a lower bound
 
