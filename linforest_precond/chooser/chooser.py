@@ -131,11 +131,8 @@ class Chooser:
         if jacobi is None or self._known:  # a bound may be far from what is needed
             return self._best_candidate(math.inf)[0]
         dear = (self._cost.seconds(jacobi.setup) + FIRST * self._iteration(jacobi)) / PROBE
-        is_likely = min(self.untried, key=self._expected).is_direct
-        if is_likely and self._cost.counting(self.facts.looks_easy) < dear:
-            counted = self._forecast(dear)
-            self._factor = counted if math.isfinite(counted) else max(dear, self._factor)
-        best, seconds = self._best_candidate(dear)
+        is_soon_counted = self._cost.counting(self.facts.looks_easy) < dear
+        best, seconds = self._best_candidate(math.inf if is_soon_counted else dear)
         return best if seconds < dear else jacobi
 
     def _best_candidate(self, rest: float) -> tuple[Candidate | None, float]:
