@@ -394,14 +394,14 @@ class Run:
     def _best_of_failed(self, x: Array, norms: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return to x0 in the columns that failed with a larger residual; the norms of the residuals.
 
-        A column that reached rounding errors of x before `maxiter` is UNATTAINABLE. NaN from an operator says
-        nothing about x.
+        A column that reached rounding errors of x before `maxiter` is UNATTAINABLE. NaN or infinity from an
+        operator says nothing about x.
         """
         problem = self.problem
         start = problem.backend.xp.zeros_like(x) if problem.x0 is None else problem.x0
         before = problem.norms if problem.x0 is None else problem.residual_norms(start)
         for c in np.flatnonzero(self.statuses).tolist():
-            if norms[c] > before[c] or (problem.row_bound and np.isnan(norms[c])):
+            if norms[c] > before[c] if np.isfinite(norms[c]) else problem.row_bound:
                 norms[c] = before[c]
                 x[:, c : c + 1] = problem.scaling.solution(start)[:, c : c + 1]
             elif self.statuses[c] == RunningState.LIMIT:

@@ -69,7 +69,7 @@ class OnBackend:
     @functools.cached_property
     def backend(self) -> Backend:
         """That of the first array, found once."""
-        for value in vars(self).values():
+        for value in tuple(vars(self).values()):  # another thread may add one
             if getattr(value, "shape", ()):
                 return backend_of(value)
         raise TypeError(f"a {type(self).__name__} without arrays has no backend")

@@ -60,7 +60,8 @@ def _started(mpiexec: str, ranks: int, name: str, device: str) -> JsonObject:
     command = [mpiexec, "-n", str(ranks), sys.executable, "-m", __spec__.name, name, device]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONGEST)
     if done.returncode:
-        raise RuntimeError(f"{ranks} ranks of MPI failed: {(done.stderr or done.stdout)[-400:]}")
+        said = (done.stderr or done.stdout).partition("\n-----")[0]  # before what mpiexec adds
+        raise RuntimeError(f"{ranks} ranks of MPI failed: {said[-400:]}")
     found: JsonObject = json.loads(done.stdout.splitlines()[-1])
     return found
 
