@@ -231,6 +231,7 @@ def test_auto_takes_batches_for_wide_graphs(monkeypatch):
     monkeypatch.setitem(cuthill_mckee.PARALLEL, "batch", noted)
     monkeypatch.setattr(cuthill_mckee, "available_threads", lambda: 4)
     monkeypatch.setattr(cuthill_mckee, "MIN_VERTICES", 2**15)
+    monkeypatch.setattr(cuthill_mckee, "MIN_WIDTH", 160)
     wide, narrow = graphs.grid_graph(50, 50, 50), graphs.path_graph(2**16)
     expected = lf.graph.cuthill_mckee(wide, method="serial")
     np.testing.assert_array_equal(lf.graph.cuthill_mckee(wide), expected)
